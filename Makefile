@@ -1,0 +1,36 @@
+# Each target sets up what it needs: a fresh machine wants only Python, pip and make.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .stamps/installed
+
+.PHONY: demo test test-slow lint bench install clean
+.DELETE_ON_ERROR:
+
+$(STAMP): pyproject.toml constraints.txt
+	@mkdir -p .stamps
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[demo,dev]'
+	@touch $@
+
+install: $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/simlabel demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2 -m 'not slow'
+
+test-slow: lint
+	$(BIN)/pytest -n 2 -m slow --timeout 3600
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/similarity_sums.py
+
+clean:
+	rm -rf .venv .stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,276 @@
+"""Any form of y <-> a sparse 0/1 indicator and the names of its columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+Kind = Literal["single", "array", "sparse", "frame", "sets"]
+Names = npt.NDArray[Any]
+Indicator = sp.csr_array
+
+_SETS = (set, frozenset, list, tuple)
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """The labels of a problem, and the form in which its user writes them.
+
+    Attributes
+    ----------
+    kind : {"single", "array", "sparse", "frame", "sets"}
+        ``"single"`` is one class per row (binary and multi-class); the others are multi-label.
+    classes : array, (n_labels,)
+        Names of the labels, in the order of the indicator's columns.
+    container : object
+        What `decode` needs in order to give back the same kind: a dtype, a sparse type,
+        the name of a data frame library, or the type of the label sets.
+
+    Examples
+    --------
+    >>> space, Y = LabelSpace.learn([{"sea", "sunset"}, {"sea"}])
+    >>> space.classes.tolist()
+    ['sea', 'sunset']
+    >>> Y.toarray().tolist()
+    [[1, 1], [1, 0]]
+    >>> space.decode(Y[[1]])
+    [{'sea'}]
+    """
+
+    kind: Kind
+    classes: Names
+    container: Any
+
+    @classmethod
+    def learn(cls, y: Any) -> tuple[LabelSpace, Indicator]:
+        """Find the labels in `y`; return the space and the indicator, (n_rows, n_labels)."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        if sp.issparse(y):
+            Y = _check_indicator_sparse(y)
+            return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
+        library = _frame_library(y)
+        if library is not None:
+            names = np.empty(len(y.columns), dtype=object)
+            names[:] = list(y.columns)
+            return cls("frame", names, library), _check_indicator_dense(y.to_numpy(), names)
+        if _is_label_sets(y):
+            rows = list(y)
+            names = _sorted_names(label for row in rows for label in row)
+            space = cls("sets", names, _set_type(rows))
+            return space, space._encode_sets(rows)[0]
+        array = _as_array(y)
+        if array.ndim == 2 and array.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
+                "For one label that is present or absent, give a one-column DataFrame, a sparse matrix or sets.",
+                DataConversionWarning,
+                stacklevel=4,
+            )
+            array = array[:, 0]
+        if array.ndim == 1:
+            check_classification_targets(array)
+            classes = np.unique(array)
+            space = cls("single", classes, None)
+            return space, space._encode_single(array)[0]
+        return cls("array", np.arange(array.shape[1]), array.dtype), _check_indicator_dense(array, None)
+
+    def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
+        """Encode `y` with the labels of this space.
+
+        Returns
+        -------
+        Y : csr_array, (n_rows, n_labels)
+        unknown : array of bool, (n_rows,)
+            True where a row has a label that is not in the space.
+        """
+        if self.kind == "single" and not sp.issparse(y):
+            return self._encode_single(np.asarray(y).reshape(-1))
+        if self.kind == "sets":
+            return self._encode_sets(list(y))
+        other, Y = LabelSpace.learn(y)
+        if other.kind != self.kind or Y.shape[1] != len(self.classes):
+            raise ValueError(
+                f"y has {Y.shape[1]} labels given as {other.kind!r}, "
+                f"but fit saw {len(self.classes)} labels given as {self.kind!r}."
+            )
+        if self.kind == "frame" and list(other.classes) != list(self.classes):
+            raise ValueError(
+                f"y has the label columns {list(other.classes)}, but fit saw {list(self.classes)}."
+            )
+        return Y, np.zeros(Y.shape[0], dtype=bool)
+
+    def _encode_single(self, array: npt.NDArray[Any]) -> tuple[Indicator, npt.NDArray[np.bool_]]:
+        position = np.minimum(np.searchsorted(self.classes, array), len(self.classes) - 1)
+        known = self.classes[position] == array
+        rows = np.flatnonzero(known)
+        return _from_pairs(rows, position[known], (len(array), len(self.classes))), ~known
+
+    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, npt.NDArray[np.bool_]]:
+        position = {label: k for k, label in enumerate(self.classes.tolist())}
+        unknown = np.zeros(len(rows), dtype=bool)
+        row_of, column_of = [], []
+        for i, row in enumerate(rows):
+            for label in set(row):
+                k = position.get(label)
+                if k is None:
+                    unknown[i] = True
+                else:
+                    row_of.append(i)
+                    column_of.append(k)
+        return _from_pairs(row_of, column_of, (len(rows), len(self.classes))), unknown
+
+    def decode(self, Y: Indicator, index: Any = None) -> Any:
+        """Give `Y` back as the kind of y that was learnt.
+
+        Parameters
+        ----------
+        Y : csr_array, (n_rows, n_labels)
+            Predicted label sets; with one class per row it has one entry in each row.
+        index : optional
+            Row labels for a pandas frame.
+        """
+        if self.kind == "single":
+            return self.classes[Y.indices]
+        if self.kind == "array":
+            return Y.toarray().astype(self.container)
+        if self.kind == "sparse":
+            kind, dtype = self.container
+            return kind(Y.astype(dtype))
+        if self.kind == "frame":
+            return _make_frame(self.container, Y.toarray(), self.classes, index)
+        names = self.classes.tolist()
+        return [
+            self.container(names[k] for k in Y.indices[start:stop])
+            for start, stop in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
+        ]
+
+
+def _from_pairs(rows: Any, columns: Any, shape: tuple[int, int]) -> Indicator:
+    Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+    Y.sort_indices()
+    return Y
+
+
+def _frame_library(y: Any) -> str | None:
+    library = type(y).__module__.partition(".")[0]
+    is_frame = type(y).__name__ == "DataFrame" and library in ("pandas", "polars")
+    return library if is_frame else None
+
+
+def _make_frame(library: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(Y, columns=list(names), index=index)
+    import polars as pl
+
+    return pl.DataFrame(Y, schema=list(names))
+
+
+def _is_label_sets(y: Any) -> bool:
+    """Whether the rows are sets of names: sets always are, lists and tuples when they hold strings."""
+    if isinstance(y, np.ndarray) and (y.dtype != object or y.ndim != 1):
+        return False
+    try:
+        rows = list(y)
+    except TypeError:
+        return False
+    if not rows or not all(isinstance(row, _SETS) for row in rows):
+        return False
+    if any(isinstance(row, set | frozenset) for row in rows):
+        return True
+    labels = [label for row in rows for label in row]
+    return bool(labels) and all(isinstance(label, str) for label in labels)
+
+
+def _set_type(rows: Iterable[Any]) -> type:
+    kinds = {type(row) for row in rows}
+    return kinds.pop() if len(kinds) == 1 else set
+
+
+def _sorted_names(labels: Iterable[Hashable]) -> Names:
+    seen = list(dict.fromkeys(labels))
+    try:
+        seen.sort()  # type: ignore[type-var]
+    except TypeError:
+        pass  # names that do not compare stay in the order in which they came
+    names = np.empty(len(seen), dtype=object)
+    names[:] = seen
+    return names
+
+
+def _as_array(y: Any) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y is neither a 0/1 matrix nor a list of label sets: its rows differ in length. "
+            "Write label sets as sets, e.g. [{1, 4}, {2}], or as lists of strings."
+        ) from error
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, (n, n_labels) of 0/1, "
+            f"or a list of label sets."
+        )
+    if array.dtype == object and array.ndim == 1 and array.size and array[0] is not None:
+        kind = type(array[0])
+        if kind in (int, bool, float) and all(type(value) is kind for value in array):
+            array = array.astype(kind)
+    _check_not_missing(array)
+    return array
+
+
+def _check_not_missing(array: npt.NDArray[Any]) -> None:
+    if array.dtype.kind == "f":
+        missing = ~np.isfinite(array)
+    elif array.dtype == object:
+        missing = np.array([v is None or v != v for v in array.ravel()], dtype=bool).reshape(array.shape)
+    else:
+        return
+    if missing.any():
+        where = np.argwhere(missing)[0]
+        value = array[tuple(where)]
+        what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
+        raise ValueError(
+            f"Input y contains {what} (first at row {where[0]}: {value}). Every row needs known labels."
+        )
+
+
+def _check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
+    _check_not_missing(array)
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        label = column if names is None else names[column]
+        raise ValueError(
+            f"Unknown label type: y must hold only 0 and 1, got {array[row, column]!r} at row {row}, label {label!r}."
+        )
+    return sp.csr_array(array.astype(np.int8))
+
+
+def _check_indicator_sparse(y: Any) -> Indicator:
+    Y = sp.csr_array(y, copy=True)
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    wrong = Y.data != 1
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(Y.indptr, entry, side="right") - 1)
+        raise ValueError(
+            f"Unknown label type: y must hold only 0 and 1, got {Y.data[entry]!r} at row {row}, label {Y.indices[entry]}."
+        )
+    return Y.astype(np.int8)

@@ -1,0 +1,152 @@
+"""The one place that checks what users hand in, and words the errors."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+FloatArray = npt.NDArray[np.floating[Any]]
+Rows = Any  # a dense array, a CSR matrix or array, or a list of objects: numpy has no word for it
+
+_FINITE_BLOCK = 1 << 22  # entries looked at in one go, so that no mask as large as X is made
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool, nonnegative_for: str | None = None) -> Rows:
+    """Check a matrix of features; CSR stays CSR, float32 stays float32, the rest becomes float64.
+
+    Parameters
+    ----------
+    estimator : object
+        Gets ``n_features_in_`` and ``feature_names_in_`` when `reset`; is compared with them otherwise.
+    X : array-like, sparse or data frame, (n_rows, n_features)
+        What the user gave.
+    reset : bool
+        True in fit.
+    nonnegative_for : str, optional
+        Name of the similarity that is defined on non-negative features only.
+
+    Returns
+    -------
+    array or CSR, (n_rows, n_features)
+    """
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+    )
+    check_finite(X, "X")
+    if nonnegative_for is not None:
+        _check_nonnegative(X, nonnegative_for)
+    return X
+
+
+def check_finite(X: Rows, name: str) -> None:
+    """Refuse NaN and infinity, and say where the first one is."""
+    values = X.data if sp.issparse(X) else X
+    step = max(1, _FINITE_BLOCK // max(1, values.shape[-1] if values.ndim > 1 else 1))
+    for start in range(0, len(values), step):
+        block = values[start : start + step]
+        if np.isfinite(block).all():
+            continue
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(block))[0])
+        value = block[where]
+        row, column = _position(X, start + where[0], where[1:])
+        what = "NaN" if np.isnan(value) else "infinity"
+        raise ValueError(
+            f"Input {name} contains {what} (first at row {row}, column {column}: {value}). "
+            f"Impute or drop such rows first, e.g. with sklearn.impute.SimpleImputer."
+        )
+
+
+def _position(X: Rows, first: int, rest: tuple[int, ...]) -> tuple[int, int]:
+    if sp.issparse(X):
+        return int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first])
+    return first, rest[0] if rest else 0
+
+
+def _check_nonnegative(X: Rows, similarity: str) -> None:
+    values = X.data if sp.issparse(X) else X
+    if values.size and values.min() < 0:
+        flat = int(np.argmin(values))
+        if sp.issparse(X):
+            row, column = _position(X, flat, ())
+        else:
+            row, column = (int(i) for i in np.unravel_index(flat, X.shape))
+        raise ValueError(
+            f"Negative values in data passed to {similarity}, which is defined for features >= 0 "
+            f"(lowest: {values.min()} at row {row}, column {column}). Use normalizer='minmax', or RBF."
+        )
+
+
+def check_same_length(n_rows: int, other: Any, name: str) -> None:
+    """Refuse a companion of X (y, weights, ids) with another number of rows."""
+    length = other.shape[0] if hasattr(other, "shape") else len(other)
+    if length != n_rows:
+        raise ValueError(f"X has {n_rows} rows but {name} has {length}; they must be of the same length.")
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Check weights, which mean repetition: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        weights = np.full(n_rows, float(sample_weight))  # type: ignore[arg-type]
+    else:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
+    check_same_length(n_rows, weights, "sample_weight")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight must be finite and not negative; row {row} has {weights[row]}. "
+            f"A weight says how many times the row is counted."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero on every row; at least one must be positive.")
+    return weights
+
+
+def check_number(
+    owner: str,
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    integer: bool = False,
+    also: tuple[Any, ...] = (),
+) -> None:
+    """Check one parameter of a stage and quote the value that does not fit.
+
+    Examples
+    --------
+    >>> check_number("RBF", "gamma", -1.0, above=0, also=("auto",))
+    Traceback (most recent call last):
+        ...
+    ValueError: RBF: gamma must be a number above 0 or 'auto', got -1.0.
+    """
+    if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
+        return
+    kind: type = numbers.Integral if integer else numbers.Real
+    fits = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
+    if fits and above is not None:
+        fits = value > above
+    if fits and at_least is not None:
+        fits = value >= at_least
+    if fits:
+        return
+    bound = f" above {above:g}" if above is not None else ""
+    bound += f" of at least {at_least:g}" if at_least is not None else ""
+    choices = "".join(f" or {choice!r}" for choice in also)
+    noun = "a whole number" if integer else "a number"
+    raise ValueError(f"{owner}: {name} must be {noun}{bound}{choices}, got {value!r}.")
