@@ -2,6 +2,6 @@
 
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
-from simlabel.datasets._load import load_dataset
+from simlabel.datasets._load import list_datasets, load_dataset
 
-__all__ = ["load_dataset", "Dataset", "DatasetError"]
+__all__ = ["load_dataset", "list_datasets", "Dataset", "DatasetError"]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from simlabel.datasets._columns import Attribute
 from simlabel.datasets._errors import DatasetError, quote
 
 _TOKEN = re.compile(
@@ -27,15 +28,6 @@ _ESCAPE = re.compile(r"\\(.)")
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 _NUMERIC = {"numeric", "real", "integer"}
 _OTHERS = {"string": "text", "date": "a date", "relational": "a table of its own"}
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """One attribute; `values` are the values of a nominal one, in the order of their declaration."""
-
-    name: str
-    values: tuple[str, ...] | None
-    line: int
 
 
 @dataclass(frozen=True)
@@ -134,8 +126,8 @@ def _attribute(rest: str, path: Path, line: int) -> Attribute:
     word = kind[0][1].lower()
     if word in _OTHERS:
         raise DatasetError(
-            f"expected a numeric or nominal attribute; {quote(name)} is {_OTHERS[word]} ({word}), which is not a "
-            "feature. Remove it, or turn it into numbers",
+            f"expected a numeric or nominal attribute; {quote(name)} is {_OTHERS[word]} ({word}), "
+            "which is not a feature. Remove it, or turn it into numbers",
             path,
             line,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,42 @@ Split = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
 _PARTS = {TRAIN: "train", DEVELOPMENT: "development", TEST: "test"}
+
+
+class Numbered(Sequence[str]):
+    """Names for columns that have none: their numbers, made when they are looked at.
+
+    Examples
+    --------
+    >>> names = Numbered(2_000_000_000)
+    >>> names[7], names[-1], names[:3]
+    ('7', '1999999999', ('0', '1', '2'))
+    """
+
+    def __init__(self, count: int) -> None:
+        self._numbers = range(count)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
+        found = self._numbers[position]
+        return str(found) if isinstance(found, int) else tuple(map(str, found))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Numbered):
+            return len(self) == len(other)
+        return isinstance(other, tuple) and len(self) == len(other) and tuple(self) == other
+
+    def __hash__(self) -> int:
+        return hash(self._numbers)
+
+    def __repr__(self) -> str:
+        return f"Numbered({len(self)})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -27,10 +64,10 @@ class Dataset:
         The features; sparse where the file is sparse.
     Y : csr_array of int8, (n_rows, n_labels)
         1 where the row has the label.
-    label_names : tuple of str
-        Names of the columns of `Y`.
-    feature_names : tuple of str
-        Names of the columns of `X`.
+    label_names : sequence of str
+        Names of the columns of `Y`; a tuple, or their numbers where the source has no names.
+    feature_names : sequence of str
+        Names of the columns of `X`, likewise.
     split : array of int8, (n_rows,), or None
         0 for the rows of the training part, 1 for development, 2 for test, where the set comes in parts.
     n_attributes : int
@@ -51,11 +88,11 @@ class Dataset:
 
     name: str
     X: Any
-    Y: sp.csr_array
-    label_names: tuple[str, ...]
-    feature_names: tuple[str, ...]
+    Y: Any
+    label_names: Sequence[str]
+    feature_names: Sequence[str]
     split: Split | None = None
-    n_attributes: int = field(default=-1)
+    n_attributes: int = -1
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -109,11 +146,3 @@ class Dataset:
             return ""
         counts = [(word, int(np.count_nonzero(self.split == part))) for part, word in _PARTS.items()]
         return "; " + " + ".join(f"{count} {word}" for word, count in counts if count)
-
-
-def indicator(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:
-    """0/1 matrix with ones at the given places; a place named twice counts once."""
-    Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-    Y.sum_duplicates()
-    Y.data[:] = 1
-    return Y

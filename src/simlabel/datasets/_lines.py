@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
@@ -46,7 +48,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
             chunk = self._stream.read(len(buffer))
-        except (OSError, EOFError, gzip.zlib.error) as error:  # type: ignore[attr-defined]
+        except (OSError, EOFError, zlib.error) as error:
             raise DatasetError(f"expected a gzip file, and it is damaged: {error}", self._path) from None
         self._left -= len(chunk)
         if self._left < 0:
@@ -65,14 +67,11 @@ class _Bounded(io.RawIOBase):
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open for reading, unpacked if it is gzip."""
-    stream: IO[bytes] = path.open("rb")
-    if stream.read(2) != GZIP:
-        stream.seek(0)
-        return stream
-    stream.seek(0)
-    unpacked = gzip.GzipFile(fileobj=stream)
-    unpacked.myfileobj = stream  # closing the one closes the other
-    return io.BufferedReader(_Bounded(cast("IO[bytes]", unpacked), path))
+    with path.open("rb") as stream:
+        is_gzip = stream.read(2) == GZIP
+    if not is_gzip:
+        return path.open("rb")
+    return io.BufferedReader(_Bounded(cast("IO[bytes]", gzip.open(path)), path))
 
 
 def open_text(path: Path) -> IO[str]:
@@ -85,3 +84,29 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
             yield number, line.rstrip("\n")
+
+
+_PART = re.compile(r"[-_.](train|test|dev|valid|validation)$", re.IGNORECASE)
+
+
+def stem(path: Path) -> str:
+    """Name of a file without its endings.
+
+    Examples
+    --------
+    >>> stem(Path("data/scene-train.arff.gz"))
+    'scene-train'
+    """
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def set_name(path: Path) -> str:
+    """Name of the set that a file belongs to.
+
+    Examples
+    --------
+    >>> set_name(Path("data/scene-train.arff"))
+    'scene'
+    """
+    return _PART.sub("", stem(path))

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from simlabel.datasets._errors import DatasetError, quote
-
-_PART = re.compile(r"[-_.](train|test|dev|valid|validation)$", re.IGNORECASE)
-
-
-def part_stem(path: Path) -> str:
-    """Name of the set that a file belongs to: ``scene`` for ``scene-train.arff``.
-
-    Examples
-    --------
-    >>> part_stem(Path("scene-train.arff"))
-    'scene'
-    """
-    stem = path.name.removesuffix(".gz")
-    return _PART.sub("", stem.rpartition(".")[0] or stem)
+from simlabel.datasets._lines import set_name, stem
 
 
 def xml_beside(path: Path) -> Path | None:
     """The XML file of labels that belongs to an ARFF file, if there is one."""
-    own = path.name.removesuffix(".gz").rpartition(".")[0]
-    for stem in dict.fromkeys([own, part_stem(path)]):
-        candidate = path.with_name(f"{stem}.xml")
+    for name in dict.fromkeys([stem(path), set_name(path)]):
+        candidate = path.with_name(f"{name}.xml")
         if candidate.is_file():
             return candidate
     return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+RIVER = {"yeast": {"label_prefix": "Class"}}  # set -> how its CSV file is read
+
 
 def river_file(name: str) -> Path | None:
     """Path of ``<name>.csv.gz`` in the installed river package, if it is there.
