@@ -147,10 +147,8 @@ def _infer(rows: _CsvRows) -> list[Attribute]:
                 )
             if not numeric:
                 texts.setdefault(j, set()).add(cell)
-    return [
-        Attribute(name, tuple(sorted(texts[j])) if j in texts else None, 1)
-        for j, name in enumerate(rows.names)
-    ]
+    values = [tuple(sorted(texts[j])) if j in texts else None for j in range(len(rows.names))]
+    return [Attribute(name, found, 1) for name, found in zip(rows.names, values, strict=True)]
 
 
 def _is_number(cell: str) -> bool:

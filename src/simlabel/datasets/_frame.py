@@ -70,14 +70,12 @@ def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) ->
         try:
             numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError):
-            raise DatasetError(
-                f"expected real numbers in {quote(name)}, found {column.dtype}", path
-            ) from None
+            message = f"expected real numbers in {quote(name)}, found {column.dtype}"
+            raise DatasetError(message, path) from None
         if np.isinf(numbers).any():
             row = int(np.argmax(np.isinf(numbers)))
-            raise DatasetError(
-                f"expected finite numbers in {quote(name)}, found {numbers[row]} in row {row}", path
-            )
+            message = f"expected finite numbers in {quote(name)}, found {numbers[row]} in row {row}"
+            raise DatasetError(message, path)
         return [name], None, numbers
     values, codes = _texts(name, column, absent, path)
     if not is_truth(values):
@@ -129,13 +127,11 @@ def _indicator(frame: pd.DataFrame, positions: list[int], path: Path) -> Any:
     columns = []
     for j in positions:
         name, column = str(frame.columns[j]), frame.iloc[:, j]
-        truths = [TRUTH.get(_word(value)) for value in column.to_numpy(dtype=object, na_value=None)]
+        truths = [TRUTH.get(_word(value)) for value in column.astype(object)]
         if None in truths:
             row = truths.index(None)
-            found = quote(str(column.iloc[row]))
-            raise DatasetError(
-                f"expected 0 or 1 for the label {quote(name)}, found {found} in row {row}", path
-            )
+            found = f"{quote(str(column.iloc[row]))} in row {row}"
+            raise DatasetError(f"expected 0 or 1 for the label {quote(name)}, found {found}", path)
         columns.append(sp.csc_array(np.array(truths, dtype=np.int8).reshape(-1, 1)))
     return sp.csr_array(sp.hstack(columns, format="csr"))
 
@@ -156,9 +152,6 @@ def _lists(column: pd.Series[Any], choice: LabelColumns, path: Path) -> tuple[An
         elif cell is None or cell != cell:
             lists.add("")
         else:
-            name = quote(str(choice.label_column))
-            raise DatasetError(
-                f"expected labels in {name}, as a text or as a list of texts, found {quote(str(cell))} in row {row}",
-                path,
-            )
+            expected = f"a text or a list of texts in {quote(str(choice.label_column))}"
+            raise DatasetError(f"expected {expected}, found {quote(str(cell))} in row {row}", path)
     return lists.finish()

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.datasets._columns import Columns, Place
+from simlabel.datasets._columns import Columns
 from simlabel.datasets._errors import DatasetError
 
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
@@ -87,20 +87,21 @@ def gather(rows: Rows, columns: Columns) -> tuple[Any, Any]:
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
     width = columns.width
     for row in rows:
-        places = _places(row.items() if rows.sparse else enumerate(row), columns, rows.line)
+        labels, places, numbers = _convert(row.items() if rows.sparse else enumerate(row), columns, rows.line)
         if rows.sparse and columns.implied:
             implied_left -= len(columns.implied)
             _check_implied(implied_left, rows)
-            places += [(column, 1.0) for j, column in columns.implied.items() if j not in row]
-        Y_rows.add([column - width for column, value in places if column >= width and value])
+            implied = [column for j, column in columns.implied.items() if j not in row]
+            labels += [column - width for column in implied if column >= width]
+            places += [column for column in implied if column < width]
+            numbers += [1.0] * (len(places) - len(numbers))
+        Y_rows.add(labels)
         if sparse:
-            kept = [place for place in places if place[0] < width and place[1]]
-            X_rows.add([column for column, _ in kept], [value for _, value in kept])
+            X_rows.add(places, numbers)
         else:
             dense = [0.0] * width
-            for column, value in places:
-                if column < width:
-                    dense[column] = value
+            for column, number in zip(places, numbers, strict=True):
+                dense[column] = number
             values.extend(dense)
     Y = Y_rows.finish(len(columns.label_names))
     if sparse:
@@ -108,23 +109,35 @@ def gather(rows: Rows, columns: Columns) -> tuple[Any, Any]:
     return np.frombuffer(values, dtype=np.float64).reshape(len(Y_rows), width), Y
 
 
-def _places(items: Iterable[tuple[int, str]], columns: Columns, line: int) -> list[Place]:
-    places = []
-    convert = columns.convert
+def _convert(
+    items: Iterable[tuple[int, str]], columns: Columns, line: int
+) -> tuple[list[int], list[int], list[float]]:
+    """Labels of a row, and the columns and numbers of its features that are not 0."""
+    labels: list[int] = []
+    places: list[int] = []
+    numbers: list[float] = []
+    convert, width = columns.convert, columns.width
     for j, text in items:
         try:
-            places.append(convert[j](text))
+            column, number = convert[j](text)
         except (ValueError, KeyError, TypeError):
-            places.append(columns.explain(j, text, line))
-    return places
+            column, number = columns.explain(j, text, line)
+        if not number:
+            continue
+        if column >= width:
+            labels.append(column - width)
+        else:
+            places.append(column)
+            numbers.append(number)
+    return labels, places, numbers
 
 
 def _check_implied(left: int, rows: Rows) -> None:
     """Refuse a small file of short rows whose nominal attributes make it a huge matrix."""
     if left < 0:
         raise DatasetError(
-            "expected sparse rows; they leave out so many values of nominal attributes whose first value is not "
-            "0 that the data set is far larger than the file. Declare 0 first",
+            "expected sparse rows; they leave out so many values of nominal attributes whose first value is "
+            "not 0 that the data set is far larger than the file. Declare 0 first",
             rows.path,
             rows.line,
         )

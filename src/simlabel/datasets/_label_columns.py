@@ -33,14 +33,12 @@ class LabelColumns:
 
     def positions(self, names: Sequence[str], path: Path) -> list[int]:
         """Positions of the columns with labels, in the order of the table."""
-        given = [
-            choice for choice in (self.labels, self.label_prefix, self.label_column) if choice is not None
-        ]
-        if len(given) != 1 or not self.separator:
+        choices = (self.labels, self.label_prefix, self.label_column)
+        if sum(choice is not None for choice in choices) != 1 or not self.separator:
             raise DatasetError(
-                "expected to learn which columns are labels, by one of: labels=['sea', 'sunset'] (their names), "
-                "label_prefix='label_' (how they begin), label_column='tags' with separator=';' (one column of "
-                f"lists). The columns are {quote(', '.join(names), 300)}",
+                "expected to learn which columns are labels, by one of: labels=['sea', 'sunset'] (their "
+                "names), label_prefix='label_' (how they begin), label_column='tags' with separator=';' "
+                f"(one column of lists). The columns are {quote(', '.join(names), 300)}",
                 path,
             )
         if self.label_prefix is not None:
@@ -51,10 +49,8 @@ class LabelColumns:
             wanted = [self.label_column] if self.label_column is not None else list(self.labels or ())
         absent = [name for name in wanted if name not in names]
         if absent or not wanted:
-            found = quote(", ".join(names), 300)
-            raise DatasetError(
-                f"expected label columns {', '.join(map(quote, absent))}, found {found}", path, 1
-            )
+            expected = f"label columns {', '.join(map(quote, absent))}"
+            raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
         return sorted(names.index(name) for name in wanted)
 
 

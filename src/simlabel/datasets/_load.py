@@ -155,11 +155,8 @@ def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:
     reader = READERS[kind]
     _check_options(reader, options, f"{path.name} is {kind}, which")
     dataset = reader(path, **options)
-    for what, count in {
-        "row": dataset.n_rows,
-        "feature": len(dataset.feature_names),
-        "label": dataset.n_labels,
-    }.items():
+    counts = {"row": dataset.n_rows, "feature": len(dataset.feature_names), "label": dataset.n_labels}
+    for what, count in counts.items():
         if not count:
             raise DatasetError(f"expected at least one {what}, found none", path)
     return dataset

@@ -84,9 +84,8 @@ class _Members:
             shape, _, dtype = _HEADERS[version](stream)
             wanted = int(np.prod([int(side) for side in shape], dtype=object)) * dtype.itemsize
             if dtype.kind not in kinds or dtype.hasobject or len(shape) != ndim:
-                raise self._error(
-                    f"{key} with {ndim} axes, of kind {kinds!r}, found {dtype} of shape {shape}"
-                )
+                found = f"{dtype} of shape {shape}"
+                raise self._error(f"{key} with {ndim} axes, of kind {kinds!r}, found {found}")
             if wanted != info.file_size - stream.tell() or dtype.itemsize == 0:
                 raise self._error(f"{wanted} bytes in {key}, found {info.file_size - stream.tell()}")
         self._left -= wanted
@@ -107,7 +106,7 @@ class _Members:
         shape = self.array(f"{key}_shape", "iu", 1)
         self._check_finite(data, key)
         self._check_csr(key, data, indices, indptr, shape)
-        matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(side) for side in shape))
+        matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
         matrix.sum_duplicates()
         return matrix
 
@@ -150,7 +149,8 @@ class _Members:
 
 
 def _check_labels(Y: Any, path: Path) -> Any:
-    values = Y.data if sp.issparse(Y) else Y
+    is_sparse = sp.issparse(Y)
+    values = Y.data if is_sparse else Y
     wrong = values[(values != 0) & (values != 1)]
     if len(wrong):
         raise DatasetError(f"expected 0 and 1 in Y, found {wrong[0]}", path)

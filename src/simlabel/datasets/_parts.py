@@ -22,18 +22,11 @@ def join_parts(parts: Sequence[tuple[int, Dataset]]) -> Dataset:
     datasets = [dataset for _, dataset in parts]
     first = datasets[0]
     sources = ", ".join(dataset.source for dataset in datasets)
-    feature_names, feature_places = _union(
-        [dataset.feature_names for dataset in datasets], "features", sources
-    )
-    label_names, label_places = _union([dataset.label_names for dataset in datasets], "labels", sources)
-    X = [
-        _spread(dataset.X, place, feature_names)
-        for dataset, place in zip(datasets, feature_places, strict=True)
-    ]
-    Y = [
-        _spread(dataset.Y, place, label_names) for dataset, place in zip(datasets, label_places, strict=True)
-    ]
-    sizes = [dataset.n_rows for dataset in datasets]
+    feature_names, in_features = _union([part.feature_names for part in datasets], "features", sources)
+    label_names, in_labels = _union([part.label_names for part in datasets], "labels", sources)
+    X = [_spread(part.X, places, feature_names) for part, places in zip(datasets, in_features, strict=True)]
+    Y = [_spread(part.Y, places, label_names) for part, places in zip(datasets, in_labels, strict=True)]
+    sizes = [part.n_rows for part in datasets]
     is_sparse = any(sp.issparse(part) for part in X)
     return replace(
         first,

@@ -34,7 +34,7 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
     indices: list[int] = []
     values: list[float] = []
     for token in tokens:
-        index, colon, value = token.partition(":")
+        index, _, value = token.partition(":")
         try:
             indices.append(int(index))
             values.append(finite_number(value))
