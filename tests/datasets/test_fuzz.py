@@ -50,35 +50,8 @@ SEEDS = {
 }
 FORMATS = {"sparse arff": "arff", "csv lists": "csv", "csv.gz": "csv", "sparse npz": "npz"}
 
-PIECES = [
-    b"@data",
-    b"{",
-    b"}",
-    b"'",
-    b'"',
-    b"\\",
-    b",",
-    b":",
-    b"%",
-    b"\n",
-    b"\r",
-    b"\x00",
-    b"\xff",
-    b"-",
-    b"?",
-]
-PIECES += [
-    b"1e999",
-    b"nan",
-    b"999999999999999999999",
-    b"-1",
-    b"{0 1}",
-    b" ",
-    b"0:0 ",
-    b"\\999",
-    b"_",
-    b"-C 9",
-]
+PIECES = [bytes([byte]) for byte in b"{}'\"\\,:%-?_ \n\r\x00\xff"]
+PIECES += [b"@data", b"1e999", b"nan", b"9" * 21, b"-1", b"{0 1}", b"0:0 ", b"\\999", b"-C 9"]
 
 
 @st.composite
@@ -99,8 +72,7 @@ def _check(path, data, **options):
     path.write_bytes(data)
     try:
         dataset = load_dataset(path, **options)
-    except DatasetError as error:
-        assert str(error)
+    except DatasetError:
         return
     assert isinstance(dataset, Dataset)
     assert dataset.n_rows > 0

@@ -15,7 +15,7 @@ from simlabel.datasets._errors import DatasetError
 
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
 
-_WIDE = 4  # columns for each attribute from which on X is sparse
+WIDE = 4  # columns for each attribute from which on X is sparse
 _IMPLIED_ALWAYS = 1 << 22  # entries that a small file may imply without writing them
 
 
@@ -81,7 +81,7 @@ class SparseRows:
 
 def gather(rows: Rows, columns: Columns) -> tuple[Any, Any]:
     """Read all rows; X is sparse if they are, or if one-hot columns make it much wider than they are."""
-    sparse = rows.sparse or columns.width > _WIDE * len(columns.convert)
+    sparse = rows.sparse or columns.width > WIDE * len(columns.convert)
     implied_left = max(_IMPLIED_ALWAYS, rows.size)
     values = array("d")
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from simlabel.datasets._dataset import PARTS
 from simlabel.datasets._errors import DatasetError
 
 GZIP = b"\x1f\x8b"
@@ -86,7 +87,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\n")
 
 
-_PART = re.compile(r"[-_.](train|test|dev|valid|validation)$", re.IGNORECASE)
+_PART = re.compile(rf"[-_.]({'|'.join(PARTS)})$", re.IGNORECASE)
 
 
 def stem(path: Path) -> str:
