@@ -136,6 +136,7 @@ WIDE_NOMINAL = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute c {" + b","
     b"%d" % k for k in range(2, 70_000)
 )
 MANY_LABELS = b"@relation 'x: -C 20000'\n" + b"".join(b"@attribute l%d {1,0}\n" % j for j in range(20_000))
+NUMERIC = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute n numeric\n@data\n"
 HOSTILE = {
     "values of an attribute without an end": (b"@relation x\n@attribute a {" + b"," * 500_000, {}),
     "blanks in an attribute": (b"@relation x\n@attribute a {" + b"a , " * 250_000, {}),
@@ -165,7 +166,7 @@ HOSTILE = {
     "features in one row": (b"1 5 4\n0 " + b"0:1 " * 250_000, {}),
     "a far index": (b"1 2147483646:1\n" * 60_000, {}),
     "packed zeros": (gzip.compress(b"\x00" * 300 * MIB), {}),
-    "packed rows": (gzip.compress(ARFF + b"{}\n" * (100 * MIB // 3)), {}),
+    "packed rows": (gzip.compress(NUMERIC + b"{}\n" * (15 * MIB // 3)), {}),
     "packed line": (gzip.compress(b"a,l\n" + b"1" * 100 * MIB), PREFIX),
     "claimed array": (_zip_of("X", {"descr": "<f8", "fortran_order": False, "shape": (10**12, 2)}, b"0"), {}),
     "empty items": (_zip_of("X", {"descr": "<U0", "fortran_order": False, "shape": (10**12, 2)}, b""), {}),
