@@ -128,6 +128,13 @@ class LabelSpace:
                     column_of.append(k)
         return _from_pairs(row_of, column_of, (len(rows), len(self.classes))), unknown
 
+    def restricted(self, Y: Indicator) -> tuple[LabelSpace, Indicator]:
+        """Drop labels that no row of `Y` has, where the labels were found in the rows themselves."""
+        if self.kind not in ("single", "sets"):
+            return self, Y
+        present = np.unique(Y.indices)
+        return LabelSpace(self.kind, self.classes[present], self.container), sp.csr_array(Y[:, present])
+
     def decode(self, Y: Indicator, index: Any = None) -> Any:
         """Give `Y` back as the kind of y that was learnt.
 
