@@ -228,16 +228,30 @@ class _PartialRows:
 
     def finish(self) -> FloatArray:
         S = np.concatenate(self.blocks, axis=1)
-        whole = slice(0, S.shape[1])
-        if self.exclude is not None:  # the function is not to see what is left out
-            rows, columns = self.exclude.within(whole)
-            gone = self.exclude.kept[rows] == 0
-            S[rows[gone], columns[gone]] = 0.0
-        S = self.reducer.weighting.apply(S)
+        S = np.ascontiguousarray(self._weighted(S))
         total = np.zeros((S.shape[0], self.reducer.width))
         partial = _PartialSum(self.reducer.influence, total, self.exclude)
-        partial.add(np.ascontiguousarray(S), whole)
+        partial.add(S, slice(0, S.shape[1]))
         return partial.finish()
+
+    def _weighted(self, S: FloatArray) -> FloatArray:
+        """psi of whole rows; it must not see an entry that is left out."""
+        apply = self.reducer.weighting.apply
+        if self.exclude is None:
+            return apply(S)
+        rows, columns = self.exclude.within(slice(0, S.shape[1]))
+        gone = self.exclude.kept[rows] == 0
+        rows, columns = rows[gone], columns[gone]
+        seen = np.ones(S.shape, dtype=bool)
+        seen[rows, columns] = False
+        others = np.setdiff1d(np.arange(S.shape[0]), rows)
+        result = np.zeros_like(S)
+        if len(others):
+            result[others] = apply(S[others])
+        if len(rows) and S.shape[1] > 1:
+            short = apply(S[rows][seen[rows]].reshape(len(rows), -1))
+            result[seen & np.isin(np.arange(S.shape[0]), rows)[:, None]] = short.ravel()
+        return result
 
 
 def reducer_for(weighting: Weighting | None, V: Any, weights: FloatArray | None = None) -> Reducer:
