@@ -1,0 +1,97 @@
+"""What data sets are there by name, and where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from simlabel.datasets._dataset import DEVELOPMENT, TEST, TRAIN
+from simlabel.datasets._detect import detect_format
+from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._lines import set_name, stem
+from simlabel.datasets._openml import OPENML
+from simlabel.datasets._river import RIVER
+
+FOLDER = "SIMLABEL_DATA"
+Files = list[tuple[int | None, Path]]  # parts of a set with their numbers in the split; None is the whole
+
+_ENDINGS = (".arff", ".npz", ".csv", ".parquet", ".svm", ".svmlight", ".libsvm", ".txt")
+_PARTS = {"train": TRAIN, "dev": DEVELOPMENT, "valid": DEVELOPMENT, "validation": DEVELOPMENT, "test": TEST}
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a text can only be meant as the path of a file.
+
+    Examples
+    --------
+    >>> looks_like_path("data/yeast"), looks_like_path("yeast.arff"), looks_like_path("yeast")
+    (True, True, False)
+    """
+    return os.sep in text or text.lower().removesuffix(".gz").endswith(_ENDINGS)
+
+
+def data_folder() -> Path | None:
+    """The folder that ``SIMLABEL_DATA`` names, if it is set."""
+    value = os.environ.get(FOLDER)
+    if not value:
+        return None
+    folder = Path(value)
+    if not folder.is_dir():
+        raise DatasetError(f"{FOLDER} must name a folder, and there is none of that name", value)
+    return folder
+
+
+def sets_in(folder: Path) -> dict[str, Files]:
+    """Sets in a folder by name; a whole file is preferred to parts."""
+    wholes: dict[str, Files] = {}
+    parts: dict[str, Files] = {}
+    for path in sorted(folder.iterdir()):
+        if not path.name.removesuffix(".gz").lower().endswith(_ENDINGS) or not path.is_file():
+            continue
+        name, own = set_name(path), stem(path)
+        if name == own:
+            wholes.setdefault(name, [(None, path)])
+        else:
+            part = own[len(name) + 1 :].lower()
+            parts.setdefault(name, []).append((_PARTS[part], path))
+            wholes.setdefault(own, [(None, path)])
+    for name, files in parts.items():
+        numbers = {part for part, _ in files}
+        if numbers >= {TRAIN, TEST} and len(numbers) == len(files):
+            wholes.setdefault(name, sorted(files, key=lambda file: file[0] or 0))
+    return wholes
+
+
+def listed_sets(folder: Path) -> Iterator[tuple[str, Files]]:
+    """Sets in a folder that are data, each once: no parts of a set that is listed, no notes."""
+    sets = sets_in(folder)
+    for name, files in sorted(sets.items()):
+        path = files[0][1]
+        if set_name(path) != name and set_name(path) in sets:
+            continue
+        try:
+            kind = detect_format(path)
+        except DatasetError:
+            continue
+        if kind == "csv" and ".csv" not in path.name.lower():
+            continue
+        yield name, files
+
+
+def ways_to_obtain(name: str, failures: list[str]) -> str:
+    """Say how a set that is not there can be had."""
+    folder = os.environ.get(FOLDER)
+    state = f"it is {folder}" if folder else "it is not set"
+    ways = [
+        f"put {name}.arff and {name}.xml of the Mulan collection, or {name}-train.arff, {name}-test.arff and "
+        f"{name}.xml, in the folder that the environment variable {FOLDER} names ({state})",
+    ]
+    if name in RIVER:
+        ways.append("install the package river, which carries it: pip install river")
+    if name in OPENML:
+        ways.append(f"connect to the network: it is set {OPENML[name].data_id} of OpenML")
+    ways.append("give load_dataset the path of a file instead of a name")
+    found = "".join(f" ({failure})" for failure in failures)
+    listed = "".join(f"\n  - {way}" for way in ways)
+    return f"there is no data set {name!r} here{found}. Ways to obtain it:{listed}"

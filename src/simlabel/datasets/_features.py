@@ -1,0 +1,67 @@
+"""What all readers know about values: numbers, yes and no, and what is missing."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal, get_args
+
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+
+Missing = Literal["error", "mean", "median", "most_frequent"]
+
+MISSING_HINT = "Fill it in, or choose an imputation: missing='mean', 'median' or 'most_frequent'"
+TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+
+_LARGEST = sys.float_info.max
+
+
+def finite_number(text: str) -> float:
+    """Read a number as data files write it; ValueError for NaN, infinity and Python's ``1_000``.
+
+    Examples
+    --------
+    >>> finite_number("-2.5e3")
+    -2500.0
+    """
+    number = float(text)
+    if not -_LARGEST <= number <= _LARGEST or "_" in text:
+        raise ValueError(text)
+    return number
+
+
+def is_truth(values: tuple[str, ...]) -> bool:
+    """Whether the values of a nominal attribute mean 0 and 1, each of them once.
+
+    Examples
+    --------
+    >>> is_truth(("TRUE", "FALSE")), is_truth(("1", "2")), is_truth(("1", "true"))
+    (True, False, False)
+    """
+    truths = [TRUTH.get(value.lower()) for value in values]
+    return None not in truths and len(set(truths)) == len(truths)
+
+
+def check_missing(missing: str) -> None:
+    """Refuse an unknown choice of imputation."""
+    choices = get_args(Missing)
+    if missing not in choices:
+        raise ValueError(f"missing must be one of {', '.join(map(repr, choices))}, got {missing!r}.")
+
+
+def impute(X: Any, missing: Missing) -> Any:
+    """Fill NaN column by column; a column with no value at all becomes 0.
+
+    Parameters
+    ----------
+    X : array or csr_array, (n_rows, n_columns)
+        Features, with NaN where the value is missing; where `missing` is "error" there are none.
+    missing : {"error", "mean", "median", "most_frequent"}
+        What to fill in.
+    """
+    is_sparse = sp.issparse(X)
+    values = X.data if is_sparse else X
+    if missing == "error" or not (values != values).any():
+        return X
+    filled = SimpleImputer(strategy=missing, keep_empty_features=True).fit_transform(X)
+    return sp.csr_array(filled) if is_sparse else filled

@@ -1,0 +1,112 @@
+"""Text files as numbered lines: gzip or plain, any line end, UTF-8 with Latin-1 where it is not."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from simlabel.datasets._errors import DatasetError
+
+GZIP = b"\x1f\x8b"
+
+# A small archive can hold a huge file. What a reader may unpack is bounded by the size of the archive,
+# generously: text of real data sets shrinks to a twentieth at best, and small files may be all alike.
+_UNPACK_RATIO, _UNPACK_ALWAYS = 50, 64 << 20
+
+
+def _latin_1(error: UnicodeError) -> tuple[str, int]:
+    """Read what is not UTF-8 as Latin-1, in which older collections are written."""
+    bad = cast("UnicodeDecodeError", error)
+    return bad.object[bad.start : bad.end].decode("latin-1"), bad.end
+
+
+codecs.register_error("simlabel-latin-1", _latin_1)
+
+
+def unpack_limit(path: Path) -> int:
+    """How many bytes the archive at `path` may unpack to."""
+    return max(_UNPACK_ALWAYS, _UNPACK_RATIO * path.stat().st_size)
+
+
+class _Bounded(io.RawIOBase):
+    """An unpacked stream that refuses to go on beyond a limit."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream = stream
+        self._path = path
+        self._left = unpack_limit(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            chunk = self._stream.read(len(buffer))
+        except (OSError, EOFError, zlib.error) as error:
+            raise DatasetError(f"expected a gzip file, and it is damaged: {error}", self._path) from None
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise DatasetError(
+                f"unpacks to more than {unpack_limit(self._path)} bytes, {_UNPACK_RATIO} times its size; "
+                "unpack it first if it is meant to",
+                self._path,
+            )
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open for reading, unpacked if it is gzip."""
+    with path.open("rb") as stream:
+        is_gzip = stream.read(2) == GZIP
+    if not is_gzip:
+        return path.open("rb")
+    return io.BufferedReader(_Bounded(cast("IO[bytes]", gzip.open(path)), path))
+
+
+def open_text(path: Path) -> IO[str]:
+    """Open as text; a byte order mark is dropped, every line end is a newline."""
+    return io.TextIOWrapper(cast("io.BufferedReader", open_bytes(path)), "utf-8-sig", "simlabel-latin-1")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines without their ends, counted from 1."""
+    with open_text(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            yield number, line.rstrip("\n")
+
+
+_PART = re.compile(r"[-_.](train|test|dev|valid|validation)$", re.IGNORECASE)
+
+
+def stem(path: Path) -> str:
+    """Name of a file without its endings.
+
+    Examples
+    --------
+    >>> stem(Path("data/scene-train.arff.gz"))
+    'scene-train'
+    """
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def set_name(path: Path) -> str:
+    """Name of the set that a file belongs to.
+
+    Examples
+    --------
+    >>> set_name(Path("data/scene-train.arff"))
+    'scene'
+    """
+    return _PART.sub("", stem(path))

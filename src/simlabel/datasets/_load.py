@@ -1,0 +1,170 @@
+"""A path or a name -> a data set; and a table of what is there."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
+from simlabel.datasets._dataset import Dataset
+from simlabel.datasets._detect import READERS, detect_format
+from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._openml import OPENML, fetch
+from simlabel.datasets._parts import join_parts
+from simlabel.datasets._river import RIVER, river_file
+
+
+def load_dataset(
+    path_or_name: str | os.PathLike[str], *, format: str | None = None, **options: Any
+) -> Dataset:
+    """Load a multi-label data set from a file, or by its name.
+
+    A name is looked for in the folder that the environment variable ``SIMLABEL_DATA`` names, then in the
+    installed ``river`` package (yeast), then on OpenML through scikit-learn (yeast, emotions, scene). A set
+    that exists only as training and test parts is both together, with `Dataset.split` telling them apart.
+
+    Parameters
+    ----------
+    path_or_name : str or path
+        A file, plain or gzip, or a name such as ``"yeast"``.
+    format : {"arff", "svmlight", "xmc", "csv", "parquet", "npz"}, optional
+        By default it is found out from what is in the file.
+    **options
+        For ARFF: ``labels`` (the first n attributes, the last for ``-n``; the path of a Mulan XML file; or
+        names), where the file or an XML file beside it does not say. For CSV and Parquet one of ``labels``
+        (names of columns), ``label_prefix`` (how the names begin) and ``label_column`` (one column of lists,
+        with ``separator``, by default ``";"``); for CSV also ``delimiter``. For these three ``missing``:
+        ``"error"``, ``"mean"``, ``"median"`` or ``"most_frequent"``. For svmlight ``zero_based``: True, False
+        or ``"auto"``.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        If the file is malformed, with the line and what was expected there; or if there is no such set, with
+        the ways to obtain it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "beach.csv"
+    >>> _ = path.write_text("waves,light,tags\\n0.9,0.1,sea\\n0.8,0.7,sea;sunset\\n0.0,0.9,sunset\\n")
+    >>> beach = load_dataset(path, label_column="tags")
+    >>> beach
+    Dataset('beach': 3 rows x 2 features (dense), 2 labels, 1.333 per row, 3 distinct sets)
+    >>> beach.label_names
+    ('sea', 'sunset')
+    """
+    if format is not None and format not in READERS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, READERS))}, got {format!r}.")
+    text = os.fspath(path_or_name)
+    if Path(text).is_file():
+        return _read(Path(text), format, options)
+    if looks_like_path(text):
+        raise DatasetError("there is no such file", text)
+    return _by_name(text, format, options)
+
+
+def list_datasets() -> pd.DataFrame:
+    """List the data sets that can be loaded by name without the network.
+
+    Returns
+    -------
+    DataFrame
+        One row for each set, by name: numbers of rows, features and labels, cardinality (labels per row),
+        density (cardinality / labels), distinct label sets, and the source. A set that needs options, or is
+        malformed, has no numbers, and its `problem` says why.
+
+    Examples
+    --------
+    >>> list(list_datasets().columns)[:6]
+    ['rows', 'features', 'labels', 'cardinality', 'density', 'distinct_label_sets']
+    """
+    facts = [_facts(name) for name in _names()]
+    columns = {
+        "name": "str",
+        "rows": "Int64",
+        "features": "Int64",
+        "labels": "Int64",
+        "cardinality": "Float64",
+        "density": "Float64",
+        "distinct_label_sets": "Int64",
+        "source": "str",
+        "problem": "str",
+    }
+    return pd.DataFrame(facts, columns=list(columns)).astype(columns).set_index("name")
+
+
+def _names() -> Iterator[str]:
+    folder = data_folder()
+    inside = [name for name, _ in listed_sets(folder)] if folder is not None else []
+    yield from inside
+    yield from (name for name in RIVER if name not in inside and river_file(name) is not None)
+
+
+def _facts(name: str) -> dict[str, Any]:
+    try:
+        dataset = load_dataset(name)
+    except DatasetError as error:
+        return {"name": name, "source": error.path or "", "problem": str(error)}
+    return {
+        "name": name,
+        "rows": dataset.n_rows,
+        "features": dataset.n_attributes,
+        "labels": dataset.n_labels,
+        "cardinality": dataset.cardinality,
+        "density": dataset.density,
+        "distinct_label_sets": dataset.distinct_label_sets,
+        "source": dataset.source,
+        "problem": "",
+    }
+
+
+def _by_name(name: str, format: str | None, options: dict[str, Any]) -> Dataset:
+    folder = data_folder()
+    files = sets_in(folder).get(name) if folder is not None else None
+    if files is not None:
+        parts = [(part, _read(path, format, options)) for part, path in files]
+        if parts[0][0] is None:
+            return replace(parts[0][1], name=name)
+        return replace(join_parts([(part or 0, dataset) for part, dataset in parts]), name=name)
+    path = river_file(name) if name in RIVER else None
+    if path is not None:
+        return _read(path, "csv", {**RIVER[name], **options})
+    failures = []
+    if name in OPENML:
+        _check_options(fetch, options, "a set from OpenML")
+        try:
+            return fetch(name, **options)
+        except DatasetError as error:
+            failures.append(str(error))
+    raise DatasetError(ways_to_obtain(name, failures))
+
+
+def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:
+    kind = format or detect_format(path)
+    reader = READERS[kind]
+    _check_options(reader, options, f"{path.name} is {kind}, which")
+    dataset = reader(path, **options)
+    counts = {"row": dataset.n_rows, "feature": len(dataset.feature_names), "label": dataset.n_labels}
+    for what, count in counts.items():
+        if not count:
+            raise DatasetError(f"expected at least one {what}, found none", path)
+    return dataset
+
+
+def _check_options(reader: Callable[..., Dataset], options: dict[str, Any], what: str) -> None:
+    parameters = inspect.signature(reader).parameters.values()
+    known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise TypeError(f"{what} takes no option {option!r}; it takes {', '.join(known) or 'none'}.")

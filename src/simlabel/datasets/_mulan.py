@@ -1,0 +1,51 @@
+"""Mulan names the labels of an ARFF file in an XML file beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.parsers.expat import ExpatError, ParserCreate
+
+from simlabel.datasets._errors import DatasetError, quote
+from simlabel.datasets._lines import set_name, stem
+
+
+def xml_beside(path: Path) -> Path | None:
+    """The XML file of labels that belongs to an ARFF file, if there is one."""
+    for name in dict.fromkeys([stem(path), set_name(path)]):
+        candidate = path.with_name(f"{name}.xml")
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def read_label_names(path: Path) -> dict[str, int]:
+    """Names in a Mulan XML file, with their lines; labels nested in labels are labels like the others."""
+    names: dict[str, int] = {}
+    parser = ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        line = parser.CurrentLineNumber
+        tag = tag.rpartition(":")[2]
+        if tag == "labels":
+            return
+        if tag != "label" or "name" not in attributes:
+            raise DatasetError(f'expected <label name="...">, found <{tag}>', path, line)
+        if attributes["name"] in names:
+            raise DatasetError(f"expected a new label, found {quote(attributes['name'])} twice", path, line)
+        names[attributes["name"]] = line
+
+    def refuse(*_: object) -> None:  # entities can grow without bound, and label files need none
+        raise DatasetError("expected labels only, found a document type", path, parser.CurrentLineNumber)
+
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(path.read_bytes(), True)
+    except DatasetError:
+        raise
+    except (ExpatError, ValueError, LookupError) as error:
+        line = parser.ErrorLineNumber or 1
+        raise DatasetError(f"expected an XML file of labels; {error}", path, line) from None
+    if not names:
+        raise DatasetError('expected at least one <label name="...">, found none', path)
+    return names

@@ -1,0 +1,76 @@
+"""The text format of the extreme classification repository: a header "N D L", and sparse rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from simlabel.datasets._dataset import Dataset, Numbered
+from simlabel.datasets._errors import DatasetError, quote
+from simlabel.datasets._gather import LARGEST_INDEX, SparseRows
+from simlabel.datasets._lines import numbered_lines, set_name
+from simlabel.datasets._sparse_text import split_row
+
+HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
+
+
+def read_xmc(path: Path) -> Dataset:
+    """Read a file whose first line gives the numbers of rows, features and labels.
+
+    Each row is ``label,label index:value ...`` with labels and indices from 0 on; a row that starts with a
+    blank has no label. Features and labels have no names but their numbers.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzip.
+    """
+    lines = ((line, text) for line, text in numbered_lines(path) if not text.startswith("#"))
+    n_rows, n_features, n_labels = _header(lines, path)
+    X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
+    blank: list[int] = []  # positions of empty lines: rows without label and feature, or nothing
+    line = 1
+    for line, text in lines:
+        labels, indices, values = split_row(text, path, line)
+        _check_range("label", labels, n_labels, path, line)
+        _check_range("feature", indices, n_features, path, line)
+        if not text.strip():
+            blank.append(len(X_rows))
+        X_rows.add(indices, values)
+        Y_rows.add(labels)
+    X, Y = X_rows.finish(n_features), Y_rows.finish(n_labels)
+    if blank and X.shape[0] != n_rows:
+        keep = sorted(set(range(X.shape[0])) - set(blank))
+        X, Y = X[keep], Y[keep]
+    if X.shape[0] != n_rows:
+        found = f"found {X.shape[0]}"
+        raise DatasetError(f"expected {n_rows} rows, as the first line says, {found}", path, line)
+    return Dataset(
+        name=set_name(path),
+        X=X,
+        Y=Y,
+        label_names=Numbered(n_labels),
+        feature_names=Numbered(n_features),
+        source=str(path),
+    )
+
+
+def _header(lines: Iterator[tuple[int, str]], path: Path) -> tuple[int, int, int]:
+    line, text = next(lines, (1, ""))
+    match = HEADER.fullmatch(text)
+    if match is None:
+        raise DatasetError(
+            f"expected the numbers of rows, features and labels ('N D L'), found {quote(text)}", path, line
+        )
+    n_rows, n_features, n_labels = (int(number) for number in match.groups())
+    for what, number in {"features": n_features, "labels": n_labels}.items():
+        if not 0 < number <= LARGEST_INDEX:
+            raise DatasetError(f"expected 1 to {LARGEST_INDEX} {what}, found {number}", path, line)
+    return n_rows, n_features, n_labels
+
+
+def _check_range(what: str, numbers: list[int], count: int, path: Path, line: int) -> None:
+    if numbers and not (min(numbers) >= 0 and max(numbers) < count):
+        wrong = next(number for number in numbers if not 0 <= number < count)
+        raise DatasetError(f"expected a {what} from 0 to {count - 1}, found {wrong}", path, line)
