@@ -6,6 +6,7 @@ here imports simlabel.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 # --- similarities -------------------------------------------------------------------------------
@@ -113,7 +114,8 @@ def label_weights(query, X, label_sets, n_labels, phi, psi=keep_all, weights=Non
     """f_k: the sum over the references that have label k."""
     counted = influences(query, X, phi, psi, weights, exclude)
     return [
-        math.fsum(c for c, labels in zip(counted, label_sets, strict=True) if k in labels) for k in range(n_labels)
+        math.fsum(c for c, labels in zip(counted, label_sets, strict=True) if k in labels)
+        for k in range(n_labels)
     ]
 
 
@@ -140,7 +142,7 @@ def best_threshold(scores, labels):
     gap = (points[-1] - points[0]) / (len(points) - 1) if len(points) > 1 else abs(points[0]) or 1.0
     edges = [points[0] - gap, *points, points[-1] + gap]
     best = None
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         tau = (low + high) / 2
         missed = sum(1 for k, f in enumerate(scores) if k in labels and f <= tau)
         false = sum(1 for k, f in enumerate(scores) if k not in labels and f >= tau)

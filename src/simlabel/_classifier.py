@@ -18,7 +18,14 @@ from simlabel._leave_one_out import training_blocks
 from simlabel._model import Model, binary_margin
 from simlabel._references import References
 from simlabel._scoring import Scorer
-from simlabel._validation import FloatArray, Rows, check_features, check_same_length, check_sample_weight, take_rows
+from simlabel._validation import (
+    FloatArray,
+    Rows,
+    check_features,
+    check_same_length,
+    check_sample_weight,
+    take_rows,
+)
 from simlabel.engines import Plan, is_objects, n_rows, prepare, resolve_engine
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
@@ -170,12 +177,14 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         if is_objects(X, similarity):
             X = list(X)
             if not X:
-                raise ValueError("Found array with 0 sample(s): X is an empty list; at least one row is required.")
+                raise ValueError(
+                    "Found array with 0 sample(s): X is an empty list; at least one row is required."
+                )
             return X
         X = check_features(self, X, reset=True)
         if similarity.form == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
-                f"A precomputed matrix must be square in fit, (n_rows, n_rows); got {X.shape[0]} x {X.shape[1]}."
+                f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
             )
         return X
 

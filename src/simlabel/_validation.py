@@ -141,7 +141,7 @@ def check_number(
     """
     if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
         return
-    kind: type = numbers.Integral if integer else numbers.Real
+    kind: Any = numbers.Integral if integer else numbers.Real
     fits = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
     if fits and above is not None:
         fits = value > above
@@ -157,7 +157,7 @@ def check_number(
 
 
 def dense_rows(X: Rows) -> Rows:
-    """A block of rows as a dense array; lists of objects stay as they are. For blocks, never for a whole matrix."""
+    """A block of rows as a dense array; lists of objects stay as they are. Never for a whole matrix."""
     return X.toarray() if sp.issparse(X) else X
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 
+import naive
+from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import similarity_sums
 from simlabel.engines import Exact, Exclude, Job, prepare, reduce_similarities, reducer_for
 from simlabel.similarities import RBF, Precomputed
@@ -160,8 +160,14 @@ def test_blocks_threads_and_memory_do_not_show(
     close(result, expected(Q, X, V, case, which.psi), np.float64)
 
 
-@given(case=st.sampled_from(SIMILARITY_CASES), which=st.sampled_from(WEIGHTING_CASES), seed=st.integers(0, 2**32 - 1))
+@given(
+    case=st.sampled_from(SIMILARITY_CASES),
+    which=st.sampled_from(WEIGHTING_CASES),
+    seed=st.integers(0, 2**32 - 1),
+)
 def test_row_order_does_not_show(case, which, seed):
+    # all these rows are the same set: which of equals are the nearest is a matter of their order
+    assume(not (which.name == "top-3" and str(case) == "Jaccard(weighted=False)"))
     rng = np.random.default_rng(seed)
     X, Q, V = rng.random((20, 4)), rng.random((5, 4)), rng.random((20, 3))
     order = rng.permutation(20)
@@ -211,7 +217,7 @@ def test_weights_are_repetition(which, counts, leave_out, seed):
 def test_top_k_with_fractions_of_a_row(k):
     """Weights below 1: more rows than k make up k neighbours, the last one in part."""
     X, V, weights = np.array([[1.0], [2.0], [3.0], [4.0]]), np.eye(4), np.array([0.5, 0.25, 0.5, 0.25])
-    case = [c for c in SIMILARITY_CASES if str(c) == "Linear()"][0]
+    case = next(c for c in SIMILARITY_CASES if str(c) == "Linear()")
     from simlabel.engines._reducers import Largest
 
     job = Job(case.similarity, None, Largest(V * weights[:, None], k, weights))

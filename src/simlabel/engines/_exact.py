@@ -126,7 +126,9 @@ class Exact(BaseEstimator):
         """Raise ValueError where the bound is not positive."""
         check_number("Exact", "memory_mib", self.memory_mib, above=0)
 
-    def plan(self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None) -> Plan:
+    def plan(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
+    ) -> Plan:
         """What `reduce` would do for that many queries."""
         return plan_reduction(n_queries, prepared, jobs, n_jobs, self.memory_mib)
 
@@ -205,17 +207,20 @@ class _Run:
             if stopped():
                 return None
             here = slice(part.start + block.start, part.start + block.stop)
-            tile = _Tile(self.prepared, sides, q_rows, here, self.jobs)
-            for job, partial in zip(self.jobs, partials, strict=True):
-                S = tile.similarities(job.similarity)
-                if job.weighting is not None and job.weighting.scope == "entry":
-                    S = job.weighting.apply(S)
-                partial.add(S, here)
+            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
+                self._add_block(_Tile(self.prepared, sides, q_rows, here, self.jobs), partials)
             self.ticker.tick((queries.stop - queries.start) * (here.stop - here.start))
         if self.plan.parts > 1:
             return partials
         self._finish(queries, partials)
         return None
+
+    def _add_block(self, tile: _Tile, partials: Sequence[Partial]) -> None:
+        for job, partial in zip(self.jobs, partials, strict=True):
+            S = tile.similarities(job.similarity)
+            if job.weighting is not None and job.weighting.scope == "entry":
+                S = job.weighting.apply(S)
+            partial.add(S, tile.part)
 
     def _finish(self, queries: slice, partials: Sequence[Partial]) -> None:
         for output, partial in zip(self.outputs, partials, strict=True):

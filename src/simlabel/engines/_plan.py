@@ -64,7 +64,8 @@ class Plan:
         one = "query" if self.n_queries == 1 else "queries"
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         lines = [
-            f"exact sums over all pairs: {self.n_queries:,} {one} x {self.n_references:,} references, in {self.dtype}",
+            f"exact sums over all pairs: {self.n_queries:,} {one} x {self.n_references:,} references, "
+            f"in {self.dtype}",
             f"  blocks of {self.queries:,} x {self.references:,} on {threads}, "
             f"at most {max(1, self.memory >> 20)} MiB, about {self.operations:.3g} operations",
         ]
@@ -97,7 +98,9 @@ def make_plan(
     queries, references = min(_QUERIES, max(1, n_queries)), min(_REFERENCES, max(1, n_references))
     if _calls_python(prepared):
         threads = 1
-        reasons.append("a Python function computes the similarities: one thread, since only one can run Python")
+        reasons.append(
+            "a Python function computes the similarities: one thread, since only one can run Python"
+        )
         references = min(references, max(1, _PAIRS_PER_FUNCTION_BLOCK // queries))
 
     def block_bytes(queries: int, references: int) -> int:
@@ -117,11 +120,22 @@ def make_plan(
     queries, parts = _share_out(n_queries, n_references, queries, references, threads)
     memory = block_bytes(queries, references) * threads
     return Plan(
-        n_queries, n_references, prepared.dtype, queries, references, parts, threads, memory, operations, tuple(reasons)
+        n_queries,
+        n_references,
+        prepared.dtype,
+        queries,
+        references,
+        parts,
+        threads,
+        memory,
+        operations,
+        tuple(reasons),
     )
 
 
-def _share_out(n_queries: int, n_references: int, queries: int, references: int, threads: int) -> tuple[int, int]:
+def _share_out(
+    n_queries: int, n_references: int, queries: int, references: int, threads: int
+) -> tuple[int, int]:
     """Even blocks of queries, as many as threads or a multiple; with few queries, parts of references."""
     if threads == 1:
         return queries, 1
@@ -133,7 +147,7 @@ def _share_out(n_queries: int, n_references: int, queries: int, references: int,
 
 
 def _width(prepared: Prepared) -> int:
-    shape = getattr(prepared.X, "shape", (0,))
+    shape: Any = getattr(prepared.X, "shape", ())
     return int(shape[1]) if len(shape) > 1 else 1
 
 
@@ -156,4 +170,4 @@ def _why_dtype(prepared: Prepared) -> str:
         return f"{prepared.dtype} because the instances are objects"
     if given == prepared.dtype:
         return f"{prepared.dtype} because the features are {given}"
-    return f"{prepared.dtype} although the features are {given}: these similarities would lose their digits in it"
+    return f"{prepared.dtype} although the features are {given}: their digits would be lost"

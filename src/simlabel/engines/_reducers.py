@@ -76,9 +76,11 @@ class Influence:
     DENSE_COLUMNS_PER_ENTRY = 32
 
     def __init__(self, V: Any) -> None:
-        self.V = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
+        self.V: Any = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
         n, self.width = self.V.shape
-        self._by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * max(1.0, V.nnz / max(1, n))
+        self._by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * max(
+            1.0, V.nnz / max(1, n)
+        )
 
     def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
         """out += S @ V[part]."""

@@ -80,7 +80,9 @@ def similarity_sums(
 
 
 def _check_resolved(similarity: Similarity) -> None:
-    auto = [name for name, value in similarity.get_params().items() if isinstance(value, str) and value == "auto"]
+    auto = [
+        name for name, value in similarity.get_params().items() if isinstance(value, str) and value == "auto"
+    ]
     if auto:
         raise ValueError(
             f"similarity_sums tunes nothing: give {auto[0]} of {similarity!r} a value, or use SMLClassifier."
@@ -115,7 +117,12 @@ def _check_exclude(exclude: Any, n_queries: int, n_references: int) -> Exclude |
     if exclude is None:
         return None
     own = np.asarray(exclude)
-    if own.shape != (n_queries,) or own.dtype.kind not in "iu" or (own >= n_references).any() or (own < -1).any():
+    if (
+        own.shape != (n_queries,)
+        or own.dtype.kind not in "iu"
+        or (own >= n_references).any()
+        or (own < -1).any()
+    ):
         raise ValueError(
             f"exclude must hold for each of the {n_queries} queries a reference between 0 and "
             f"{n_references - 1}, or -1; got {own.dtype} of shape {own.shape}."

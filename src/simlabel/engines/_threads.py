@@ -46,7 +46,9 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def run_tasks(work: Callable[[Task, Callable[[], bool]], Any], tasks: Sequence[Task], n_threads: int) -> list[Any]:
+def run_tasks(
+    work: Callable[[Task, Callable[[], bool]], Any], tasks: Sequence[Task], n_threads: int
+) -> list[Any]:
     """Call ``work(task, stopped)`` for every task and return the results in order.
 
     A task calls ``stopped()`` from time to time and returns early when it is true, which it is

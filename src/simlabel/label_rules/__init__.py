@@ -9,4 +9,14 @@ LABEL_RULES: Registry[LabelRule] = Registry(
     "label_rule", LabelRule, [SetSize, Threshold, FixedSize, Cutoff], from_callable=Custom
 )
 
-__all__ = ["LABEL_RULES", "SetSize", "Threshold", "FixedSize", "Cutoff", "Custom", "LabelRule", "ScoreBlock", "TrainingBlock"]
+__all__ = [
+    "LABEL_RULES",
+    "SetSize",
+    "Threshold",
+    "FixedSize",
+    "Cutoff",
+    "Custom",
+    "LabelRule",
+    "ScoreBlock",
+    "TrainingBlock",
+]

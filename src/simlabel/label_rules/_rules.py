@@ -155,7 +155,8 @@ class Custom(LabelRule):
         chosen = np.asarray(self.fn(scores.labels.copy()))
         if chosen.shape != scores.labels.shape:
             raise ValueError(
-                f"label_rule {self.fn!r} returned shape {chosen.shape} for scores of shape {scores.labels.shape}."
+                f"label_rule {self.fn!r} returned shape {chosen.shape} "
+                f"for scores of shape {scores.labels.shape}."
             )
         return chosen.astype(bool)
 

@@ -12,7 +12,9 @@ import scipy.linalg
 from simlabel._validation import FloatArray
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 
-_RANK_TOLERANCE = 1e-13  # eigenvalues of the normal equations are squares: digits to 3e-7 of the largest column
+_RANK_TOLERANCE = (
+    1e-13  # eigenvalues of the normal equations are squares: digits to 3e-7 of the largest column
+)
 
 
 class Threshold(LabelRule):

@@ -84,7 +84,7 @@ def _defined(truth: sp.csr_array, *, needs_false: bool = False) -> Any:
 
 
 def _mean_over_defined(measure: Any, Y_true: Any, scores: Any, *, needs_false: bool = False) -> float:
-    """Mean of scikit-learn's `measure` over the rows on which it is defined, in blocks; NaN if there are none."""
+    """Mean of scikit-learn's `measure` over the rows where it is defined, in blocks; NaN without any."""
     truth = as_truth(Y_true)
     scores = check_scores(scores, truth)
     rows = np.flatnonzero(_defined(truth, needs_false=needs_false))

@@ -130,7 +130,7 @@ class Similarity(BaseEstimator):
         return changed
 
     def relative_error(self, dtype: np.dtype[Any], largest_square: float) -> float:
-        """Bound on the relative error of one similarity in `dtype`, for rows of at most that squared length."""
+        """Bound on the relative error of a similarity in `dtype`, for rows of at most that squared length."""
         return 0.0
 
     def largest(self, largest_square: float) -> float:

@@ -36,7 +36,9 @@ class _Pair(Similarity):
                     f"{type(self).__name__}: {side} must be a similarity object such as RBF(), got {part!r}."
                 )
             if part.form == "precomputed":
-                raise ValueError(f"{type(self).__name__}: a Precomputed similarity cannot be combined with others.")
+                raise ValueError(
+                    f"{type(self).__name__}: a Precomputed similarity cannot be combined with others."
+                )
             part.check()
 
     def fit(self, X: Rows, feature_names: Any = None, sample_weight: Any = None) -> Self:
@@ -62,7 +64,6 @@ class _Pair(Similarity):
         return found
 
 
-
 class Sum(_Pair):
     """left + right: alike in one way or in the other. Also written ``RBF() + Linear()``.
 
@@ -86,7 +87,6 @@ class Sum(_Pair):
         return left
 
 
-
 class Product(_Pair):
     """left * right: alike in one way and in the other. Also written ``RBF() * Cosine()``.
 
@@ -108,7 +108,6 @@ class Product(_Pair):
     def _combine(self, left: FloatArray, right: FloatArray) -> FloatArray:
         left *= right
         return left
-
 
 
 class _ColumnView:
@@ -162,7 +161,9 @@ class OnColumns(Similarity):
     def check(self) -> None:
         """Raise where a part is not what it should be."""
         if not isinstance(self.similarity, Similarity):
-            raise TypeError(f"OnColumns: similarity must be an object such as RBF(), got {self.similarity!r}.")
+            raise TypeError(
+                f"OnColumns: similarity must be an object such as RBF(), got {self.similarity!r}."
+            )
         if self.similarity.form == "precomputed":
             raise ValueError("OnColumns: a Precomputed similarity has no columns to choose from.")
         self.similarity.check()
@@ -189,8 +190,6 @@ class OnColumns(Similarity):
         """Candidates of the similarity inside, from these columns."""
         inside = self.similarity.grids(self._view(X), sample_weight, seed)
         return {f"similarity__{name}": grid for name, grid in inside.items()}
-
-
 
 
 def column_indices(columns: Any, n_columns: int, feature_names: Any) -> Any:

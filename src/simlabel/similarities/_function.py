@@ -67,8 +67,8 @@ class Function(Similarity):
             S = np.asarray(self.fn(A, B))
             if S.shape != shape:
                 raise ValueError(
-                    f"Function: {self._label} returned shape {S.shape} for blocks of {shape[0]} and {shape[1]} rows; "
-                    f"expected {shape}."
+                    f"Function: {self._label} returned shape {S.shape} "
+                    f"for blocks of {shape[0]} and {shape[1]} rows; expected {shape}."
                 )
         else:
             S = self._pairs(A, B, shape)

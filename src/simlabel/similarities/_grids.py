@@ -59,7 +59,9 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     return total
 
 
-def sampled_rows(X: Rows, sample_weight: FloatArray | None, seed: int, n: int = 1000) -> tuple[Rows, FloatArray]:
+def sampled_rows(
+    X: Rows, sample_weight: FloatArray | None, seed: int, n: int = 1000
+) -> tuple[Rows, FloatArray]:
     """All rows where there are at most `n`, else a seeded sample of them."""
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     if X.shape[0] <= n:

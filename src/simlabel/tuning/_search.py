@@ -52,7 +52,8 @@ class Search(BaseEstimator):
         known = [name for name, criterion in CRITERIA.items() if criterion.column is not None]
         if self.criterion not in known:
             raise ValueError(
-                f"{type(self).__name__}: unknown criterion {self.criterion!r}; expected one of {', '.join(known)}."
+                f"{type(self).__name__}: unknown criterion {self.criterion!r}; "
+                f"expected one of {', '.join(known)}."
             )
 
     def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
@@ -65,7 +66,9 @@ class Search(BaseEstimator):
         grids = problem.similarity.grids(X, weights, problem.seed)
         rows = self.queries(problem.references, problem.seed)
         if not grids:
-            return problem.similarity, TuningResult((), (), self.criterion, (), (), {}, 0, "nothing is 'auto'")
+            return problem.similarity, TuningResult(
+                (), (), self.criterion, (), (), {}, 0, "nothing is 'auto'"
+            )
         tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
         note = "; ".join(grid.note for grid in grids.values() if grid.note)
         measured = self._measure(problem, tried, rows) if len(tried) > 1 else [(math.nan, math.nan)]
@@ -82,7 +85,14 @@ class Search(BaseEstimator):
         values, errors = zip(*measured, strict=True)
         chosen = tried[best]
         result = TuningResult(
-            tuple(grids), tuple(tried), self.criterion, values, errors, chosen, len(rows) if len(tried) > 1 else 0, note
+            tuple(grids),
+            tuple(tried),
+            self.criterion,
+            values,
+            errors,
+            chosen,
+            len(rows) if len(tried) > 1 else 0,
+            note,
         )
         return problem.similarity.replaced(chosen), result
 
@@ -111,7 +121,7 @@ class Search(BaseEstimator):
         prepared = prepare(references.X, similarities)
         column = CRITERIA[self.criterion].column
         per_row: Any = np.empty((len(jobs), len(rows)))
-        for part in blocks(len(rows), max(1, _SCORES_BYTES // (8 * len(jobs) * V.shape[1]))):
+        for part in blocks(len(rows), max(1, _SCORES_BYTES // (8 * len(jobs) * max(1, V.shape[1])))):
             asked = rows[part]
             scores = problem.engine.reduce(
                 take_rows(references.X, asked),
@@ -121,8 +131,15 @@ class Search(BaseEstimator):
                 n_jobs=problem.n_jobs,
             )
             for i, score in enumerate(scores):
-                per_row[i, part] = row_criteria(Y[asked], score)[:, column]
+                per_row[i, part] = row_criteria(Y[asked], _without_noise(score))[:, column]
         return [_mean_and_error(row, references.weights[rows]) for row in per_row]
+
+
+def _without_noise(scores: FloatArray) -> FloatArray:
+    """Scores to the digits that do not depend on the order of summation, so that ties are ties."""
+    largest = np.abs(scores).max(axis=1, keepdims=True, initial=0.0)
+    digits = 5 if scores.dtype == np.float32 else 10
+    return np.round(np.divide(scores, largest, out=np.zeros_like(scores), where=largest > 0), digits)
 
 
 def _two_sided(Y: sp.csr_array) -> sp.csr_array:

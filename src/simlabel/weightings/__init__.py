@@ -3,7 +3,9 @@
 from simlabel._registry import Registry
 from simlabel.weightings._weightings import Custom, Cutoff, Power, TopK, Weighting
 
-WEIGHTINGS: Registry[Weighting] = Registry("weighting", Weighting, [Power, TopK, Cutoff], from_callable=Custom)
+WEIGHTINGS: Registry[Weighting] = Registry(
+    "weighting", Weighting, [Power, TopK, Cutoff], from_callable=Custom
+)
 
 
 def resolve_weighting(spec: object) -> Weighting | None:

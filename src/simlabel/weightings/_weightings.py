@@ -91,7 +91,7 @@ class Cutoff(Weighting):
 
     def apply(self, S: FloatArray) -> FloatArray:
         """Zero what is below."""
-        S[S < self.minimum] = 0
+        S[self.minimum > S] = 0
         return S
 
 
@@ -159,5 +159,7 @@ class Custom(Weighting):
         shape, dtype = S.shape, S.dtype
         result = np.asarray(self.fn(S), dtype=dtype)
         if result.shape != shape:
-            raise ValueError(f"weighting {self.fn!r} returned shape {result.shape} for {shape}; expected the same.")
+            raise ValueError(
+                f"weighting {self.fn!r} returned shape {result.shape} for {shape}; expected the same."
+            )
         return result
