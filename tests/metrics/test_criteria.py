@@ -93,7 +93,7 @@ def test_blocks_do_not_show(monkeypatch, rng):
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match=r"scores have shape \(1, 3\), but Y_true has \(1, 2\)"):
         metrics.one_error([[1, 0]], [[1.0, 2.0, 3.0]])
-    with pytest.raises(ValueError, match="only 0 and 1, got .*2"):
+    with pytest.raises(ValueError, match=r"only 0 and 1, got .*2"):
         metrics.hamming_loss([[2, 0]], [[1, 0]])
     with pytest.raises(ValueError, match="NaN"):
         metrics.coverage([[1, 0]], [[np.nan, 0.0]])

@@ -52,10 +52,8 @@ def test_weights_are_repetition(seed, name):
 
 
 def test_queries_outside_the_range_are_brought_to_its_edge():
-    assert fitted("minmax", np.array([[0.0], [2.0]])).transform(np.array([[-1.0], [5.0]])).tolist() == [
-        [0.0],
-        [1.0],
-    ]
+    scaler = fitted("minmax", np.array([[0.0], [2.0]]))
+    assert scaler.transform(np.array([[-1.0], [5.0]])).tolist() == [[0.0], [1.0]]
 
 
 def test_what_a_transformer_returns_is_checked():
