@@ -37,7 +37,7 @@ def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str,
     if len(set(names)) < len(names):
         raise DatasetError("expected different names of columns, found one twice", path)
     positions = choice.positions(names, path)
-    features = [j for j in range(len(names)) if j not in set(positions)]
+    features = sorted(set(range(len(names))) - set(positions))
     if choice.label_column is not None:
         Y, label_names = _lists(frame.iloc[:, positions[0]], choice, path)
     else:

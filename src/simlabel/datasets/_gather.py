@@ -119,9 +119,10 @@ def _convert(
     convert, width = columns.convert, columns.width
     for j, text in items:
         try:
-            column, number = convert[j](text)
+            place = convert[j](text)
         except (ValueError, KeyError, TypeError):
-            column, number = columns.explain(j, text, line)
+            place = None
+        column, number = place or columns.explain(j, text, line)
         if not number:
             continue
         if column >= width:

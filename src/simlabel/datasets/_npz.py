@@ -98,6 +98,8 @@ class _Members:
         """A matrix in either layout, checked."""
         if key in self.keys or f"{key}_data" not in self.keys:
             matrix = self.array(key, "biuf", 2)
+            if 0 in matrix.shape:  # the other side may be any number, at no cost in bytes
+                raise self._error(f"at least one row and column in {key}, found shape {matrix.shape}")
             self._check_finite(matrix, key)
             return matrix
         data = self.array(f"{key}_data", "biuf", 1)
