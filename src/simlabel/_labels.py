@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 Names = npt.NDArray[Any]
-Indicator = sp.csr_array
+Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 
 _SETS = (set, frozenset, list, tuple)
 
@@ -71,7 +72,7 @@ class LabelSpace:
         if array.ndim == 2 and array.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
-                "For one label that is present or absent, give a one-column DataFrame, a sparse matrix or sets.",
+                "For one label, present or absent, give a one-column DataFrame, a sparse matrix or sets.",
                 DataConversionWarning,
                 stacklevel=4,
             )
@@ -106,7 +107,7 @@ class LabelSpace:
             raise ValueError(
                 f"y has the label columns {list(other.classes)}, but fit saw {list(self.classes)}."
             )
-        return Y, np.zeros(Y.shape[0], dtype=bool)
+        return Y, np.zeros(Y.shape[0], dtype=np.bool_)
 
     def _encode_single(self, array: npt.NDArray[Any]) -> tuple[Indicator, npt.NDArray[np.bool_]]:
         position = np.minimum(np.searchsorted(self.classes, array), len(self.classes) - 1)
@@ -127,6 +128,13 @@ class LabelSpace:
                     row_of.append(i)
                     column_of.append(k)
         return _from_pairs(row_of, column_of, (len(rows), len(self.classes))), unknown
+
+    def restricted(self, Y: Indicator) -> tuple[LabelSpace, Indicator]:
+        """Drop labels that no row of `Y` has, where the labels were found in the rows themselves."""
+        if self.kind not in ("single", "sets"):
+            return self, Y
+        present = np.unique(Y.indices)
+        return LabelSpace(self.kind, self.classes[present], self.container), sp.csr_array(Y[:, present])
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
         """Give `Y` back as the kind of y that was learnt.
@@ -199,10 +207,8 @@ def _set_type(rows: Iterable[Any]) -> type:
 
 def _sorted_names(labels: Iterable[Hashable]) -> Names:
     seen = list(dict.fromkeys(labels))
-    try:
-        seen.sort()  # type: ignore[type-var]
-    except TypeError:
-        pass  # names that do not compare stay in the order in which they came
+    with contextlib.suppress(TypeError):  # names that do not compare stay in the order in which they came
+        seen = sorted(seen)  # type: ignore[type-var]
     names = np.empty(len(seen), dtype=object)
     names[:] = seen
     return names
@@ -218,8 +224,8 @@ def _as_array(y: Any) -> npt.NDArray[Any]:
         ) from error
     if array.ndim not in (1, 2):
         raise ValueError(
-            f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, (n, n_labels) of 0/1, "
-            f"or a list of label sets."
+            f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, "
+            f"(n, n_labels) of 0/1, or a list of label sets."
         )
     if array.dtype == object and array.ndim == 1 and array.size and array[0] is not None:
         kind = type(array[0])
@@ -255,9 +261,10 @@ def _check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indi
     wrong = (array != 0) & (array != 1)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
-        label = column if names is None else names[column]
+        label = int(column) if names is None else names[column]
         raise ValueError(
-            f"Unknown label type: y must hold only 0 and 1, got {array[row, column]!r} at row {row}, label {label!r}."
+            f"Unknown label type: y must hold only 0 and 1, "
+            f"got {array[row, column].item()!r} at row {row}, label {label!r}."
         )
     return sp.csr_array(array.astype(np.int8))
 
@@ -271,6 +278,7 @@ def _check_indicator_sparse(y: Any) -> Indicator:
         entry = int(np.argmax(wrong))
         row = int(np.searchsorted(Y.indptr, entry, side="right") - 1)
         raise ValueError(
-            f"Unknown label type: y must hold only 0 and 1, got {Y.data[entry]!r} at row {row}, label {Y.indices[entry]}."
+            f"Unknown label type: y must hold only 0 and 1, "
+            f"got {Y.data[entry].item()!r} at row {row}, label {Y.indices[entry]}."
         )
     return Y.astype(np.int8)

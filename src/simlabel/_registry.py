@@ -54,7 +54,7 @@ class Registry(Generic[Stage]):
         if isinstance(spec, str):
             if spec in self.classes:
                 return self.classes[spec]()
-            close = difflib.get_close_matches(spec.lower(), self.names, n=1)
+            close = difflib.get_close_matches(spec.lower(), self.names, n=1, cutoff=0.5)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"Unknown {self.kind} {spec!r}.{hint} {self._expected()}")
         if isinstance(spec, type) and issubclass(spec, self.base):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 FloatArray = npt.NDArray[np.floating[Any]]
 Rows = Any  # a dense array, a CSR matrix or array, or a list of objects: numpy has no word for it
@@ -16,7 +16,7 @@ Rows = Any  # a dense array, a CSR matrix or array, or a list of objects: numpy 
 _FINITE_BLOCK = 1 << 22  # entries looked at in one go, so that no mask as large as X is made
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool, nonnegative_for: str | None = None) -> Rows:
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """Check a matrix of features; CSR stays CSR, float32 stays float32, the rest becomes float64.
 
     Parameters
@@ -27,25 +27,28 @@ def check_features(estimator: Any, X: Any, *, reset: bool, nonnegative_for: str 
         What the user gave.
     reset : bool
         True in fit.
-    nonnegative_for : str, optional
-        Name of the similarity that is defined on non-negative features only.
 
     Returns
     -------
     array or CSR, (n_rows, n_features)
     """
-    X = validate_data(
-        estimator,
+    rows = check_matrix(X, "X", estimator)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features
+    return rows
+
+
+def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
+    """Check a matrix of finite numbers; CSR stays CSR, float32 stays float32, the rest becomes float64."""
+    rows = check_array(
         X,
-        reset=reset,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
+        estimator=estimator,
+        input_name=name,
     )
-    check_finite(X, "X")
-    if nonnegative_for is not None:
-        _check_nonnegative(X, nonnegative_for)
-    return X
+    check_finite(rows, name)
+    return rows
 
 
 def check_finite(X: Rows, name: str) -> None:
@@ -72,7 +75,8 @@ def _position(X: Rows, first: int, rest: tuple[int, ...]) -> tuple[int, int]:
     return first, rest[0] if rest else 0
 
 
-def _check_nonnegative(X: Rows, similarity: str) -> None:
+def check_nonnegative(X: Rows, similarity: str) -> None:
+    """Refuse negative features where a similarity is not defined for them."""
     values = X.data if sp.issparse(X) else X
     if values.size and values.min() < 0:
         flat = int(np.argmin(values))
@@ -137,7 +141,7 @@ def check_number(
     """
     if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
         return
-    kind: type = numbers.Integral if integer else numbers.Real
+    kind: Any = numbers.Integral if integer else numbers.Real
     fits = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
     if fits and above is not None:
         fits = value > above
@@ -150,3 +154,13 @@ def check_number(
     choices = "".join(f" or {choice!r}" for choice in also)
     noun = "a whole number" if integer else "a number"
     raise ValueError(f"{owner}: {name} must be {noun}{bound}{choices}, got {value!r}.")
+
+
+def dense_rows(X: Rows) -> Rows:
+    """A block of rows as a dense array; lists of objects stay as they are. Never for a whole matrix."""
+    return X.toarray() if sp.issparse(X) else X
+
+
+def take_rows(X: Rows, rows: npt.NDArray[np.integer]) -> Rows:
+    """Some rows of an array, a sparse matrix or a list of objects."""
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

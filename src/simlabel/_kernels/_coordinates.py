@@ -14,7 +14,7 @@ from simlabel._kernels._compile import inlined, kernel
 
 @inlined
 def sum_terms(Q: Any, XT: Any, term: Any, out: Any) -> None:
-    """Fill `out`, four coordinates at a time, so that a partial sum is loaded and stored a quarter as often."""
+    """Fill `out`, four coordinates at a time, so that partial sums are loaded and stored less often."""
     n_columns = Q.shape[1]
     whole = n_columns - n_columns % 4
     for i in range(Q.shape[0]):

@@ -60,7 +60,7 @@ def ranking_criteria(scores: Any, indptr: Any, indices: Any, out: Any) -> None:
             worst = max(worst, rank)
             reversed_pairs += rank - hits
             precision += hits / rank
-        out[i, 0] = float(true_highest < n_highest)
+        out[i, 0] = 1.0 if true_highest < n_highest else 0.0
         out[i, 1] = worst - 1
         n_false = n_labels - n_true
         out[i, 2] = reversed_pairs / (n_true * n_false) if n_false > 0 else np.nan

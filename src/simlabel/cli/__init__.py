@@ -1,1 +1,5 @@
-def main(): ...
+"""The command line."""
+
+from simlabel.cli._app import main
+
+__all__ = ["main"]

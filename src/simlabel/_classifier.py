@@ -1,0 +1,310 @@
+"""SMLClassifier: the stages, wired together."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from simlabel._labels import LabelSpace
+from simlabel._leave_one_out import training_blocks
+from simlabel._model import Model, binary_margin
+from simlabel._references import References
+from simlabel._scoring import Scorer
+from simlabel._validation import (
+    FloatArray,
+    Rows,
+    check_features,
+    check_same_length,
+    check_sample_weight,
+    take_rows,
+)
+from simlabel.engines import Plan, is_objects, n_rows, prepare, resolve_engine
+from simlabel.label_rules import LABEL_RULES, LabelRule
+from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.similarities import SIMILARITIES, Function, Similarity
+from simlabel.tuning import TUNERS, Problem
+from simlabel.weightings import resolve_weighting
+
+
+class SMLClassifier(ClassifierMixin, BaseEstimator):
+    """Similarity-based multi-label classifier.
+
+    For a new instance it adds up its similarity to every labelled instance, label by label. The
+    same sum over the sizes of the label sets predicts how many labels the instance has; so many
+    of the strongest labels are the answer. There is no training phase: `fit` only keeps the
+    instances, and chooses the bandwidth where it is left open.
+
+    Parameters
+    ----------
+    similarity : str, Similarity or callable
+        What it means to be alike: a name ("rbf"), an object (``RBF(gamma=8.0)``), or a function of
+        two instances. Objects can be added and multiplied.
+    normalizer : str, list, transformer or None
+        What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax", a
+        list of these, any scikit-learn transformer, or None.
+    weighting : str, Weighting, callable or None
+        How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
+    label_rule : str, LabelRule or callable
+        From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
+        or a function of the weights.
+    tuning : str or Search
+        How parameters that are "auto" are resolved at fit: "validation" (the paper's).
+    engine : str or engine
+        How the sums are computed; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and
+        tells progress.
+    n_jobs : int or None
+        Threads; None for all cores.
+    random_state : int, RandomState or None
+        For the choice of validation rows.
+
+    Attributes
+    ----------
+    classes_ : array, (n_labels,)
+        Label names, in the order of the columns of `decision_function`.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where X had names.
+    similarity_, normalizer_, weighting_, label_rule_ : objects
+        The stages, resolved and fitted.
+    tuning_ : TuningResult
+        The curve of the search.
+    n_references_ : int
+        Number of labelled instances.
+    plan_ : Plan
+        How as many queries as there are references would be computed.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.8]]
+    >>> y = [{"sea", "sunset"}, {"sea"}, {"trees"}, {"trees"}]
+    >>> model = SMLClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 1.0]])
+    [{'trees'}]
+    >>> model.decision_function([[0.0, 1.0]]).shape
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        similarity: Any = "rbf",
+        *,
+        normalizer: Any = "l2",
+        weighting: Any = None,
+        label_rule: Any = "set_size",
+        tuning: Any = "validation",
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.similarity = similarity
+        self.normalizer = normalizer
+        self.weighting = weighting
+        self.label_rule = label_rule
+        self.tuning = tuning
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the labelled instances and resolve what is "auto".
+
+        Parameters
+        ----------
+        X : array, sparse, data frame or list of objects, (n_rows, n_features)
+            Instances; with a precomputed similarity, (n_rows, n_rows).
+        y : 0/1 array, sparse or data frame (n_rows, n_labels), list of sets, or 1-D array
+            Label sets; one class per row in a 1-D array.
+        sample_weight : array, (n_rows,), optional
+            How many times each row counts; rows of weight 0 are dropped.
+        """
+        fitted = copy.copy(self)
+        for name in [name for name in vars(fitted) if name.endswith("_") or name == "_model"]:
+            del fitted.__dict__[name]
+        fitted._fit(X, y, sample_weight)
+        # one assignment: a fit that failed has changed nothing, and other threads see old or new
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        similarity = self._checked_similarity()
+        weighting, rule = resolve_weighting(self.weighting), LABEL_RULES.resolve(self.label_rule)
+        search, engine = TUNERS.resolve(self.tuning), resolve_engine(self.engine)
+        for stage in (weighting, rule, search):
+            if stage is not None:
+                stage.check()
+        X = self._check_fit_rows(X, similarity)
+        space, Y = LabelSpace.learn(y)
+        check_same_length(n_rows(X), Y, "y")
+        X, space, Y, weights, columns = _drop_weightless(X, space, Y, sample_weight, similarity)
+        has_features = similarity.form != "precomputed" and hasattr(X, "shape")
+        normalizer = resolve_normalizer(self.normalizer) if has_features else None
+        normalizer = fit_normalizer(normalizer, X, None if sample_weight is None else weights)
+        X = X if normalizer is None else normalizer.transform(X)
+        names = getattr(self, "feature_names_in_", None)
+        similarity = similarity.fit(X, names, None if sample_weight is None else weights)
+        references = References(X, Y, weights)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        problem = Problem(similarity, weighting, references, engine, self.n_jobs, seed)
+        similarity, self.tuning_ = search.run(problem)
+        prepared = prepare(X, [similarity], keep_views=True)
+        scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs)
+        rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
+        self._publish(Model(space, normalizer, scorer, rule, columns))
+
+    def _publish(self, model: Model) -> None:
+        scorer = model.scorer
+        self._model = model
+        self.classes_ = model.labels.classes
+        self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
+        self.weighting_, self.label_rule_ = scorer.weighting, model.rule
+        self.n_references_ = scorer.references.Y.shape[0]
+        self.plan_ = scorer.plan(self.n_references_)
+
+    def _checked_similarity(self) -> Similarity:
+        similarity = SIMILARITIES.resolve(self.similarity)
+        similarity.check()
+        return similarity
+
+    def _check_fit_rows(self, X: Any, similarity: Similarity) -> Rows:
+        if is_objects(X, similarity):
+            X = list(X)
+            if not X:
+                raise ValueError(
+                    "Found array with 0 sample(s): X is an empty list; at least one row is required."
+                )
+            return X
+        X = check_features(self, X, reset=True)
+        if similarity.form == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
+            )
+        return X
+
+    def _check_queries(self, X: Any) -> tuple[Model, Rows]:
+        check_is_fitted(self)
+        model = self._model
+        if not hasattr(self, "n_features_in_"):
+            return model, list(X)
+        return model, check_features(self, X, reset=False)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Label weights f_k(x).
+
+        Returns
+        -------
+        array, (n_queries, n_labels)
+            For a 1-D y with two classes (n_queries,): (F1 - F0) / (F1 + F0), above 0 for the second.
+        """
+        model, X = self._check_queries(X)
+        weights = model.label_weights(X)
+        if model.labels.kind == "single" and weights.shape[1] == 2:
+            return binary_margin(weights)
+        return weights
+
+    def predict(self, X: Any) -> Any:
+        """Label sets, as the kind of y that `fit` was given."""
+        index = getattr(X, "index", None)
+        model, X = self._check_queries(X)
+        Y = model.label_sets(X)
+        Y.sort_indices()
+        return model.labels.decode(Y, index)
+
+    def predict_sets(self, X: Any) -> list[tuple[Any, ...]]:
+        """Label sets as tuples of names, strongest first."""
+        model, X = self._check_queries(X)
+        Y = model.label_sets(X)
+        names = model.labels.classes.tolist()
+        ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
+        return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
+
+    def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
+        """Number of labels, (n_queries,)."""
+        model, X = self._check_queries(X)
+        return model.set_sizes(X)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Share of the similarity that speaks for each label, (n_queries, n_labels).
+
+        Strictly inside (0, 1) for label sets; rows sum to 1 for a 1-D y.
+        """
+        model, X = self._check_queries(X)
+        return model.probabilities(X)
+
+    def plan(self, X: Any) -> Plan:
+        """How a prediction for X would be computed, in words."""
+        model, X = self._check_queries(X)
+        return model.scorer.plan(n_rows(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of instances whose predicted label set is exactly right."""
+        model, X = self._check_queries(X)
+        truth, unknown = model.labels.encode(y)
+        check_same_length(n_rows(X), truth, "y")
+        differs: sp.csr_array = model.label_sets(X) != truth
+        exact = (differs.sum(axis=1) == 0) & ~unknown
+        return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``similarity__gamma`` needs an object such as ``RBF()`` in place of a name."""
+        for name in params:
+            stage, _, rest = name.partition("__")
+            current = params.get(stage, getattr(self, stage, None))
+            if rest and isinstance(current, str):
+                raise ValueError(
+                    f"{name!r} cannot be set while {stage}={current!r} is a name; give an object, e.g. "
+                    f"SMLClassifier({stage}={_as_object(stage, current)})."
+                )
+        super().set_params(**params)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
+        try:
+            similarity = SIMILARITIES.resolve(self.similarity)
+            normalizer = resolve_normalizer(self.normalizer)
+        except (TypeError, ValueError):
+            return tags  # a wrong name is reported by fit
+        tags.input_tags.pairwise = similarity.form == "precomputed"
+        made_nonnegative = normalizer is not None and normalizer.nonnegative_output
+        tags.input_tags.positive_only = bool(similarity.nonnegative_input) and not made_nonnegative
+        tags.no_validation = isinstance(similarity, Function)
+        return tags
+
+
+def _as_object(stage: str, name: str) -> str:
+    registry: Any = {"similarity": SIMILARITIES, "label_rule": LABEL_RULES, "tuning": TUNERS}.get(stage)
+    known = registry is not None and name in registry.classes
+    return f"{registry.classes[name].__name__}()" if known else "..."
+
+
+def _drop_weightless(
+    X: Rows, space: LabelSpace, Y: sp.csr_array, sample_weight: Any, similarity: Similarity
+) -> tuple[Rows, LabelSpace, sp.csr_array, FloatArray, npt.NDArray[np.int64] | None]:
+    """Rows of weight 0 are not there, nor are classes that only they have."""
+    weights = check_sample_weight(sample_weight, n_rows(X))
+    if weights is None:
+        return X, space, Y, np.ones(n_rows(X)), None
+    if weights.all():
+        return X, space, Y, weights, None
+    kept = np.flatnonzero(weights)
+    X, (space, Y) = take_rows(X, kept), space.restricted(Y[kept])
+    if similarity.form == "precomputed":
+        return X[:, kept], space, Y, weights[kept], kept
+    return X, space, Y, weights[kept], None
+
+
+def _blocks_for(rule: LabelRule, scorer: Scorer) -> Any:
+    return () if rule.needs == "nothing" else training_blocks(scorer, leave_out=rule.needs == "leave_one_out")

@@ -1,0 +1,63 @@
+"""From the sums over references to the scores that a label rule sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from simlabel._references import References
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, reducer_for
+from simlabel.label_rules import ScoreBlock
+from simlabel.similarities import Similarity
+from simlabel.weightings import Weighting
+
+_CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Everything that a score depends on, with all values resolved."""
+
+    references: References
+    prepared: Prepared
+    similarity: Similarity
+    weighting: Weighting | None
+    engine: Exact
+    n_jobs: int | None
+
+    @cached_property
+    def job(self) -> Job:
+        """Labels and set sizes in one sum."""
+        reducer = reducer_for(self.weighting, self.references.influence, self.references.weights)
+        return Job(self.similarity, self.weighting, reducer)
+
+    @cached_property
+    def frequencies(self) -> FloatArray:
+        """What each label and each set size weighs among the references, whatever the query."""
+        return np.asarray(self.references.influence.sum(axis=0)).ravel()
+
+    def plan(self, n_queries: int) -> Plan:
+        """What a call with that many queries does."""
+        return self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+
+    def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
+        """Scores of a chunk of normalized queries."""
+        sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
+        n_labels = self.references.Y.shape[1]
+        labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
+        silent = ~sums.any(axis=1)
+        if not silent.any():
+            return ScoreBlock(labels, sizes, labels)
+        ranking, sizes = labels.copy(), sizes.copy()
+        ranking[silent] = self.frequencies[:n_labels]
+        sizes[silent] = self.frequencies[n_labels:]
+        return ScoreBlock(labels, sizes, ranking)
+
+    def chunks(self, Q: Rows) -> Iterator[slice]:
+        """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""
+        width = max(self.job.reducer.width, Q.shape[1] if hasattr(Q, "shape") and len(Q.shape) > 1 else 1)
+        return iter(blocks(n_rows(Q), max(1, _CHUNK_BYTES // (8 * width))))

@@ -1,0 +1,36 @@
+"""Engines: the reduction over blocks of similarities, behind one door."""
+
+from simlabel.engines._exact import (
+    ENGINES,
+    Exact,
+    Job,
+    Progress,
+    SlowSimilarityWarning,
+    reduce_similarities,
+    resolve_engine,
+)
+from simlabel.engines._plan import Plan
+from simlabel.engines._reducers import Exclude, Reducer, Sum, reducer_for
+from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
+from simlabel.engines._sums import is_objects, similarity_sums
+
+__all__ = [
+    "ENGINES",
+    "Exact",
+    "Exclude",
+    "Job",
+    "Plan",
+    "Prepared",
+    "Progress",
+    "Reducer",
+    "SlowSimilarityWarning",
+    "Sum",
+    "blocks",
+    "is_objects",
+    "n_rows",
+    "prepare",
+    "reduce_similarities",
+    "reducer_for",
+    "resolve_engine",
+    "similarity_sums",
+]

@@ -1,0 +1,173 @@
+"""How a reduction is cut into blocks, in which precision it runs, and why, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlabel.engines._rows import Prepared
+
+DEFAULT_MEMORY_MIB = 256
+_QUERIES, _REFERENCES = 512, 2048  # a block this large keeps a core's matrix product at full speed
+_FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
+_PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
+_SERIAL_OPERATIONS = 2e7  # below this, starting threads costs more than it saves
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a reduction does.
+
+    Attributes
+    ----------
+    n_queries, n_references : int
+        Size of the problem.
+    dtype : dtype
+        Precision of the similarities; sums are always float64.
+    queries, references : int
+        Largest block.
+    parts : int
+        Ranges of references that are reduced apart and merged, for few queries on many threads.
+    threads : int
+        How many.
+    memory : int
+        Bytes for blocks and partial results of all threads together, at most.
+    operations : float
+        Multiplications and additions for the similarities.
+    reasons : tuple of str
+        Why it is so.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> model = SMLClassifier("linear", n_jobs=1).fit([[1.0, 0.0], [0.0, 1.0]], [{"a"}, {"b"}])
+    >>> print(model.plan([[1.0, 1.0]]))
+    exact sums over all pairs: 1 query x 2 references, in float64
+      blocks of 1 x 2 on 1 thread, at most 1 MiB, about 8 operations
+      float64 because the features are float64
+    """
+
+    n_queries: int
+    n_references: int
+    dtype: np.dtype[Any]
+    queries: int
+    references: int
+    parts: int
+    threads: int
+    memory: int
+    operations: float
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        one = "query" if self.n_queries == 1 else "queries"
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        lines = [
+            f"exact sums over all pairs: {self.n_queries:,} {one} x {self.n_references:,} references, "
+            f"in {self.dtype}",
+            f"  blocks of {self.queries:,} x {self.references:,} on {threads}, "
+            f"at most {max(1, self.memory >> 20)} MiB, about {self.operations:.3g} operations",
+        ]
+        return "\n".join(lines + [f"  {reason}" for reason in self.reasons])
+
+
+def make_plan(
+    n_queries: int,
+    prepared: Prepared,
+    bytes_per_query: int,
+    n_similarities: int,
+    threads: int,
+    memory_mib: float = DEFAULT_MEMORY_MIB,
+) -> Plan:
+    """Choose blocks that fit the memory and keep every thread busy.
+
+    Parameters
+    ----------
+    bytes_per_query : int
+        Size of the partial results of all jobs, for one query.
+    n_similarities : int
+        Blocks of similarities that exist at once: more than one where jobs share a statistic.
+    """
+    n_references = prepared.n_rows
+    width = _width(prepared)
+    operations = 2.0 * n_queries * n_references * max(1, width)
+    reasons = [_why_dtype(prepared)]
+    if operations < _SERIAL_OPERATIONS and not _calls_python(prepared):
+        threads = 1
+    queries, references = min(_QUERIES, max(1, n_queries)), min(_REFERENCES, max(1, n_references))
+    if _calls_python(prepared):
+        threads = 1
+        reasons.append(
+            "a Python function computes the similarities: one thread, since only one can run Python"
+        )
+        references = min(references, max(1, _PAIRS_PER_FUNCTION_BLOCK // queries))
+
+    def block_bytes(queries: int, references: int) -> int:
+        entry = prepared.dtype.itemsize
+        tiles = queries * references * entry * (n_similarities + 2)
+        rows = (queries + 2 * references) * width * entry if _copies_rows(prepared) else 0
+        return tiles + rows + queries * bytes_per_query
+
+    budget = int(memory_mib * 2**20) // threads
+    while block_bytes(queries, references) > budget and (queries > 1 or references > 1):
+        if queries * bytes_per_query > budget // 2 or (queries > references and queries > 1):
+            queries = max(1, queries // 2)
+        elif references > 1:
+            references //= 2
+        else:
+            queries = max(1, queries // 2)
+    queries, parts = _share_out(n_queries, n_references, queries, references, threads)
+    memory = block_bytes(queries, references) * threads
+    return Plan(
+        n_queries,
+        n_references,
+        prepared.dtype,
+        queries,
+        references,
+        parts,
+        threads,
+        memory,
+        operations,
+        tuple(reasons),
+    )
+
+
+def _share_out(
+    n_queries: int, n_references: int, queries: int, references: int, threads: int
+) -> tuple[int, int]:
+    """Even blocks of queries, as many as threads or a multiple; with few queries, parts of references."""
+    if threads == 1:
+        return queries, 1
+    rounds = -(-n_queries // (queries * threads))
+    even = -(-n_queries // (rounds * threads))
+    if even >= min(_FEWEST_QUERIES, queries) or n_references <= references:
+        return max(1, even), 1
+    return queries, threads
+
+
+def _width(prepared: Prepared) -> int:
+    shape: Any = getattr(prepared.X, "shape", ())
+    return int(shape[1]) if len(shape) > 1 else 1
+
+
+def _calls_python(prepared: Prepared) -> bool:
+    return any(leaf.similarity.form == "block" for leaf in prepared.leaves.values())
+
+
+def _copies_rows(prepared: Prepared) -> bool:
+    """Whether blocks of rows are made dense, viewed or cast on the way."""
+    sparse = not isinstance(prepared.X, np.ndarray)
+    cast = getattr(prepared.X, "dtype", prepared.dtype) != prepared.dtype
+    viewed = any(leaf.views and key not in prepared.views for key, leaf in prepared.leaves.items())
+    coordinate = any(leaf.similarity.form == "coordinate" for leaf in prepared.leaves.values())
+    return sparse or cast or viewed or coordinate
+
+
+def _why_dtype(prepared: Prepared) -> str:
+    given = getattr(prepared.X, "dtype", None)
+    if given is None:
+        return f"{prepared.dtype} because the instances are objects"
+    if given == prepared.dtype:
+        return f"{prepared.dtype} because the features are {given}"
+    return f"{prepared.dtype} although the features are {given}: their digits would be lost"

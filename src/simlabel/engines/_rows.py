@@ -1,0 +1,174 @@
+"""Rows as the leaves of a similarity want to see them: viewed, with one number beside each row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
+from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
+
+_BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
+
+
+def n_rows(X: Rows) -> int:
+    """Number of rows of an array, a sparse matrix or a list of objects."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Some rows, viewed, and the squared length or the sum of each."""
+
+    rows: Rows
+    beside: FloatArray
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """References made ready for the leaves of some similarities.
+
+    The numbers beside the rows are kept; the viewed rows are kept only when `keep_views`
+    (a fitted model), otherwise they are made block by block, so that no copy of X exists.
+    """
+
+    X: Rows
+    leaves: dict[Hashable, Leaf]
+    beside: dict[Hashable, FloatArray]
+    dtype: np.dtype[Any]
+    views: dict[Hashable, Rows] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of references."""
+        return n_rows(self.X)
+
+    def references(self, key: Hashable, part: slice) -> Side:
+        """References `part` as the leaf of `key` reads them."""
+        beside = self.beside[key][part].astype(self.dtype, copy=False)
+        if key in self.views:
+            return Side(self._cast(self.views[key][part]), beside)
+        return Side(self._cast(self.leaves[key].view(self.X[part])), beside)
+
+    def queries(self, Q: Rows) -> dict[Hashable, Side]:
+        """A block of queries, once for every leaf."""
+        sides = {}
+        for key, leaf in self.leaves.items():
+            rows = leaf.view(Q)
+            _check(leaf, rows)
+            sides[key] = Side(self._cast(rows), numbers_beside(leaf, rows).astype(self.dtype, copy=False))
+        return sides
+
+    def _cast(self, rows: Rows) -> Rows:
+        return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
+
+
+def prepare(X: Rows, similarities: Iterable[Similarity], *, keep_views: bool = False) -> Prepared:
+    """Make references ready for all leaves of the similarities, and choose the precision."""
+    similarities = list(similarities)
+    leaves = {leaf.key: leaf for similarity in similarities for leaf in similarity.leaves()}
+    beside: dict[Hashable, FloatArray] = {}
+    views: dict[Hashable, Rows] = {}
+    for key, leaf in leaves.items():
+        beside[key] = np.empty(n_rows(X))
+        kept = []
+        for part in blocks(n_rows(X), _rows_per_block(X)):
+            rows = leaf.view(X[part])
+            _check(leaf, rows)
+            beside[key][part] = numbers_beside(leaf, rows)
+            if keep_views and leaf.views:
+                kept.append(rows)
+        if kept:
+            views[key] = sp.vstack(kept, format="csr") if sp.issparse(kept[0]) else np.concatenate(kept)
+    dtype = choose_dtype(X, similarities, beside)
+    return Prepared(X, leaves, beside, dtype, views)
+
+
+def _check(leaf: Leaf, rows: Rows) -> None:
+    if leaf.similarity.nonnegative_input:
+        check_nonnegative(rows, type(leaf.similarity).__name__)
+
+
+def _rows_per_block(X: Rows) -> int:
+    return max(1, _BLOCK // max(1, X.shape[1] if hasattr(X, "shape") and len(X.shape) > 1 else 1))
+
+
+def blocks(n: int, size: int) -> Iterable[slice]:
+    """Slices of at most `size` that cover range(n)."""
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:
+    """Squared lengths (form "dot"), sums ("coordinate"), or zeros where none are needed."""
+    form = leaf.similarity.form
+    if form == "dot":
+        if sp.issparse(rows):
+            squares: npt.NDArray[Any] = np.asarray(rows.multiply(rows).sum(axis=1, dtype=np.float64))
+            return squares.ravel()
+        return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    if form == "coordinate":
+        return np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+    return np.zeros(n_rows(rows))
+
+
+_WORST_ERROR = 1e-3  # beyond this float32 is left for float64
+_LARGEST_FLOAT32 = 1e30
+
+
+def choose_dtype(
+    X: Rows, similarities: Iterable[Similarity], beside: dict[Hashable, FloatArray]
+) -> np.dtype[Any]:
+    """float32 where X is float32 and every similarity keeps its digits in it, else float64."""
+    float32 = np.dtype(np.float32)
+    if getattr(X, "dtype", None) != float32:
+        return np.dtype(np.float64)
+    for similarity in similarities:
+        bounds = []
+        for leaf in similarity.leaves():
+            largest = float(beside[leaf.key].max(initial=0.0))
+            if isinstance(leaf.similarity, Function):
+                return np.dtype(np.float64)
+            if leaf.similarity.relative_error(float32, largest) > _WORST_ERROR:
+                return np.dtype(np.float64)
+            bounds.append(np.array([[leaf.similarity.largest(largest)]]))
+        if similarity.assemble(bounds)[0, 0] > _LARGEST_FLOAT32:
+            return np.dtype(np.float64)
+    return float32
+
+
+def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np.dtype[Any]) -> FloatArray:
+    """The statistic of one block of queries and one block of references, one driver per form.
+
+    Parameters
+    ----------
+    q, x : Side
+        Viewed rows of both sides.
+    part : slice
+        Which references, for the form "precomputed", whose rows hold the similarities.
+    """
+    form = leaf.similarity.form
+    if form == "dot":
+        return _inner_products(q.rows, x.rows, dtype)
+    if form == "coordinate":
+        assert isinstance(leaf.similarity, CoordinateSimilarity)
+        out: FloatArray = np.empty((n_rows(q.rows), n_rows(x.rows)), dtype=dtype)
+        XT = np.ascontiguousarray(dense_rows(x.rows).T)
+        type(leaf.similarity).sums(np.ascontiguousarray(dense_rows(q.rows)), XT, out)
+        return out
+    if form == "block":
+        assert isinstance(leaf.similarity, Function)
+        return leaf.similarity.block(q.rows, x.rows)
+    return np.array(dense_rows(q_rows[:, part]), dtype=dtype)
+
+
+def _inner_products(Q: Rows, X: Rows, dtype: np.dtype[Any]) -> FloatArray:
+    if sp.issparse(X):
+        products = sp.csr_array(Q) @ sp.csr_array(X).T.tocsr()
+        return np.ascontiguousarray(products.toarray(), dtype=dtype)
+    products = dense_rows(Q) @ X.T
+    return np.asarray(products, dtype=dtype)

@@ -1,0 +1,71 @@
+"""Tasks on threads, with BLAS held to one thread each, stopped promptly on Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+from simlabel._validation import check_number
+
+Task = TypeVar("Task")
+
+
+def effective_jobs(n_jobs: int | None) -> int:
+    """How many threads to use: all cores for None, one less for each step below -1.
+
+    ``OMP_NUM_THREADS``, which joblib sets in its worker processes, is an upper bound for None,
+    so that processes and threads do not multiply.
+    """
+    check_number("engine", "n_jobs", n_jobs, integer=True, also=(None,))
+    if n_jobs == 0:
+        raise ValueError("engine: n_jobs must not be 0; give a number of threads, or None for all cores.")
+    cores = int(joblib.cpu_count())
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # looks for libraries once: that takes a while
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, since each of our threads calls it."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+def run_tasks(
+    work: Callable[[Task, Callable[[], bool]], Any], tasks: Sequence[Task], n_threads: int
+) -> list[Any]:
+    """Call ``work(task, stopped)`` for every task and return the results in order.
+
+    A task calls ``stopped()`` from time to time and returns early when it is true, which it is
+    once another task has failed or the user has pressed Ctrl-C.
+    """
+    stop = threading.Event()
+    if n_threads == 1 or len(tasks) == 1:
+        return [work(task, stop.is_set) for task in tasks]
+    with ThreadPoolExecutor(min(n_threads, len(tasks)), thread_name_prefix="simlabel") as pool:
+        futures = [pool.submit(work, task, stop.is_set) for task in tasks]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+            for future in futures:
+                if future.done() and not future.cancelled() and future.exception() is not None:
+                    future.result()
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

@@ -1,0 +1,22 @@
+"""Label rules: from label weights to a set of labels."""
+
+from simlabel._registry import Registry
+from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
+from simlabel.label_rules._rules import Custom, Cutoff, FixedSize, SetSize
+from simlabel.label_rules._threshold import Threshold
+
+LABEL_RULES: Registry[LabelRule] = Registry(
+    "label_rule", LabelRule, [SetSize, Threshold, FixedSize, Cutoff], from_callable=Custom
+)
+
+__all__ = [
+    "LABEL_RULES",
+    "SetSize",
+    "Threshold",
+    "FixedSize",
+    "Cutoff",
+    "Custom",
+    "LabelRule",
+    "ScoreBlock",
+    "TrainingBlock",
+]

@@ -1,0 +1,95 @@
+"""What a label rule sees and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from simlabel._kernels import top_labels
+from simlabel._validation import FloatArray, check_number
+
+Counts = npt.NDArray[np.int64]
+Needs = Literal["nothing", "leave_one_out", "own_scores"]
+
+
+@dataclass(frozen=True)
+class ScoreBlock:
+    """Scores of some queries.
+
+    Attributes
+    ----------
+    labels : array, (n_queries, n_labels)
+        Label weights f_k(x).
+    sizes : array, (n_queries, n_sizes)
+        The same sum for each set size seen in training.
+    ranking : array, (n_queries, n_labels)
+        What labels are ranked by: `labels`, but for queries that are similar to nothing at all
+        (every sum is 0) the frequencies of the labels.
+    """
+
+    labels: FloatArray
+    sizes: FloatArray
+    ranking: FloatArray
+
+
+@dataclass(frozen=True)
+class TrainingBlock:
+    """Scores of some training rows with their true labels and weights, for rules that learn."""
+
+    scores: ScoreBlock
+    Y: sp.csr_array
+    weights: FloatArray
+
+
+class LabelRule(BaseEstimator):
+    """Base class: how many labels, and which.
+
+    Every rule has a `minimum` and a `maximum` number of labels; where it would give fewer, the
+    strongest others are added, where more, the weakest are dropped.
+    """
+
+    name: ClassVar[str]
+    minimum: int
+    maximum: int | None
+    #: what `fit` wants to see
+    needs: Needs = "nothing"
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter is out of range."""
+        owner = type(self).__name__
+        check_number(owner, "minimum", self.minimum, at_least=0, integer=True)
+        check_number(owner, "maximum", self.maximum, at_least=self.minimum, integer=True, also=(None,))
+
+    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+        """Return a copy that knows the set sizes seen in training, and has learnt from the blocks."""
+        return self
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """Number of labels for each query, (n_queries,), before `minimum` and `maximum`."""
+        raise TypeError(f"{type(self).__name__} does not say how many labels it takes.")
+
+    def rank_by(self, scores: ScoreBlock) -> FloatArray:
+        """What the labels are ranked by, (n_queries, n_labels)."""
+        return scores.ranking
+
+    def bounded_count(self, scores: ScoreBlock) -> Counts:
+        """Number of labels for each query, within `minimum` and `maximum`."""
+        n_labels = scores.labels.shape[1]
+        highest = n_labels if self.maximum is None else min(self.maximum, n_labels)
+        bounded: Counts = np.clip(self.count(scores), min(self.minimum, n_labels), highest).astype(np.int64)
+        return bounded
+
+    def predict(self, scores: ScoreBlock) -> sp.csr_array:
+        """Label sets, (n_queries, n_labels); the entries of a row are stored strongest first."""
+        counts = self.bounded_count(scores)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        indices: Any = np.empty(indptr[-1], dtype=np.int64)
+        top_labels(np.ascontiguousarray(self.rank_by(scores)), counts, indptr, indices)
+        ones = np.ones(len(indices), dtype=np.int8)
+        return sp.csr_array((ones, indices, indptr), shape=scores.labels.shape)

@@ -1,0 +1,173 @@
+"""Set size by similarity, a fixed size, a cutoff, and any function."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from simlabel._validation import FloatArray, check_number
+from simlabel.label_rules._base import Counts, LabelRule, ScoreBlock, TrainingBlock
+
+
+class SetSize(LabelRule):
+    """As many labels as the similarity sum over set sizes says: the paper's rule.
+
+    The references vote for the size of their own label set, each as much as it is similar. Only
+    sizes seen in training are candidates, 0 among them; a tie goes to the smaller.
+
+    Parameters
+    ----------
+    minimum, maximum : int
+        Bounds on the number of labels.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> model = SMLClassifier("linear", normalizer=None, label_rule=SetSize(minimum=1))
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict_sets([[1.0, 0.1]])
+    [('sea', 'sunset')]
+    """
+
+    name = "set_size"
+
+    def __init__(self, minimum: int = 0, maximum: int | None = None) -> None:
+        self.minimum = minimum
+        self.maximum = maximum
+
+    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+        """Remember the sizes that the columns of `ScoreBlock.sizes` stand for."""
+        fitted = copy.copy(self)
+        fitted.sizes_ = np.asarray(sizes, dtype=np.int64)
+        return fitted
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """The size with the largest sum."""
+        chosen: Counts = self.sizes_[np.argmax(scores.sizes, axis=1)]
+        return chosen
+
+
+class FixedSize(LabelRule):
+    """The same number of labels for every instance.
+
+    Parameters
+    ----------
+    size : int
+        How many.
+    minimum, maximum : int
+        Bounds on the number of labels.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> model = SMLClassifier("linear", label_rule=FixedSize(1))
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict([[1.0, 0.1]])
+    [{'sea'}]
+    """
+
+    name = "fixed_size"
+
+    def __init__(self, size: int = 1, minimum: int = 0, maximum: int | None = None) -> None:
+        self.size = size
+        self.minimum = minimum
+        self.maximum = maximum
+
+    def check(self) -> None:
+        """Raise ValueError where the size is not a whole number."""
+        super().check()
+        check_number("FixedSize", "size", self.size, at_least=0, integer=True)
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """The size."""
+        return np.full(scores.labels.shape[0], self.size, dtype=np.int64)
+
+
+class Cutoff(LabelRule):
+    """All labels whose weight is above a value.
+
+    Parameters
+    ----------
+    value : float
+        A label weight is a sum over all references, so the value depends on their number.
+    minimum, maximum : int
+        Bounds on the number of labels.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> model = SMLClassifier("linear", label_rule=Cutoff(0.5))
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict([[0.0, 1.0]])
+    [{'trees'}]
+    """
+
+    name = "cutoff"
+
+    def __init__(self, value: float = 0.5, minimum: int = 0, maximum: int | None = None) -> None:
+        self.value = value
+        self.minimum = minimum
+        self.maximum = maximum
+
+    def check(self) -> None:
+        """Raise ValueError where the value is no number."""
+        super().check()
+        check_number("Cutoff", "value", self.value)
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """How many weights are above."""
+        return np.count_nonzero(scores.labels > self.value, axis=1)
+
+
+class Custom(LabelRule):
+    """Any function of the label weights.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(scores) -> array`` of bool or 0/1, (n_queries, n_labels) both.
+    minimum, maximum : int
+        Bounds on the number of labels.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> above_mean = Custom(lambda scores: scores > scores.mean(axis=1, keepdims=True), minimum=1)
+    >>> model = SMLClassifier("linear", label_rule=above_mean)
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict([[0.0, 1.0]])
+    [{'trees'}]
+    """
+
+    name = "custom"
+
+    def __init__(self, fn: Callable[[FloatArray], Any], minimum: int = 0, maximum: int | None = None) -> None:
+        self.fn = fn
+        self.minimum = minimum
+        self.maximum = maximum
+
+    def check(self) -> None:
+        """Raise TypeError where `fn` cannot be called."""
+        super().check()
+        if not callable(self.fn):
+            raise TypeError(f"Custom: fn must be callable, got {self.fn!r}.")
+
+    def _chosen(self, scores: ScoreBlock) -> Any:
+        chosen = np.asarray(self.fn(scores.labels.copy()))
+        if chosen.shape != scores.labels.shape:
+            raise ValueError(
+                f"label_rule {self.fn!r} returned shape {chosen.shape} "
+                f"for scores of shape {scores.labels.shape}."
+            )
+        return chosen.astype(bool)
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """How many the function chose."""
+        return np.count_nonzero(self._chosen(scores), axis=1)
+
+    def rank_by(self, scores: ScoreBlock) -> FloatArray:
+        """Chosen labels before the others, each by weight."""
+        n_labels = scores.labels.shape[1]
+        order = np.argsort(-scores.ranking, axis=1, kind="stable")
+        place = np.empty_like(order)
+        np.put_along_axis(place, order, np.arange(n_labels)[None, :], axis=1)
+        return (self._chosen(scores) * n_labels - place).astype(np.float64)

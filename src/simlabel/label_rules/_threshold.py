@@ -1,0 +1,111 @@
+"""The threshold function t(x) = <w, f(x)> + b."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+
+from simlabel._validation import FloatArray
+from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
+
+_RANK_TOLERANCE = (
+    1e-13  # eigenvalues of the normal equations are squares: digits to 3e-7 of the largest column
+)
+
+
+class Threshold(LabelRule):
+    """All labels whose weight is above a learnt linear function of the weights.
+
+    t(x) = <w, f(x)> + b by least squares on s(x_i), the threshold that separates the labels of
+    training row i best. The solution of minimum norm is taken.
+
+    Parameters
+    ----------
+    literal : bool
+        False: f(x_i) leaves row i out, since an instance's similarity to itself, which no new
+        instance has, would bias the function. True: to the letter of the paper, row i included.
+    minimum, maximum : int
+        Bounds on the number of labels.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]]
+    >>> y = [{"sea", "sunset"}, {"sea", "sunset"}, {"trees"}, {"trees"}]
+    >>> SMLClassifier("linear", label_rule=Threshold()).fit(X, y).predict_sets([[1.0, 0.2], [0.1, 1.0]])
+    [('sea', 'sunset'), ('trees',)]
+    """
+
+    name = "threshold"
+
+    def __init__(self, literal: bool = False, minimum: int = 0, maximum: int | None = None) -> None:
+        self.literal = literal
+        self.minimum = minimum
+        self.maximum = maximum
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """Scores of the training rows, with or without their own entry."""
+        return "own_scores" if self.literal else "leave_one_out"
+
+    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+        """Solve the least squares from normal equations that are added up block by block."""
+        A: Any = 0.0
+        b: Any = 0.0
+        for block in blocks:
+            F = block.scores.labels.astype(np.float64)
+            F1 = np.hstack([F, np.ones((F.shape[0], 1))])
+            targets = best_thresholds(F, block.Y.toarray().astype(bool))
+            weighted = F1 * block.weights[:, None]
+            A = A + weighted.T @ F1
+            b = b + weighted.T @ targets
+        fitted = copy.copy(self)
+        solution = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
+        fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])
+        return fitted
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """How many weights are above t(x)."""
+        t = scores.labels @ self.coef_ + self.intercept_
+        return np.count_nonzero(scores.labels > t[:, None], axis=1)
+
+
+def best_thresholds(scores: FloatArray, truth: Any) -> FloatArray:
+    """s(x): the middle of the interval in which a threshold makes the fewest mistakes.
+
+    Of several such intervals the lowest. An unbounded one is left at the extreme score, half the
+    mean gap between scores beyond it.
+
+    Parameters
+    ----------
+    scores : array, (n_rows, n_labels)
+    truth : array of bool, (n_rows, n_labels)
+
+    Examples
+    --------
+    >>> best_thresholds(np.array([[1.0, 2.0, 6.0]]), np.array([[False, False, True]]))
+    array([4.])
+    """
+    order = np.argsort(scores, axis=1, kind="stable")
+    ascending = np.take_along_axis(scores, order, axis=1)
+    true = np.take_along_axis(truth, order, axis=1).astype(np.int64)
+    n, n_labels = scores.shape
+    below = np.concatenate([np.zeros((n, 1), dtype=np.int64), np.cumsum(true, axis=1)], axis=1)
+    false_above = (n_labels - np.arange(n_labels + 1))[None, :] - (below[:, -1:] - below)
+    mistakes = below + false_above
+    # no threshold lies between equal scores
+    mistakes[:, 1:-1][ascending[:, 1:] <= ascending[:, :-1]] = n_labels + 1
+    best = np.argmin(mistakes, axis=1)
+    distinct = 1 + np.count_nonzero(np.diff(ascending, axis=1) > 0, axis=1)
+    span = ascending[:, -1] - ascending[:, 0]
+    lone = np.where(ascending[:, 0] == 0, 1.0, np.abs(ascending[:, 0]))
+    gap = np.where(distinct > 1, span / np.maximum(distinct - 1, 1), lone)
+    rows = np.arange(n)
+    low = np.where(best > 0, ascending[rows, np.maximum(best - 1, 0)], ascending[:, 0] - gap)
+    high = np.where(best < n_labels, ascending[rows, np.minimum(best, n_labels - 1)], ascending[:, -1] + gap)
+    middle: FloatArray = (low + high) / 2.0
+    return middle

@@ -1,0 +1,202 @@
+"""Unit length, z-score, min-max, chains of them, and any scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
+from sklearn.utils.validation import has_fit_parameter
+
+from simlabel._registry import Registry
+from simlabel._validation import Rows, check_finite
+
+
+class Normalizer(TransformerMixin, BaseEstimator):
+    """Base class: maps every row by itself, with what was learnt from the training rows."""
+
+    name: ClassVar[str]
+    #: whether what comes out is >= 0 whatever went in
+    nonnegative_output: bool = False
+
+    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the training rows."""
+        return self
+
+
+class UnitLength(Normalizer):
+    """Every row at Euclidean length 1, as the paper assumes; a zero row stays zero.
+
+    Examples
+    --------
+    >>> UnitLength().fit_transform([[3.0, 4.0], [0.0, 0.0]])
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+
+    name = "l2"
+
+    def transform(self, X: Rows) -> Rows:
+        """Divide each row by its length."""
+        return normalize(X)
+
+
+class _Affine(Normalizer):
+    """(X - shift) * scale; a sparse X is not shifted, so that it stays sparse."""
+
+    def transform(self, X: Rows) -> Rows:
+        """Shift and scale the columns."""
+        if sp.issparse(X):
+            return sp.csr_array(X.multiply(self.scale_.astype(X.dtype)[None, :]))
+        X = np.asarray(X)
+        return (X - self.shift_.astype(X.dtype)) * self.scale_.astype(X.dtype)
+
+
+class ZScore(_Affine):
+    """Columns with mean 0 and standard deviation 1; constant columns become 0.
+
+    Sparse columns are divided by their standard deviation and not shifted.
+
+    Examples
+    --------
+    >>> ZScore().fit_transform(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    name = "zscore"
+
+    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn means and standard deviations, weighted."""
+        sparse = sp.issparse(X)
+        scaler = StandardScaler(with_mean=not sparse).fit(X, sample_weight=sample_weight)
+        self.shift_ = np.zeros(X.shape[1]) if sparse else np.asarray(scaler.mean_)
+        self.scale_ = 1.0 / np.asarray(scaler.scale_)
+        return self
+
+
+class MinMax(_Affine):
+    """Columns in [0, 1]; constant columns become 0.
+
+    What lies outside the range of the training rows is brought to its edge. Sparse columns are
+    divided by their largest magnitude and not shifted.
+
+    Examples
+    --------
+    >>> MinMax().fit_transform(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[0., 0.],
+           [1., 0.]])
+    """
+
+    name = "minmax"
+    nonnegative_output = True
+
+    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the range of each column; weights do not change it."""
+        if sp.issparse(X):
+            self.shift_ = np.zeros(X.shape[1])
+            self.scale_ = 1.0 / np.asarray(MaxAbsScaler().fit(X).scale_)
+        else:
+            scaler = MinMaxScaler().fit(X)
+            self.shift_ = np.asarray(scaler.data_min_)
+            self.scale_ = np.asarray(scaler.scale_)
+        return self
+
+    def transform(self, X: Rows) -> Rows:
+        """Shift and scale the columns, and clip."""
+        scaled = super().transform(X)
+        return scaled if sp.issparse(X) else np.clip(scaled, 0.0, 1.0, out=scaled)
+
+
+NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax])
+
+
+class Chain(Normalizer):
+    """Several normalizers, one after the other.
+
+    Parameters
+    ----------
+    steps : list of str or transformer
+        Names or objects, in order.
+
+    Examples
+    --------
+    >>> Chain(["zscore", "l2"]).fit_transform(np.array([[1.0, 5.0], [3.0, 7.0]])).round(3)
+    array([[-0.707, -0.707],
+           [ 0.707,  0.707]])
+    """
+
+    def __init__(self, steps: Sequence[Any]) -> None:
+        self.steps = steps
+
+    @property
+    def nonnegative_output(self) -> bool:  # type: ignore[override]
+        """Whether the signs are gone at the end: unit length keeps them as they are."""
+        known = False
+        for step in map(resolve_normalizer, self.steps):
+            known = step.nonnegative_output or (known and isinstance(step, UnitLength)) if step else known
+        return known
+
+    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit each on what the former ones give."""
+        self.fitted_ = []
+        for step in self.steps:
+            normalizer = fit_normalizer(resolve_normalizer(step), X, sample_weight)
+            if normalizer is not None:
+                X = normalizer.transform(X)
+                self.fitted_.append(normalizer)
+        return self
+
+    def transform(self, X: Rows) -> Rows:
+        """Apply all of them."""
+        for normalizer in self.fitted_:
+            X = normalizer.transform(X)
+        return X
+
+
+class _Transformer(Normalizer):
+    """A scikit-learn transformer, with its output checked."""
+
+    def __init__(self, transformer: Any) -> None:
+        self.transformer = transformer
+
+    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        weighted = sample_weight is not None and has_fit_parameter(self.transformer, "sample_weight")
+        extra = {"sample_weight": sample_weight} if weighted else {}
+        self.fitted_ = clone(self.transformer).fit(X, **extra)
+        return self
+
+    def transform(self, X: Rows) -> Rows:
+        output = self.fitted_.transform(X)
+        output = sp.csr_array(output) if sp.issparse(output) else np.asarray(output)
+        if output.ndim != 2 or output.shape[0] != X.shape[0] or output.dtype.kind not in "fiub":
+            raise ValueError(
+                f"normalizer {self.transformer!r} returned {output.dtype} of shape {output.shape} "
+                f"for {X.shape[0]} rows; expected numbers, one row for each."
+            )
+        if output.dtype not in (np.float32, np.float64):
+            output = output.astype(np.float64)
+        check_finite(output, f"normalized by {self.transformer!r}")
+        return output
+
+
+def resolve_normalizer(spec: Any) -> Normalizer | None:
+    """Turn a name, a list of them, a transformer or None into a normalizer; None stays None."""
+    if spec is None:
+        return None
+    if isinstance(spec, list | tuple):
+        for step in spec:
+            resolve_normalizer(step)  # names are checked now, not in the middle of a fit
+        return Chain(spec)
+    is_transformer = hasattr(spec, "fit") and hasattr(spec, "transform") and not isinstance(spec, type)
+    if is_transformer and not isinstance(spec, Normalizer):
+        return _Transformer(spec)
+    return NORMALIZERS.resolve(spec)
+
+
+def fit_normalizer(normalizer: Normalizer | None, X: Rows, sample_weight: Any = None) -> Any:
+    """A fitted copy, or None for none."""
+    return None if normalizer is None else clone(normalizer).fit(X, sample_weight=sample_weight)

@@ -1,0 +1,148 @@
+"""What a similarity declares, and what the engines ask of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from simlabel._validation import FloatArray, Rows
+
+if TYPE_CHECKING:
+    from simlabel.similarities._composite import Product, Sum
+
+Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
+View = Callable[[Rows], Rows]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values to try for a parameter that is ``"auto"``.
+
+    Attributes
+    ----------
+    values : tuple
+        Candidates in rising order.
+    refine : bool
+        True for a positive scale, whose best value may lie between two candidates.
+    note : str
+        What a reader of the search should know, e.g. that the data have no spread.
+    """
+
+    values: tuple[float, ...]
+    refine: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A similarity that is read off the data, and the view of the rows that it reads.
+
+    Two leaves with the same `key` read the same statistic, which is then computed once.
+    """
+
+    similarity: Similarity
+    views: tuple[View, ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """What identifies the statistic: how it is computed, and from which view of the rows."""
+        return self.similarity.statistic_key, self.views
+
+    def view(self, X: Rows) -> Rows:
+        """The rows as this leaf reads them; each view maps every row by itself."""
+        for view in self.views:
+            X = view(X)
+        return X
+
+
+class Similarity(BaseEstimator):
+    """Base class of all similarities: a function of two rows that is larger the more alike they are.
+
+    A subclass declares its `form`, which tells an engine how its *statistic* is computed, and its
+    traits. `finish` turns a block of statistics into similarities, and is all that sees parameters,
+    so candidates that differ only in parameters share the expensive part.
+    """
+
+    name: ClassVar[str]
+    form: ClassVar[Form]
+    #: (S + lambda I) is invertible for every lambda > 0
+    positive_definite: bool = False
+    #: defined for features >= 0 only
+    nonnegative_input: bool = False
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter is out of range."""
+
+    def fit(self, X: Rows, feature_names: FloatArray | None = None, sample_weight: Any = None) -> Self:
+        """Return a copy that has seen the training rows, or itself where there is nothing to see."""
+        return self
+
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The parts that are read off the data."""
+        return (Leaf(self, self.views()),)
+
+    def views(self) -> tuple[View, ...]:
+        """How this similarity wants to see rows before its statistic."""
+        return ()
+
+    @property
+    def statistic_key(self) -> Hashable:
+        """What identifies the computation of the statistic."""
+        return self.form
+
+    def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """Turn statistics into similarities; may overwrite and return `T`.
+
+        Parameters
+        ----------
+        T : array, (n_queries, n_references)
+            Inner products (form "dot"), sums over coordinates ("coordinate"), or similarities.
+        q_side, x_side : array, (n_queries,) and (n_references,)
+            Squared lengths (form "dot") or sums ("coordinate") of the rows.
+        """
+        return T
+
+    def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
+        """Combine one finished block per leaf, in the order of `leaves`."""
+        return blocks[0]
+
+    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
+        """Candidates for each parameter that is ``"auto"``, by its nested name."""
+        return {}
+
+    def replaced(self, values: dict[str, Any]) -> Self:
+        """Return a copy with parameters of these nested names set; what was fitted is shared, not copied."""
+        changed = copy.copy(self)
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in values.items():
+            head, _, rest = name.partition("__")
+            if rest:
+                inner.setdefault(head, {})[rest] = value
+            else:
+                setattr(changed, head, value)
+        for head, part in inner.items():
+            setattr(changed, head, getattr(self, head).replaced(part))
+        return changed
+
+    def relative_error(self, dtype: np.dtype[Any], largest_square: float) -> float:
+        """Bound on the relative error of a similarity in `dtype`, for rows of at most that squared length."""
+        return 0.0
+
+    def largest(self, largest_square: float) -> float:
+        """Bound on the magnitude of a similarity, for rows of at most that squared length."""
+        return 1.0
+
+    def __add__(self, other: Similarity) -> Sum:
+        from simlabel.similarities._composite import Sum
+
+        return Sum(self, other)
+
+    def __mul__(self, other: Similarity) -> Product:
+        from simlabel.similarities._composite import Product
+
+        return Product(self, other)

@@ -1,0 +1,216 @@
+"""Similarities made of similarities: sums, products, and one on some of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from simlabel._validation import FloatArray, Rows
+from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.similarities._base import Grid, Leaf, Similarity
+
+
+class _Pair(Similarity):
+    form = "composite"
+
+    def __init__(self, left: Similarity, right: Similarity) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        return bool(self.left.positive_definite and self.right.positive_definite)
+
+    @property
+    def nonnegative_input(self) -> bool:  # type: ignore[override]
+        return bool(self.left.nonnegative_input or self.right.nonnegative_input)
+
+    def check(self) -> None:
+        for side in ("left", "right"):
+            part = getattr(self, side)
+            if not isinstance(part, Similarity):
+                raise TypeError(
+                    f"{type(self).__name__}: {side} must be a similarity object such as RBF(), got {part!r}."
+                )
+            if part.form == "precomputed":
+                raise ValueError(
+                    f"{type(self).__name__}: a Precomputed similarity cannot be combined with others."
+                )
+            part.check()
+
+    def fit(self, X: Rows, feature_names: Any = None, sample_weight: Any = None) -> Self:
+        parts = [part.fit(X, feature_names, sample_weight) for part in (self.left, self.right)]
+        return type(self)(*parts)
+
+    def leaves(self) -> tuple[Leaf, ...]:
+        return self.left.leaves() + self.right.leaves()
+
+    def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
+        n_left = len(self.left.leaves())
+        left, right = self.left.assemble(blocks[:n_left]), self.right.assemble(blocks[n_left:])
+        return self._combine(left, right)
+
+    def _combine(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        raise TypeError(f"{type(self).__name__} does not say how it combines two blocks.")
+
+    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
+        found = {}
+        for side in ("left", "right"):
+            for name, grid in getattr(self, side).grids(X, sample_weight, seed).items():
+                found[f"{side}__{name}"] = grid
+        return found
+
+
+class Sum(_Pair):
+    """left + right: alike in one way or in the other. Also written ``RBF() + Linear()``.
+
+    Parameters
+    ----------
+    left, right : Similarity
+        The parts.
+
+    Examples
+    --------
+    >>> from simlabel import similarity_sums
+    >>> from simlabel.similarities import Linear, Quadratic
+    >>> similarity_sums([[1.0]], [[2.0]], [[1.0]], Linear() + Quadratic())
+    array([[11.]])
+    """
+
+    name = "sum"
+
+    def _combine(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        left += right
+        return left
+
+
+class Product(_Pair):
+    """left * right: alike in one way and in the other. Also written ``RBF() * Cosine()``.
+
+    Parameters
+    ----------
+    left, right : Similarity
+        The parts.
+
+    Examples
+    --------
+    >>> from simlabel import similarity_sums
+    >>> from simlabel.similarities import Linear, Quadratic
+    >>> similarity_sums([[1.0]], [[2.0]], [[1.0]], Linear() * Quadratic())
+    array([[18.]])
+    """
+
+    name = "product"
+
+    def _combine(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        left *= right
+        return left
+
+
+class _ColumnView:
+    """Some columns of the rows, normalized on their own."""
+
+    def __init__(self, columns: Any, normalizer: Any) -> None:
+        self.columns = columns
+        self.normalizer = normalizer
+
+    def __call__(self, X: Rows) -> Rows:
+        part = X[:, self.columns]
+        return part if self.normalizer is None else self.normalizer.transform(part)
+
+
+class OnColumns(Similarity):
+    """A similarity that sees only some columns, so that each kind of feature can have its own.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        What compares those columns.
+    columns : list of int, list of str, slice or mask
+        Which ones; names where X is a data frame.
+    normalizer : None, str or transformer
+        Normalization of these columns alone, fitted on the training rows. It comes after the
+        classifier's own `normalizer`, which is best set to None beside this.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> from simlabel.similarities import RBF, Jaccard
+    >>> both = OnColumns(RBF(1.0), [0], "zscore") + OnColumns(Jaccard(), [1, 2])
+    >>> X = [[20.0, 1, 0], [31.0, 0, 1], [30.0, 0, 1]]
+    >>> SMLClassifier(both, normalizer=None).fit(X, [{"a"}, {"b"}, {"b"}]).predict([[22.0, 1, 0]])
+    [{'a'}]
+    """
+
+    name = "on_columns"
+    form = "composite"
+
+    def __init__(self, similarity: Similarity, columns: Any, normalizer: Any = None) -> None:
+        self.similarity = similarity
+        self.columns = columns
+        self.normalizer = normalizer
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        """As the similarity inside."""
+        return bool(self.similarity.positive_definite)
+
+    def check(self) -> None:
+        """Raise where a part is not what it should be."""
+        if not isinstance(self.similarity, Similarity):
+            raise TypeError(
+                f"OnColumns: similarity must be an object such as RBF(), got {self.similarity!r}."
+            )
+        if self.similarity.form == "precomputed":
+            raise ValueError("OnColumns: a Precomputed similarity has no columns to choose from.")
+        self.similarity.check()
+        resolve_normalizer(self.normalizer)
+
+    def fit(self, X: Rows, feature_names: Any = None, sample_weight: Any = None) -> Self:
+        """Find the columns, and fit the normalizer and the similarity inside on them."""
+        columns = column_indices(self.columns, X.shape[1], feature_names)
+        normalizer = fit_normalizer(resolve_normalizer(self.normalizer), X[:, columns], sample_weight)
+        fitted = clone(self)
+        fitted._view = _ColumnView(columns, normalizer)
+        fitted.similarity = self.similarity.fit(fitted._view(X), None, sample_weight)
+        return fitted
+
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The parts inside, each reading these columns first."""
+        return tuple(Leaf(leaf.similarity, (self._view, *leaf.views)) for leaf in self.similarity.leaves())
+
+    def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
+        """As the similarity inside."""
+        return self.similarity.assemble(blocks)
+
+    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
+        """Candidates of the similarity inside, from these columns."""
+        inside = self.similarity.grids(self._view(X), sample_weight, seed)
+        return {f"similarity__{name}": grid for name, grid in inside.items()}
+
+
+def column_indices(columns: Any, n_columns: int, feature_names: Any) -> Any:
+    """Resolve names, positions, a slice or a mask to positions, and refuse what is not there."""
+    if isinstance(columns, slice):
+        return np.arange(n_columns)[columns]
+    wanted = np.asarray(columns)
+    if wanted.ndim != 1 or wanted.size == 0:
+        raise ValueError(f"OnColumns: columns must be a non-empty list, a slice or a mask, got {columns!r}.")
+    if wanted.dtype == bool:
+        if len(wanted) != n_columns:
+            raise ValueError(f"OnColumns: the mask has {len(wanted)} entries, but X has {n_columns} columns.")
+        return np.flatnonzero(wanted)
+    if wanted.dtype.kind in "UO":
+        known = {} if feature_names is None else {name: i for i, name in enumerate(feature_names)}
+        missing = [name for name in wanted.tolist() if name not in known]
+        if missing:
+            have = list(known) if known else "no names (give a data frame)"
+            raise ValueError(f"OnColumns: no column named {missing[0]!r}; X has {have}.")
+        return np.array([known[name] for name in wanted.tolist()])
+    outside = [int(c) for c in wanted if not -n_columns <= c < n_columns]
+    if outside:
+        raise ValueError(f"OnColumns: column {outside[0]} is not there; X has {n_columns} columns.")
+    return wanted % n_columns

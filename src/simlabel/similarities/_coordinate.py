@@ -1,0 +1,34 @@
+"""What similarities that sum over coordinates share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simlabel._validation import FloatArray, Rows, dense_rows
+from simlabel.similarities._base import Similarity
+
+
+class CoordinateSimilarity(Similarity):
+    """A function of a sum over coordinates.
+
+    A subclass gives `sums`, a kernel (Q, X transposed, out) that fills `out` with the sums.
+    """
+
+    form = "coordinate"
+    sums: ClassVar[Callable[[FloatArray, FloatArray, FloatArray], None]]
+
+    @property
+    def statistic_key(self) -> Hashable:
+        """Similarities with the same sums share them."""
+        return self.form, id(type(self).sums)
+
+    def mean_statistic(self, X: Rows, weights: FloatArray) -> float:
+        """Mean of the sums over all pairs of rows, pair by pair."""
+        X = np.ascontiguousarray(dense_rows(X), dtype=np.float64)
+        out: Any = np.empty((X.shape[0], X.shape[0]))
+        type(self).sums(X, np.ascontiguousarray(X.T), out)
+        share = weights / weights.sum()
+        return float(share @ out @ share)

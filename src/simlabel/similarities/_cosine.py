@@ -1,0 +1,32 @@
+"""<x, z> / (|x| |z|)."""
+
+from __future__ import annotations
+
+from sklearn.preprocessing import normalize
+
+from simlabel._validation import Rows
+from simlabel.similarities._base import Similarity, View
+
+
+def unit_rows(X: Rows) -> Rows:
+    """Rows at unit length; a zero row stays zero."""
+    return normalize(X)
+
+
+class Cosine(Similarity):
+    """The cosine of the angle between two rows; 0 where one of them is zero.
+
+    Examples
+    --------
+    >>> from simlabel import similarity_sums
+    >>> similarity_sums([[3.0, 0.0]], [[1.0, 0.0], [0.0, 2.0]], [[1.0], [1.0]], Cosine())
+    array([[1.]])
+    """
+
+    name = "cosine"
+    form = "dot"
+    positive_definite = True
+
+    def views(self) -> tuple[View, ...]:
+        """Rows are brought to unit length first."""
+        return (unit_rows,)

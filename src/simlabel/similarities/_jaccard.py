@@ -1,0 +1,78 @@
+"""Size of the intersection over size of the union."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._kernels import minimum_sums
+from simlabel._validation import FloatArray, Rows
+from simlabel.similarities._base import Form, View
+from simlabel.similarities._coordinate import CoordinateSimilarity
+
+
+def present(X: Rows) -> Rows:
+    """1 where a feature is not zero."""
+    if sp.issparse(X):
+        X = X.copy()
+        X.eliminate_zeros()
+        X.data = np.ones_like(X.data)
+        return X
+    return (X != 0).astype(X.dtype)
+
+
+class Jaccard(CoordinateSimilarity):
+    """|x and z| / |x or z|, for sets (0/1 features) and weighted sets (features >= 0).
+
+    Parameters
+    ----------
+    weighted : bool
+        True: sum of minima over sum of maxima, which on 0/1 features is the same as False.
+        False: a feature is present or not, whatever its value; this reads inner products only,
+        which is far quicker on sparse sets.
+
+    Notes
+    -----
+    Two empty rows have similarity 0: they share nothing.
+
+    Examples
+    --------
+    >>> from simlabel import similarity_sums
+    >>> similarity_sums([[1, 1, 0]], [[1, 0, 0], [1, 1, 0]], [[1.0], [1.0]], Jaccard())
+    array([[1.5]])
+    """
+
+    name = "jaccard"
+    positive_definite = True
+    nonnegative_input = True
+    sums = staticmethod(minimum_sums)
+
+    def __init__(self, weighted: bool = True) -> None:
+        self.weighted = weighted
+
+    def check(self) -> None:
+        """Raise ValueError where `weighted` is neither True nor False."""
+        if not isinstance(self.weighted, bool | np.bool_):
+            raise ValueError(f"Jaccard: weighted must be True or False, got {self.weighted!r}.")
+
+    @property
+    def form(self) -> Form:  # type: ignore[override]
+        """Sets need inner products, weighted sets need minima."""
+        return "coordinate" if self.weighted else "dot"
+
+    @property
+    def statistic_key(self) -> Any:
+        """Inner products where they are enough."""
+        return super().statistic_key if self.weighted else self.form
+
+    def views(self) -> tuple[View, ...]:
+        """Sets are 0/1 rows."""
+        return () if self.weighted else (present,)
+
+    def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """Intersections to similarities; the sides are the sizes of the sets."""
+        union = (q_side[:, None] + x_side[None, :]).astype(T.dtype, copy=False)
+        union -= T
+        return np.divide(T, union, out=np.zeros_like(T), where=union > 0)

@@ -1,0 +1,24 @@
+"""A matrix of similarities that the user has computed."""
+
+from __future__ import annotations
+
+from simlabel.similarities._base import Similarity
+
+
+class Precomputed(Similarity):
+    """X is itself the matrix of similarities.
+
+    In fit it is (n_rows, n_rows), between the labelled instances; later it is
+    (n_queries, n_rows), between the queries and the labelled instances.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> S = [[1.0, 0.1], [0.1, 1.0]]
+    >>> model = SMLClassifier(Precomputed()).fit(S, [{"sea"}, {"trees"}])
+    >>> model.predict([[0.2, 0.7]])
+    [{'trees'}]
+    """
+
+    name = "precomputed"
+    form = "precomputed"

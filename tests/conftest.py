@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "simlabel", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("long", parent=settings.get_profile("simlabel"), max_examples=2000)
+settings.load_profile("simlabel")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of a few rows on several threads, so that small data show the seams."""
+    from simlabel import _scoring
+    from simlabel.engines import _plan
+
+    def use(queries=3, references=4, fewest=2):
+        monkeypatch.setattr(_plan, "_QUERIES", queries)
+        monkeypatch.setattr(_plan, "_REFERENCES", references)
+        monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
+        monkeypatch.setattr(_plan, "_SERIAL_OPERATIONS", 0)
+        monkeypatch.setattr(_scoring, "_CHUNK_BYTES", 2000)
+
+    return use
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240229)

@@ -1,0 +1,220 @@
+"""How the engine runs: threads, memory, progress, stopping, warnings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_info
+
+from simlabel import SMLClassifier, similarity_sums
+from simlabel.engines import Exact, SlowSimilarityWarning
+from simlabel.engines._threads import effective_jobs, run_tasks
+from simlabel.similarities import RBF, Function, Laplacian, Linear
+
+
+def test_progress_reaches_the_end(rng, small_blocks):
+    small_blocks()
+    seen = []
+    X = rng.random((20, 3))
+    similarity_sums(
+        X, X, np.ones((20, 1)), Linear(), engine=Exact(on_block=lambda *pair: seen.append(pair)), n_jobs=2
+    )
+    assert seen[-1] == (400, 400)
+    assert len(seen) > 10
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_blas_is_held_and_given_back(rng, small_blocks):
+    small_blocks()
+    before = [
+        (pool["filepath"], pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"
+    ]
+    during = []
+
+    def look(*_):
+        during.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    X = rng.random((40, 3))
+    similarity_sums(X, X, np.ones((40, 1)), Linear(), engine=Exact(on_block=look), n_jobs=2)
+    after = [
+        (pool["filepath"], pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"
+    ]
+    assert set(during) == {1}
+    assert before == after
+
+
+def test_jobs(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = effective_jobs(None)
+    assert cores == effective_jobs(-1)
+    assert effective_jobs(3) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert effective_jobs(None) == 1
+    with pytest.raises(ValueError, match="must not be 0"):
+        effective_jobs(0)
+
+
+def test_an_error_in_one_task_stops_the_others():
+    started = []
+
+    def work(task, stopped):
+        started.append(task)
+        if task == 0:
+            raise RuntimeError("broken")
+        while not stopped():
+            time.sleep(0.001)
+
+    with pytest.raises(RuntimeError, match="broken"):
+        run_tasks(work, list(range(50)), 2)
+    assert len(started) < 50
+
+
+@pytest.mark.parametrize("similarity", [RBF(1.0), Laplacian(1.0)])
+def test_the_bound_on_memory_shapes_the_plan(similarity, rng):
+    X = rng.random((3000, 50))
+    model = SMLClassifier(similarity, engine=Exact(memory_mib=1)).fit(X, (X > 0.9).astype(int)[:, :20])
+    plan = model.plan(X)
+    assert plan.memory <= 2**20
+    assert plan.queries * plan.references < 512 * 2048
+
+
+MEASURE = """
+    import resource, threading, time
+    import numpy as np, scipy.sparse as sp
+    from simlabel import similarity_sums, SMLClassifier
+    from simlabel.similarities import RBF, Laplacian
+    rng = np.random.default_rng(0)
+    n, m, k = {n}, {m}, {k}
+    X = {make}
+    V = sp.random_array((n, k), density=min(1.0, 3 / k), format="csr", rng=rng)
+    small = slice(0, 10)
+    similarity_sums(X[small], X[small], V[small], {similarity})  # compile first
+    out_bytes = 2000 * k * X.dtype.itemsize
+    import os
+    def now():
+        with open("/proc/self/statm") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    peak, done = [now()], threading.Event()
+    def watch():
+        while not done.is_set():
+            peak[0] = max(peak[0], now())
+            time.sleep(0.001)
+    base = now()
+    thread = threading.Thread(target=watch); thread.start()
+    similarity_sums(X[:2000], X, V, {similarity})
+    done.set(); thread.join()
+    print((peak[0] - base - out_bytes) / 2**20)
+"""
+
+SHAPES = [
+    {
+        "n": 60_000,
+        "m": 103,
+        "k": 14,
+        "make": "rng.random((n, m), dtype=np.float32)",
+        "similarity": "RBF(1.0)",
+    },
+    {
+        "n": 60_000,
+        "m": 103,
+        "k": 14,
+        "make": "rng.random((n, m), dtype=np.float32)",
+        "similarity": "Laplacian(1.0)",
+    },
+    {
+        "n": 30_000,
+        "m": 12_000,
+        "k": 7000,
+        "make": "sp.random_array((n, m), density=1e-3, format='csr', rng=rng)",
+        "similarity": "RBF(1.0)",
+    },
+]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+@pytest.mark.parametrize("shape", SHAPES, ids=["dense", "coordinate", "sparse"])
+def test_memory_stays_within_the_bound(shape):
+    """Beyond inputs and outputs at most 256 MiB, measured from outside the allocator."""
+    code = textwrap.dedent(MEASURE.format(**shape))
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(result.stdout) < 256
+
+
+def test_ctrl_c_stops_promptly():
+    code = textwrap.dedent("""
+        import numpy as np
+        from simlabel import similarity_sums
+        from simlabel.similarities import Laplacian
+        X = np.random.default_rng(0).random((60_000, 200))
+        print("ready", flush=True)
+        similarity_sums(X, X, np.ones((60_000, 1)), Laplacian(1.0))
+    """)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(2.0)  # in the middle: the whole would take minutes
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert b"KeyboardInterrupt" in errors
+
+
+def test_a_slow_function_says_how_long_and_what_to_do(monkeypatch, rng):
+    monkeypatch.setattr("simlabel.engines._exact._SLOW_SECONDS", 0.0)
+    X = rng.random((300, 2))
+    with pytest.warns(SlowSimilarityWarning, match=r"90,000 pairs.* s more.*blockwise=True"):
+        similarity_sums(X, X, np.ones((300, 1)), Function(lambda a, b: float(a @ b)))
+
+
+def test_import_is_light():
+    """Neither the command line nor what reports or extras need is loaded, but for what scikit-learn loads."""
+    heavy = (
+        "typer",
+        "rich",
+        "matplotlib",
+        "jinja2",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "arff",
+        "dask",
+        "faiss",
+        "river",
+    )
+
+    def loaded(modules):
+        code = f"import sys, {modules}; print(*[name for name in {heavy!r} if name in sys.modules])"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    assert loaded("simlabel") <= loaded("sklearn.base, sklearn.preprocessing, sklearn.metrics")
+
+
+def test_no_threads_are_left_behind(rng, small_blocks):
+    small_blocks()
+    X = rng.random((30, 3))
+    before = threading.active_count()
+    similarity_sums(sp.csr_array(X), X, np.ones((30, 1)), Linear(), n_jobs=3)
+    assert threading.active_count() == before
+
+
+def test_bad_arguments_are_named():
+    X = np.eye(3)
+    with pytest.raises(ValueError, match="tunes nothing: give gamma"):
+        similarity_sums(X, X, X, "rbf")
+    with pytest.raises(ValueError, match="Q has 2 features but X has 3"):
+        similarity_sums(X[:, :2], X, X, "linear")
+    with pytest.raises(ValueError, match="X has 3 rows but V has 2"):
+        similarity_sums(X, X, X[:2], "linear")
+    with pytest.raises(ValueError, match="exclude must hold for each of the 3 queries"):
+        similarity_sums(X, X, X, "linear", exclude=[0, 1, 7])
+    with pytest.raises(ValueError, match="memory_mib must be a number above 0"):
+        similarity_sums(X, X, X, "linear", engine=Exact(memory_mib=0))

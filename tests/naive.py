@@ -1,0 +1,190 @@
+"""The method in plain loops: the specification that every engine, backend and shortcut equals.
+
+Rows are lists of floats, label sets are sets of label numbers. Nothing here is fast, and nothing
+here imports simlabel.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+# --- similarities -------------------------------------------------------------------------------
+
+
+def dot(x, z):
+    return math.fsum(a * b for a, b in zip(x, z, strict=True))
+
+
+def rbf(gamma):
+    return lambda x, z: math.exp(-gamma * math.fsum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
+
+
+def laplacian(gamma):
+    return lambda x, z: math.exp(-gamma * math.fsum(abs(a - b) for a, b in zip(x, z, strict=True)))
+
+
+def chi_square(gamma):
+    def phi(x, z):
+        terms = [(a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0]
+        return math.exp(-gamma * math.fsum(terms))
+
+    return phi
+
+
+def polynomial(degree, coef0):
+    return lambda x, z: (dot(x, z) + coef0) ** degree
+
+
+def cosine(x, z):
+    length = math.sqrt(dot(x, x)) * math.sqrt(dot(z, z))
+    return dot(x, z) / length if length > 0 else 0.0
+
+
+def jaccard(x, z):
+    union = math.fsum(max(a, b) for a, b in zip(x, z, strict=True))
+    return math.fsum(min(a, b) for a, b in zip(x, z, strict=True)) / union if union > 0 else 0.0
+
+
+def jaccard_of_sets(x, z):
+    both = sum(1 for a, b in zip(x, z, strict=True) if a != 0 and b != 0)
+    either = sum(1 for a, b in zip(x, z, strict=True) if a != 0 or b != 0)
+    return both / either if either else 0.0
+
+
+# --- weightings: psi of the similarities of one query, with the weight of each reference ---------
+
+
+def keep_all(similarities, weights):
+    return [s * w for s, w in zip(similarities, weights, strict=True)]
+
+
+def power(exponent):
+    def psi(similarities, weights):
+        return [math.copysign(abs(s) ** exponent, s) * w for s, w in zip(similarities, weights, strict=True)]
+
+    return psi
+
+
+def cutoff(minimum):
+    def psi(similarities, weights):
+        return [s * w if s >= minimum else 0.0 for s, w in zip(similarities, weights, strict=True)]
+
+    return psi
+
+
+def top_k(k):
+    """A reference of weight w is w neighbours; of equals those that come first count."""
+
+    def psi(similarities, weights):
+        order = sorted(range(len(similarities)), key=lambda j: (-similarities[j], j))
+        counted, left = [0.0] * len(similarities), float(k)
+        for j in order:
+            taken = min(weights[j], left)
+            counted[j] = similarities[j] * taken
+            left -= taken
+        return counted
+
+    return psi
+
+
+# --- the sums -----------------------------------------------------------------------------------
+
+
+def influences(query, X, phi, psi=keep_all, weights=None, exclude=None):
+    """psi(phi(query, x_j)) for every reference j; of `exclude` one copy is not there."""
+    weights = [1.0] * len(X) if weights is None else list(weights)
+    if exclude is not None:
+        weights[exclude] = max(weights[exclude] - 1.0, 0.0)
+    there = [j for j in range(len(X)) if weights[j] > 0]
+    counted = psi([phi(query, X[j]) for j in there], [weights[j] for j in there])
+    result = [0.0] * len(X)
+    for j, value in zip(there, counted, strict=True):
+        result[j] = value
+    return result
+
+
+def sums(query, X, V, phi, psi=keep_all, weights=None, exclude=None):
+    """Sum over references of psi(phi(query, x_j)) * v_j."""
+    counted = influences(query, X, phi, psi, weights, exclude)
+    return [math.fsum(c * v[k] for c, v in zip(counted, V, strict=True)) for k in range(len(V[0]))]
+
+
+def label_weights(query, X, label_sets, n_labels, phi, psi=keep_all, weights=None, exclude=None):
+    """f_k: the sum over the references that have label k."""
+    counted = influences(query, X, phi, psi, weights, exclude)
+    return [
+        math.fsum(c for c, labels in zip(counted, label_sets, strict=True) if k in labels)
+        for k in range(n_labels)
+    ]
+
+
+def set_size(query, X, label_sets, phi, psi=keep_all, weights=None, exclude=None):
+    """xi: the size whose references are most similar in sum; a tie goes to the smaller."""
+    counted = influences(query, X, phi, psi, weights, exclude)
+    totals = {}
+    for c, labels in zip(counted, label_sets, strict=True):
+        totals.setdefault(len(labels), []).append(c)
+    return min(totals, key=lambda size: (-math.fsum(totals[size]), size))
+
+
+def strongest(scores, size):
+    """The `size` labels of largest weight; of equals those that come first."""
+    return sorted(range(len(scores)), key=lambda k: (-scores[k], k))[:size]
+
+
+# --- the threshold function ---------------------------------------------------------------------
+
+
+def best_threshold(scores, labels):
+    """s(x): middle of the first interval of thresholds with the fewest mistakes."""
+    points = sorted(set(scores))
+    gap = (points[-1] - points[0]) / (len(points) - 1) if len(points) > 1 else abs(points[0]) or 1.0
+    edges = [points[0] - gap, *points, points[-1] + gap]
+    best = None
+    for low, high in itertools.pairwise(edges):
+        tau = (low + high) / 2
+        missed = sum(1 for k, f in enumerate(scores) if k in labels and f <= tau)
+        false = sum(1 for k, f in enumerate(scores) if k not in labels and f >= tau)
+        if best is None or missed + false < best[0]:
+            best = missed + false, tau
+    return best[1]
+
+
+# --- normalization ------------------------------------------------------------------------------
+
+
+def unit_length(row):
+    length = math.sqrt(dot(row, row))
+    return [a / length for a in row] if length > 0 else list(row)
+
+
+# --- the criteria, on one instance --------------------------------------------------------------
+
+
+def rank(scores, k):
+    """Place of label k, the worst among its equals."""
+    return sum(1 for f in scores if f >= scores[k])
+
+
+def one_error(scores, labels):
+    top = max(scores)
+    return float(any(f == top and k not in labels for k, f in enumerate(scores)))
+
+
+def coverage(scores, labels):
+    return max(rank(scores, k) for k in labels) - 1
+
+
+def ranking_loss(scores, labels):
+    others = [k for k in range(len(scores)) if k not in labels]
+    wrong = sum(1 for k in labels for q in others if scores[k] <= scores[q])
+    return wrong / (len(labels) * len(others))
+
+
+def average_precision(scores, labels):
+    parts = []
+    for k in labels:
+        hits = sum(1 for q in labels if rank(scores, q) <= rank(scores, k))
+        parts.append(hits / rank(scores, k))
+    return math.fsum(parts) / len(labels)
