@@ -165,7 +165,7 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = model.labels.classes
         self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
         self.weighting_, self.label_rule_ = scorer.weighting, model.rule
-        self.n_references_ = scorer.references.Y.shape[0]
+        self.n_references_ = scorer.references.n_rows
         self.plan_ = scorer.plan(self.n_references_)
 
     def _checked_similarity(self) -> Similarity:

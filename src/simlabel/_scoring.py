@@ -38,7 +38,9 @@ class Scorer:
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
-        return np.asarray(self.references.influence.sum(axis=0)).ravel()
+        sizes = self.references.sizes
+        parts = [chunk.influence(sizes).sum(axis=0) for chunk in self.references.chunks]
+        return np.sum([np.asarray(part).ravel() for part in parts], axis=0)
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
@@ -47,7 +49,7 @@ class Scorer:
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
         """Scores of a chunk of normalized queries."""
         sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
-        n_labels = self.references.Y.shape[1]
+        n_labels = self.references.n_labels
         labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
         silent = ~sums.any(axis=1)
         if not silent.any():
