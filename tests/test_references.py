@@ -86,7 +86,7 @@ def chunk(rng, n, first):
 
 def test_many_small_batches_stay_few_chunks(rng, monkeypatch):
     monkeypatch.setattr(_references, "_TAIL_ROWS", 64)
-    references, rows = References.of([chunk(rng, 5, 0)]), 5
+    references, rows = References.of([chunk(rng, 5, 0)], 5), 5
     batches = [references.chunks[0]]
     for _ in range(500):
         batches.append(chunk(rng, 1, rows))
@@ -101,7 +101,7 @@ def test_many_small_batches_stay_few_chunks(rng, monkeypatch):
 
 def test_what_is_forgotten_is_in_no_array(rng, monkeypatch):
     monkeypatch.setattr(_references, "_TAIL_ROWS", 8)
-    references = References.of([chunk(rng, 40, 0)])
+    references = References.of([chunk(rng, 40, 0)], 40)
     for i in range(5):
         references = references.taught(chunk(rng, 3, 40 + 3 * i))
     gone = [0, 17, 41, 54]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._labels import moved
 from simlabel._validation import FloatArray, Rows, take_rows
 
 Positions = npt.NDArray[np.int64]
@@ -171,10 +172,7 @@ class Chunk:
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
-        indices = places[self.Y.indices]
-        Y = sp.csr_array((self.Y.data, indices, self.Y.indptr), shape=(len(self), n_labels))
-        Y.sort_indices()
-        return Chunk(self.X, Y, self.weights, self.ids, self.raw)
+        return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
 
 
 def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64]) -> Any:
@@ -234,15 +232,16 @@ class References:
     def __init__(
         self, X: Rows, Y: Any, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
     ) -> None:
-        self.chunks: tuple[Chunk, ...] = (
-            Chunk(X, Y, weights, range(Y.shape[0]) if ids is None else ids, raw),
-        )
+        only = Chunk(X, Y, weights, range(Y.shape[0]) if ids is None else ids, raw)
+        self.chunks: tuple[Chunk, ...] = (only,)
+        #: a number that no reference is or was called by
+        self.next_id: int = _after(only.ids, 0)
 
     @classmethod
-    def of(cls, chunks: Iterable[Chunk]) -> References:
+    def of(cls, chunks: Iterable[Chunk], next_id: int) -> References:
         """References made of these chunks."""
         made = cls.__new__(cls)
-        made.chunks = tuple(chunks)
+        made.chunks, made.next_id = tuple(chunks), next_id
         return made
 
     @cached_property
@@ -314,7 +313,7 @@ class References:
             if before > 2 * last or before + last > _TAIL_ROWS:
                 break
             chunks[-2:] = [merged(chunks[-2:])]
-        return References.of(chunks)
+        return References.of(chunks, _after(chunk.ids, self.next_id))
 
     def without(self, positions: Positions) -> References:
         """All but some.
@@ -333,13 +332,13 @@ class References:
                 rows = first + np.flatnonzero(~here[first : first + _TAIL_ROWS])
                 if len(rows):
                     chunks.append(chunk.part(rows))
-        return References.of(chunks)
+        return References.of(chunks, self.next_id)
 
     def relabelled(self, places: Positions, n_labels: int) -> References:
         """The same where label k has moved to places[k]."""
         if n_labels == self.n_labels:
             return self
-        return References.of(chunk.relabelled(places, n_labels) for chunk in self.chunks)
+        return References.of([chunk.relabelled(places, n_labels) for chunk in self.chunks], self.next_id)
 
 
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
@@ -347,3 +346,12 @@ def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
     arrays = [np.asarray(chunk.ids) for chunk in chunks]
     objects = any(a.dtype == object for a in arrays)
     return np.concatenate([a.astype(object) if objects else a for a in arrays])
+
+
+def _after(ids: Ids, least: int) -> int:
+    """A number above all numbers among the ids."""
+    if isinstance(ids, range):
+        return max(least, ids.stop)
+    if ids.dtype == object:
+        return max([least, *(name + 1 for name in ids.tolist() if type(name) is int)])
+    return max(least, int(ids.max(initial=-1)) + 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows
-from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, reducer_for
+from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
 from simlabel.weightings import Weighting
@@ -23,11 +23,18 @@ class Scorer:
     """Everything that a score depends on, with all values resolved."""
 
     references: References
-    prepared: Prepared
+    ready: Prepared | None
     similarity: Similarity
     weighting: Weighting | None
     engine: Exact
     n_jobs: int | None
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """References made ready; those of a model that was just loaded are, when first needed."""
+        if self.ready is not None:
+            return self.ready
+        return prepare(self.references.X, [self.similarity], keep_views=True)
 
     @cached_property
     def job(self) -> Job:

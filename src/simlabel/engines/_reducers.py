@@ -79,7 +79,7 @@ class Influence:
     def __init__(self, V: Any) -> None:
         given = isinstance(V, Stack)
         self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
-        self.n_references, self.width = self.stack.shape
+        self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
         self._by_entry = sp.issparse(self.stack.pieces[0]) and (
             self.width > self.DENSE_COLUMNS_PER_ENTRY * max(1.0, self.stack.nnz / max(1, self.n_references))
         )
