@@ -157,11 +157,10 @@ def _calls_python(prepared: Prepared) -> bool:
 
 def _copies_rows(prepared: Prepared) -> bool:
     """Whether blocks of rows are made dense, viewed or cast on the way."""
-    sparse = not isinstance(prepared.X, np.ndarray)
     cast = getattr(prepared.X, "dtype", prepared.dtype) != prepared.dtype
     viewed = any(leaf.views and key not in prepared.views for key, leaf in prepared.leaves.items())
     coordinate = any(leaf.similarity.form == "coordinate" for leaf in prepared.leaves.values())
-    return sparse or cast or viewed or coordinate
+    return prepared.sparse or cast or viewed or coordinate
 
 
 def _why_dtype(prepared: Prepared) -> str:

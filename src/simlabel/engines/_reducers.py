@@ -15,6 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import add_sparse_rows, keep_largest
+from simlabel._references import Stack
 from simlabel._validation import FloatArray
 from simlabel.weightings import TopK, Weighting
 
@@ -70,31 +71,36 @@ class Reducer(Protocol):
 
 
 class Influence:
-    """V, dense or sparse, and the product of a block of similarities with some of its rows."""
+    """V, dense or sparse or a stack of such, and the product of similarities with some of its rows."""
 
     #: a sparse product costs about as much per entry as this many columns of a dense one
     DENSE_COLUMNS_PER_ENTRY = 32
 
     def __init__(self, V: Any) -> None:
-        self.V: Any = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
-        n, self.width = self.V.shape
-        self._by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * max(
-            1.0, V.nnz / max(1, n)
+        given = isinstance(V, Stack)
+        self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
+        self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
+        self._by_entry = sp.issparse(self.stack.pieces[0]) and (
+            self.width > self.DENSE_COLUMNS_PER_ENTRY * max(1.0, self.stack.nnz / max(1, self.n_references))
         )
 
     def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
         """out += S @ V[part]."""
-        if self._by_entry:
-            V = self.V
-            add_sparse_rows(S, V.indptr[part.start : part.stop + 1], V.indices, V.data, out)
-            return
-        rows = self.V[part]
-        out += S @ np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=S.dtype)
+        for V, columns, rows in self.stack.parts(part):
+            block = S if columns == slice(0, S.shape[1]) else np.ascontiguousarray(S[:, columns])
+            if self._by_entry:
+                add_sparse_rows(block, V.indptr[rows.start : rows.stop + 1], V.indices, V.data, out)
+                continue
+            some = V[rows]
+            out += block @ np.asarray(some.toarray() if sp.issparse(some) else some, dtype=S.dtype)
 
     def weighted_rows(self, W: Any) -> FloatArray:
         """W @ V for a sparse W, (n_queries, n_references)."""
-        product = W @ self.V
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
+        total: FloatArray = np.zeros((W.shape[0], self.width))
+        for V, columns, _ in self.stack.parts(slice(0, self.n_references)):
+            product = (W if len(self.stack.pieces) == 1 else W[:, columns]) @ V
+            total += np.asarray(product.toarray() if sp.issparse(product) else product)
+        return total
 
 
 class Sum:
@@ -152,7 +158,7 @@ class Largest:
         self.influence = Influence(V)
         self.width = self.influence.width
         self.k = k
-        self.weights = np.ones(self.influence.V.shape[0]) if weights is None else weights
+        self.weights = np.ones(self.influence.n_references) if weights is None else weights
         lightest = float(self.weights.min()) if self.weights.size else 1.0
         # enough entries to reach k neighbours, and one more since a query's own may be left out
         self.capacity = int(min(len(self.weights), np.ceil(k / min(1.0, lightest)) + 1))
@@ -209,7 +215,7 @@ class WholeRows:
         self.influence = Influence(V)
         self.width = self.influence.width
         self.weighting = weighting
-        self.bytes_per_query = 24 * self.influence.V.shape[0] + 8 * self.width
+        self.bytes_per_query = 24 * self.influence.n_references + 8 * self.width
 
     def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
         """No blocks yet."""
