@@ -1,0 +1,5 @@
+"""The algorithms that the paper compares with, each as its source paper has it."""
+
+from simlabel.baselines._mlknn import MLkNN
+
+__all__ = ["MLkNN"]
