@@ -1,5 +1,6 @@
 """The algorithms that the paper compares with, each as its source paper has it."""
 
+from simlabel.baselines._boostexter import BoosTexter
 from simlabel.baselines._mlknn import MLkNN
 
-__all__ = ["MLkNN"]
+__all__ = ["MLkNN", "BoosTexter"]

@@ -93,9 +93,7 @@ class MLkNN(BaselineClassifier):
         check_number("MLkNN", "smoothing", self.smoothing, above=0)
         n_rows, s = X.shape[0], float(self.smoothing)
         if n_rows < 2:
-            raise ValueError(
-                f"MLkNN needs 2 rows or more (no row is its own neighbour), got {n_rows} sample."
-            )
+            raise ValueError(f"MLkNN needs 2 rows or more (none is its own neighbour), got {n_rows} sample.")
         self.n_neighbors_ = min(int(self.n_neighbors), n_rows - 1)
         self._origin, self._factor = _column_ranges(X, bool(self.scale))
         self._index = NearestNeighbors(n_neighbors=self.n_neighbors_, n_jobs=self.n_jobs).fit(self._scaled(X))
