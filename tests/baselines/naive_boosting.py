@@ -94,3 +94,46 @@ def boostexter(X, Y, n_rounds, words=False):
             }
         )
     return history
+
+
+def adtboost(X, Y, n_rounds, words=False):
+    """The root's confidences, then one dict per round; a node is the list of rows that reach it."""
+    m, n_labels = len(Y), len(Y[0])
+    epsilon = 1 / (m * n_labels)
+    D = [[epsilon] * n_labels for _ in range(m)]
+    preconditions = [list(range(m))]
+    root = confidences(D, Y, preconditions[0], n_labels, epsilon)
+    D, _ = reweighted(D, Y, [root] * m)
+    scores = [list(root) for _ in range(m)]
+    history = []
+    for _ in range(n_rounds):
+        best = (math.inf, None, None, None, None)
+        for node, rows in enumerate(preconditions):
+            z, column, threshold, test = best_condition(X, Y, D, rows, words)
+            z += sum(sum(D[i]) for i in range(m) if i not in rows)
+            if z < best[0] * (1 - EQUAL):
+                best = (z, node, column, threshold, test)
+        z, node, column, threshold, test = best
+        sides = [
+            [i for i in preconditions[node] if not test(X[i])],
+            [i for i in preconditions[node] if test(X[i])],
+        ]
+        values = [confidences(D, Y, side, n_labels, epsilon) for side in sides]
+        h = [[0.0] * n_labels for _ in range(m)]
+        for side, value in zip(sides, values, strict=True):
+            for i in side:
+                h[i] = value
+        D, _ = reweighted(D, Y, h)
+        scores = [[a + b for a, b in zip(s, g, strict=True)] for s, g in zip(scores, h, strict=True)]
+        preconditions += sides
+        history.append(
+            {
+                "node": node,
+                "column": column,
+                "threshold": threshold,
+                "sides": values,
+                "scores": scores,
+                "weights": D,
+            }
+        )
+    return root, history

@@ -9,7 +9,7 @@ import numpy as np
 from simlabel._kernels._compile import inlined, kernel
 
 # A later condition must be better by more than rounding could make it, so that of equal ones the first wins.
-_LOWER = 1 - 1e-9
+LOWER = 1 - 1e-9
 
 
 @inlined
@@ -65,7 +65,7 @@ def scan_thresholds(values: Any, order: Any, P: Any, N: Any, inside: Any, z: Any
         for r in range(1, n_inside):
             cost = 2 * (_grow(present, absent, P, N, rows[r - 1]) + above[r])
             low, high = values[j, rows[r - 1]], values[j, rows[r]]
-            if low < high and cost < z[j] * _LOWER:
+            if low < high and cost < z[j] * LOWER:
                 z[j] = cost
                 middle = low / 2 + high / 2
                 threshold[j] = middle if low < middle <= high else high
@@ -114,6 +114,6 @@ def first_lowest(z: Any) -> Any:
     """Position of the lowest Z; of equal ones the first; -1 where none is finite."""
     best, position = np.inf, -1
     for j in range(len(z)):
-        if z[j] < best * _LOWER:
+        if z[j] < best * LOWER:
             best, position = z[j], j
     return position

@@ -1,6 +1,7 @@
 """The algorithms that the paper compares with, each as its source paper has it."""
 
+from simlabel.baselines._adtboost import ADTBoostMH
 from simlabel.baselines._boostexter import BoosTexter
 from simlabel.baselines._mlknn import MLkNN
 
-__all__ = ["MLkNN", "BoosTexter"]
+__all__ = ["MLkNN", "BoosTexter", "ADTBoostMH"]
