@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN
+from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
 
-RIVALS = [MLkNN(), BoosTexter(n_rounds=30), ADTBoostMH(n_rounds=15)]
+RIVALS = [MLkNN(), BoosTexter(n_rounds=30), ADTBoostMH(n_rounds=15), RankSVM()]
 each_rival = pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: type(rival).__name__)
 
 
