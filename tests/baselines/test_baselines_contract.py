@@ -1,6 +1,8 @@
 """What all rivals promise: scikit-learn's contract, any form of y, the core's errors, no half-done fit."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -137,3 +139,9 @@ def test_inputs_are_left_alone_and_may_be_read_only(rival, rows):
     model = clone(rival).fit(X, Y)
     single = clone(rival).fit(X.astype(np.float32), Y)
     assert model.decision_function(X).dtype == single.decision_function(X).dtype == np.float64
+
+
+def test_bars_and_drawings_are_imported_only_when_asked_for():
+    program = "import sys, simlabel.baselines; print({'rich', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -86,8 +86,9 @@ class RankSVM(BaselineClassifier):
 
     The threshold is fitted by least squares, as in the paper, to the t(x) that parts a row's true and
     false labels with the fewest errors: the middle of the optimal interval; of several intervals, the
-    lowest; where the interval has no end, half the row's mean gap between neighbouring scores beyond the
-    last score (0.5 where all scores are equal). A label whose score equals the threshold is not predicted, and a label set may be empty.
+    lowest; where the interval has no end, half the row's mean gap between neighbouring scores beyond
+    the last score (0.5 where all scores are equal). A label whose score equals the threshold is not
+    predicted, and a label set may be empty.
     The paper defines no probabilities.
 
     References
