@@ -71,7 +71,7 @@ def test_the_solution_is_feasible_and_the_gap_is_true(seed, C):
     primal = naive_ranksvm.primal(K, Y.tolist(), C, beta, model.intercept_)
     dual = abs(beta).sum() / 2 - (beta * (K @ beta)).sum() / 2
     assert model.duality_gap_ <= 1e-3
-    assert (primal - dual) / primal >= model.duality_gap_ - 1e-9  # another pass may have had the best dual
+    assert (primal - dual) / primal >= model.duality_gap_ - 1e-7  # another pass may have had the best dual
 
 
 @given(seed=st.integers(0, 10**6))
