@@ -39,6 +39,7 @@ class Polynomial(Similarity):
     name = "polynomial"
     form = "dot"
     positive_definite = True
+    column_sum = "inner product"
 
     def __init__(self, degree: int = 2, coef0: float = 1.0) -> None:
         self.degree = degree
@@ -54,6 +55,10 @@ class Polynomial(Similarity):
         if self.coef0:
             T += T.dtype.type(self.coef0)
         return whole_power(T, self.degree)
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Products."""
+        return X * q
 
     def largest(self, largest_square: float) -> float:
         """(largest squared length + c)^d."""
