@@ -186,7 +186,7 @@ def choose_dtype(
 
 
 def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np.dtype[Any]) -> FloatArray:
-    """The statistic of one block of queries and one block of references, one driver per form.
+    """The statistic of a block of references and a block of queries, one driver per form.
 
     Parameters
     ----------
@@ -194,25 +194,29 @@ def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np
         Viewed rows of both sides.
     part : slice
         Which references, for the form "precomputed", whose rows hold the similarities.
+
+    Returns
+    -------
+    array, (n_references, n_queries), contiguous by row or by column
     """
     form = leaf.similarity.form
     if form == "dot":
-        return _inner_products(q.rows, x.rows, dtype)
+        return _inner_products(x.rows, q.rows, dtype)
     if form == "coordinate":
         assert isinstance(leaf.similarity, CoordinateSimilarity)
-        out: FloatArray = np.empty((n_rows(q.rows), n_rows(x.rows)), dtype=dtype)
-        XT = np.ascontiguousarray(dense_rows(x.rows).T)
-        type(leaf.similarity).sums(np.ascontiguousarray(dense_rows(q.rows)), XT, out)
+        out: FloatArray = np.empty((n_rows(x.rows), n_rows(q.rows)), dtype=dtype)
+        QT = np.ascontiguousarray(dense_rows(q.rows).T)
+        type(leaf.similarity).sums(np.ascontiguousarray(dense_rows(x.rows)), QT, out)
         return out
     if form == "block":
         assert isinstance(leaf.similarity, Function)
-        return leaf.similarity.block(q.rows, x.rows)
-    return np.array(dense_rows(q_rows[:, part]), dtype=dtype)
+        return leaf.similarity.block(q.rows, x.rows).T
+    return np.array(dense_rows(q_rows[:, part]), dtype=dtype, order="C").T
 
 
-def _inner_products(Q: Rows, X: Rows, dtype: np.dtype[Any]) -> FloatArray:
+def _inner_products(X: Rows, Q: Rows, dtype: np.dtype[Any]) -> FloatArray:
     if sp.issparse(X):
-        products = sp.csr_array(Q) @ sp.csr_array(X).T.tocsr()
+        products = sp.csr_array(X) @ sp.csr_array(Q).T.tocsr()
         return np.ascontiguousarray(products.toarray(), dtype=dtype)
-    products = dense_rows(Q) @ X.T
+    products = X @ dense_rows(Q).T
     return np.asarray(products, dtype=dtype)
