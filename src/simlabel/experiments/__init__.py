@@ -1,6 +1,35 @@
-"""Experiments: cross-validation with the paper's criteria, and the paper's published figures."""
+"""Experiments: protocols, comparisons, statistics, and the paper's published figures."""
 
-from simlabel.experiments._cross_validation import CrossValidation, cross_validate
+from simlabel.experiments._algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    AlgorithmAbsent,
+    find_algorithm,
+    list_algorithms,
+)
+from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
+from simlabel.experiments._fold import FoldResult
+from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits, Split
 from simlabel.experiments._published import PUBLISHED, Figure
+from simlabel.experiments._run import compare, cross_validate
 
-__all__ = ["cross_validate", "CrossValidation", "PUBLISHED", "Figure"]
+__all__ = [
+    "compare",
+    "cross_validate",
+    "Comparison",
+    "CrossValidation",
+    "FoldResult",
+    "Failure",
+    "KFolds",
+    "FixedSplit",
+    "RandomSplits",
+    "Protocol",
+    "Split",
+    "ALGORITHMS",
+    "Algorithm",
+    "AlgorithmAbsent",
+    "find_algorithm",
+    "list_algorithms",
+    "PUBLISHED",
+    "Figure",
+]
