@@ -7,11 +7,14 @@ from simlabel.experiments._algorithms import (
     find_algorithm,
     list_algorithms,
 )
+from simlabel.experiments._claims import Claim, judge
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits, Split
 from simlabel.experiments._published import PUBLISHED, Figure
+from simlabel.experiments._reproduction import Reproduction, reproduce
 from simlabel.experiments._run import compare, cross_validate
+from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
 
 __all__ = [
     "compare",
@@ -30,6 +33,13 @@ __all__ = [
     "AlgorithmAbsent",
     "find_algorithm",
     "list_algorithms",
+    "rank_algorithms",
+    "Ranking",
+    "Pair",
+    "reproduce",
+    "Reproduction",
+    "judge",
+    "Claim",
     "PUBLISHED",
     "Figure",
 ]

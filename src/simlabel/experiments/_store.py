@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import re
 import uuid
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +95,6 @@ def data_key(data: Dataset) -> str:
 
 def algorithm_key(algorithm: Algorithm) -> str:
     """A digest of an algorithm's class, its parameters, and the versions of what it runs on."""
-    import simlabel
-
     estimator = algorithm.estimator
     kept = {}
     for name, value in estimator.get_params(deep=True).items():
@@ -102,8 +102,20 @@ def algorithm_key(algorithm: Algorithm) -> str:
             continue
         # a nested estimator's parameters are listed by themselves
         kept[name] = _address(value) if hasattr(value, "get_params") else value
-    versions = (simlabel.__version__, sklearn.__version__, np.__version__)
+    home = importlib.import_module(type(estimator).__module__.partition(".")[0])
+    versions = (_own_source(), getattr(home, "__version__", ""), sklearn.__version__, np.__version__)
     return f"{_address(estimator)} {joblib.hash(kept)} {versions}"
+
+
+@lru_cache(maxsize=1)
+def _own_source() -> str:
+    """A digest of this package: a version number does not change with every change."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in ("cli", "reports"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _address(thing: Any) -> str:
