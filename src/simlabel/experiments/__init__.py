@@ -12,7 +12,7 @@ from simlabel.experiments._comparison import Comparison, CrossValidation, Failur
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits, Split
 from simlabel.experiments._published import PUBLISHED, Figure
-from simlabel.experiments._reproduction import Reproduction, reproduce
+from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reproduce
 from simlabel.experiments._run import compare, cross_validate
 from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
 
@@ -38,6 +38,8 @@ __all__ = [
     "Pair",
     "reproduce",
     "Reproduction",
+    "FULL",
+    "QUICK",
     "judge",
     "Claim",
     "PUBLISHED",

@@ -15,7 +15,7 @@ _OF_SETS: dict[str, tuple[str, Callable[[Any, Any], float]]] = {
     "f1_macro": ("F1 (macro)", _set_criteria.f1_macro),
     "f1_instance": ("F1 (by instance)", _set_criteria.f1_instance),
 }
-_AT_K = {"precision": "Precision", "ndcg": "nDCG", "psp": "Propensity-scored precision"}
+_AT_K = {"precision": "Precision", "ndcg": "nDCG", "psp": "PS precision"}
 _K = (1, 3, 5)
 
 #: names beside the paper's five; any other k is understood too
