@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,17 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._labels import LabelSpace
 from simlabel._leave_one_out import training_blocks
+from simlabel._living import Living
 from simlabel._model import Model, binary_margin
 from simlabel._references import References
 from simlabel._scoring import Scorer
-from simlabel._validation import (
-    FloatArray,
-    Rows,
-    check_features,
-    check_same_length,
-    check_sample_weight,
-    take_rows,
-)
+from simlabel._teaching import Batch, drop_weightless, numbered, one_teacher
+from simlabel._validation import FloatArray, Rows, check_features, check_same_length
 from simlabel.engines import Plan, is_objects, n_rows, prepare, resolve_engine
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
@@ -34,7 +30,7 @@ from simlabel.tuning import TUNERS, Problem
 from simlabel.weightings import resolve_weighting
 
 
-class SMLClassifier(ClassifierMixin, BaseEstimator):
+class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
     """Similarity-based multi-label classifier.
 
     For a new instance it adds up its similarity to every labelled instance, label by label. The
@@ -78,6 +74,8 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         The curve of the search.
     n_references_ : int
         Number of labelled instances.
+    ids_ : array, (n_references,)
+        What they are called.
     plan_ : Plan
         How as many queries as there are references would be computed.
 
@@ -113,7 +111,7 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
 
         Parameters
@@ -124,40 +122,61 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
             Label sets; one class per row in a 1-D array.
         sample_weight : array, (n_rows,), optional
             How many times each row counts; rows of weight 0 are dropped.
+        ids : list, (n_rows,), optional
+            What the rows are called, for `forget` and `explain`; numbers from 0 by default.
         """
-        fitted = copy.copy(self)
-        for name in [name for name in vars(fitted) if name.endswith("_") or name == "_model"]:
-            del fitted.__dict__[name]
-        fitted._fit(X, y, sample_weight)
-        # one assignment: a fit that failed has changed nothing, and other threads see old or new
-        self.__dict__ = fitted.__dict__
+        with one_teacher(self):
+            fitted = self._blank()
+            fitted._fit(X, y, sample_weight, ids, None)
+            # one assignment: a fit that failed has changed nothing, and other threads see old or new
+            self.__dict__ = fitted.__dict__
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _blank(self) -> Self:
+        """A copy with the parameters alone."""
+        blank = copy.copy(self)
+        for name in [name for name in vars(blank) if name.endswith("_") or name == "_model"]:
+            del blank.__dict__[name]
+        return blank
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
+        similarity = self._checked_similarity()
+        X = self._check_fit_rows(X, similarity)
+        space, Y = LabelSpace.learn(y)
+        check_same_length(n_rows(X), Y, "y")
+        names = numbered(ids, n_rows(X), None)
+        batch = drop_weightless(X, space, Y, sample_weight, names)
+        if classes is not None:
+            batch = batch.relabelled(batch.labels.declared(classes))
+        columns = batch.kept if similarity.form == "precomputed" else None
+        if columns is not None:
+            batch = replace(batch, X=batch.X[:, columns])
+        self._learn(batch, columns)
+
+    def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
         similarity = self._checked_similarity()
         weighting, rule = resolve_weighting(self.weighting), LABEL_RULES.resolve(self.label_rule)
         search, engine = TUNERS.resolve(self.tuning), resolve_engine(self.engine)
         for stage in (weighting, rule, search):
             if stage is not None:
                 stage.check()
-        X = self._check_fit_rows(X, similarity)
-        space, Y = LabelSpace.learn(y)
-        check_same_length(n_rows(X), Y, "y")
-        X, space, Y, weights, columns = _drop_weightless(X, space, Y, sample_weight, similarity)
+        X, Y, weights = batch.X, batch.Y, batch.weights
         has_features = similarity.form != "precomputed" and hasattr(X, "shape")
         normalizer = resolve_normalizer(self.normalizer) if has_features else None
-        normalizer = fit_normalizer(normalizer, X, None if sample_weight is None else weights)
+        unequal = weights if (weights != 1.0).any() else None
+        normalizer = fit_normalizer(normalizer, X, unequal)
+        raw = X if normalizer is not None and normalizer.learns else None
         X = X if normalizer is None else normalizer.transform(X)
         names = getattr(self, "feature_names_in_", None)
-        similarity = similarity.fit(X, names, None if sample_weight is None else weights)
-        references = References(X, Y, weights)
+        similarity = similarity.fit(X, names, unequal)
+        references = References(X, Y, weights, batch.ids, raw)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         problem = Problem(similarity, weighting, references, engine, self.n_jobs, seed)
         similarity, self.tuning_ = search.run(problem)
         prepared = prepare(X, [similarity], keep_views=True)
         scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs)
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
-        self._publish(Model(space, normalizer, scorer, rule, columns))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns))
 
     def _publish(self, model: Model) -> None:
         scorer = model.scorer
@@ -165,8 +184,21 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = model.labels.classes
         self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
         self.weighting_, self.label_rule_ = scorer.weighting, model.rule
-        self.n_references_ = scorer.references.Y.shape[0]
-        self.plan_ = scorer.plan(self.n_references_)
+        self.n_references_ = scorer.references.n_rows
+
+    @property
+    def ids_(self) -> npt.NDArray[Any]:
+        """What the labelled instances are called, (n_references,)."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("ids_ is there after fit.")
+        return self._model.scorer.references.ids
+
+    @property
+    def plan_(self) -> Plan:
+        """How as many queries as there are references would be computed."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("plan_ is there after fit.")
+        return self._model.scorer.plan(self.n_references_)
 
     def _checked_similarity(self) -> Similarity:
         similarity = SIMILARITIES.resolve(self.similarity)
@@ -288,22 +320,6 @@ def _as_object(stage: str, name: str) -> str:
     registry: Any = {"similarity": SIMILARITIES, "label_rule": LABEL_RULES, "tuning": TUNERS}.get(stage)
     known = registry is not None and name in registry.classes
     return f"{registry.classes[name].__name__}()" if known else "..."
-
-
-def _drop_weightless(
-    X: Rows, space: LabelSpace, Y: sp.csr_array, sample_weight: Any, similarity: Similarity
-) -> tuple[Rows, LabelSpace, sp.csr_array, FloatArray, npt.NDArray[np.int64] | None]:
-    """Rows of weight 0 are not there, nor are classes that only they have."""
-    weights = check_sample_weight(sample_weight, n_rows(X))
-    if weights is None:
-        return X, space, Y, np.ones(n_rows(X)), None
-    if weights.all():
-        return X, space, Y, weights, None
-    kept = np.flatnonzero(weights)
-    X, (space, Y) = take_rows(X, kept), space.restricted(Y[kept])
-    if similarity.form == "precomputed":
-        return X[:, kept], space, Y, weights[kept], kept
-    return X, space, Y, weights[kept], None
 
 
 def _blocks_for(rule: LabelRule, scorer: Scorer) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows
-from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, reducer_for
+from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
 from simlabel.weightings import Weighting
@@ -23,11 +23,18 @@ class Scorer:
     """Everything that a score depends on, with all values resolved."""
 
     references: References
-    prepared: Prepared
+    ready: Prepared | None
     similarity: Similarity
     weighting: Weighting | None
     engine: Exact
     n_jobs: int | None
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """References made ready; those of a model that was just loaded are, when first needed."""
+        if self.ready is not None:
+            return self.ready
+        return prepare(self.references.X, [self.similarity], keep_views=True)
 
     @cached_property
     def job(self) -> Job:
@@ -38,7 +45,9 @@ class Scorer:
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
-        return np.asarray(self.references.influence.sum(axis=0)).ravel()
+        sizes = self.references.sizes
+        parts = [chunk.influence(sizes).sum(axis=0) for chunk in self.references.chunks]
+        return np.sum([np.asarray(part).ravel() for part in parts], axis=0)
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
@@ -47,7 +56,7 @@ class Scorer:
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
         """Scores of a chunk of normalized queries."""
         sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
-        n_labels = self.references.Y.shape[1]
+        n_labels = self.references.n_labels
         labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
         silent = ~sums.any(axis=1)
         if not silent.any():

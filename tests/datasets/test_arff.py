@@ -37,7 +37,8 @@ def test_meka_positive_count_means_the_first_attributes(write):
 
 
 def test_meka_negative_count_means_the_last_attributes(write):
-    text = '@relation "x: -split-number 3 -C -1"\n@attribute a numeric\n@attribute l {0,1}\n@data\n3,1\n4,0\n5,1\n'
+    text = '@relation "x: -split-number 3 -C -1"\n@attribute a numeric\n@attribute l {0,1}\n@data\n'
+    text += "3,1\n4,0\n5,1\n"
     dataset = load_dataset(write(text))
     assert dataset.label_names == ("l",)
     assert dataset.Y.toarray().ravel().tolist() == [1, 0, 1]
@@ -108,6 +109,8 @@ def test_labels_by_names_by_number_and_by_xml(write, tmp_path):
 def test_labels_unknown_says_all_ways(write):
     with pytest.raises(DatasetError, match=r"birds\.xml.*-C n.*labels="):
         load_dataset(write(BIRDS, "birds.arff"))
+    with pytest.raises(DatasetError, match=r"no\.xml: expected a Mulan file of labels; No such file"):
+        load_dataset(write(BIRDS, "birds.arff"), labels="no.xml")
     with pytest.raises(DatasetError, match="'eagle' is none"):
         load_dataset(write(BIRDS, "birds.arff"), labels=["eagle"])
 
@@ -215,7 +218,7 @@ def test_missing_values_in_sparse_and_nominal(write):
 
 
 def test_missing_labels_are_always_an_error(write):
-    with pytest.raises(DatasetError, match="line 7.*every row needs known labels"):
+    with pytest.raises(DatasetError, match=r"line 7.*every row needs known labels"):
         load_dataset(write(HEADER + "?,0,1,2\n"), missing="mean")
 
 

@@ -50,35 +50,8 @@ SEEDS = {
 }
 FORMATS = {"sparse arff": "arff", "csv lists": "csv", "csv.gz": "csv", "sparse npz": "npz"}
 
-PIECES = [
-    b"@data",
-    b"{",
-    b"}",
-    b"'",
-    b'"',
-    b"\\",
-    b",",
-    b":",
-    b"%",
-    b"\n",
-    b"\r",
-    b"\x00",
-    b"\xff",
-    b"-",
-    b"?",
-]
-PIECES += [
-    b"1e999",
-    b"nan",
-    b"999999999999999999999",
-    b"-1",
-    b"{0 1}",
-    b" ",
-    b"0:0 ",
-    b"\\999",
-    b"_",
-    b"-C 9",
-]
+PIECES = [bytes([byte]) for byte in b"{}'\"\\,:%-?_ \n\r\x00\xff"]
+PIECES += [b"@data", b"1e999", b"nan", b"9" * 21, b"-1", b"{0 1}", b"0:0 ", b"\\999", b"-C 9"]
 
 
 @st.composite
@@ -99,8 +72,7 @@ def _check(path, data, **options):
     path.write_bytes(data)
     try:
         dataset = load_dataset(path, **options)
-    except DatasetError as error:
-        assert str(error)
+    except DatasetError:
         return
     assert isinstance(dataset, Dataset)
     assert dataset.n_rows > 0
@@ -164,6 +136,7 @@ WIDE_NOMINAL = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute c {" + b","
     b"%d" % k for k in range(2, 70_000)
 )
 MANY_LABELS = b"@relation 'x: -C 20000'\n" + b"".join(b"@attribute l%d {1,0}\n" % j for j in range(20_000))
+NUMERIC = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute n numeric\n@data\n"
 HOSTILE = {
     "values of an attribute without an end": (b"@relation x\n@attribute a {" + b"," * 500_000, {}),
     "blanks in an attribute": (b"@relation x\n@attribute a {" + b"a , " * 250_000, {}),
@@ -193,7 +166,7 @@ HOSTILE = {
     "features in one row": (b"1 5 4\n0 " + b"0:1 " * 250_000, {}),
     "a far index": (b"1 2147483646:1\n" * 60_000, {}),
     "packed zeros": (gzip.compress(b"\x00" * 300 * MIB), {}),
-    "packed rows": (gzip.compress(ARFF + b"{}\n" * (100 * MIB // 3)), {}),
+    "packed rows": (gzip.compress(NUMERIC + b"{}\n" * (15 * MIB // 3)), {}),
     "packed line": (gzip.compress(b"a,l\n" + b"1" * 100 * MIB), PREFIX),
     "claimed array": (_zip_of("X", {"descr": "<f8", "fortran_order": False, "shape": (10**12, 2)}, b"0"), {}),
     "empty items": (_zip_of("X", {"descr": "<U0", "fortran_order": False, "shape": (10**12, 2)}, b""), {}),

@@ -93,9 +93,7 @@ def test_parts_that_do_not_fit_together(folder):
     (folder / "p-train.arff").write_text(ARFF + "1,1\n")
     (folder / "p-test.arff").write_text(ARFF.replace("attribute a", "attribute b") + "1,1\n")
     (folder / "p.xml").write_text(XML)
-    with pytest.raises(
-        DatasetError, match="expected the same features in all parts; they differ in .'a', 'b'."
-    ):
+    with pytest.raises(DatasetError, match=r"the same features in all parts; they differ in \['a', 'b'\]"):
         load_dataset("p")
 
 
@@ -131,7 +129,7 @@ def test_missing_file_and_missing_folder(folder, monkeypatch):
 def test_options_that_a_format_does_not_know(folder):
     (folder / "a.arff").write_text(ARFF + "1,1\n")
     with pytest.raises(
-        TypeError, match="a.arff is arff, which takes no option 'sep'; it takes labels, missing"
+        TypeError, match=r"a\.arff is arff, which takes no option 'sep'; it takes labels, missing"
     ):
         load_dataset(folder / "a.arff", sep=";")
     with pytest.raises(ValueError, match="format must be one of 'arff'"):

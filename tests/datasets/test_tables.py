@@ -91,7 +91,7 @@ def test_missing(stored):
 
 
 def test_labels_must_be_zero_and_one(stored):
-    with pytest.raises(DatasetError, match="expected 0 or 1 for .*'l_sea', found '2'"):
+    with pytest.raises(DatasetError, match=r"expected 0 or 1 for .*'l_sea', found '2'"):
         load_dataset(stored(FRAME.assign(l_sea=[1, 2, 0])), label_prefix="l_")
     with pytest.raises(DatasetError, match="expected 0 or 1 for the label 'l_sea'"):
         load_dataset(stored(FRAME.assign(l_sea=[1, None, 0])), label_prefix="l_")

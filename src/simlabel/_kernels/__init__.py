@@ -4,13 +4,14 @@ Callers hold the interpreter lock free while these run (``nogil``), so one threa
 queries is enough to use every core. No signature is declared: read-only arrays are welcome.
 """
 
-from simlabel._kernels._accumulate import add_sparse_rows, keep_largest
+from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
 from simlabel._kernels._coordinates import chi_square_distances, l1_distances, minimum_sums
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
 from simlabel._kernels._ranking import ranking_criteria, top_labels
 
 __all__ = [
-    "add_sparse_rows",
+    "add_by_label",
+    "add_by_reference",
     "keep_largest",
     "chi_square_distances",
     "l1_distances",
@@ -19,4 +20,5 @@ __all__ = [
     "ranking_criteria",
     "rbf_from_products",
     "top_labels",
+    "turn_over",
 ]

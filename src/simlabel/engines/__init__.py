@@ -1,18 +1,12 @@
 """Engines: the reduction over blocks of similarities, behind one door."""
 
-from simlabel.engines._exact import (
-    ENGINES,
-    Exact,
-    Job,
-    Progress,
-    SlowSimilarityWarning,
-    reduce_similarities,
-    resolve_engine,
-)
+from simlabel.engines._exact import ENGINES, Exact, reduce_similarities, resolve_engine
 from simlabel.engines._plan import Plan
+from simlabel.engines._progress import Progress, SlowSimilarityWarning
 from simlabel.engines._reducers import Exclude, Reducer, Sum, reducer_for
 from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
 from simlabel.engines._sums import is_objects, similarity_sums
+from simlabel.engines._tiles import Job
 
 __all__ = [
     "ENGINES",

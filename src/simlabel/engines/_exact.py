@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-import time
-import warnings
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,28 +12,14 @@ from sklearn.base import BaseEstimator
 from simlabel._registry import Registry
 from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan, make_plan
-from simlabel.engines._reducers import Exclude, Partial, Reducer
-from simlabel.engines._rows import Prepared, Side, blocks, n_rows, statistic
+from simlabel.engines._progress import Progress, Ticker
+from simlabel.engines._reducers import Exclude, Partial
+from simlabel.engines._rows import Prepared, blocks, n_rows
+from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric, empty_outputs
 from simlabel.engines._threads import effective_jobs, one_blas_thread, run_tasks
-from simlabel.similarities import Similarity
-from simlabel.weightings import Weighting
+from simlabel.engines._tiles import Job, Tile
 
-Progress = Callable[[int, int], None]
-
-_SLOW_SECONDS = 10.0
-
-
-class SlowSimilarityWarning(UserWarning):
-    """A similarity given as a Python function is going to take long."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One reduction: which similarity, under which weighting, reduced how."""
-
-    similarity: Similarity
-    weighting: Weighting | None
-    reducer: Reducer
+_SMALL_OPERATIONS = 1e9  # holding BLAS takes longer than what it would save
 
 
 def plan_reduction(
@@ -59,6 +41,7 @@ def reduce_similarities(
     jobs: Sequence[Job],
     *,
     exclude: Exclude | None = None,
+    symmetric: bool = False,
     n_jobs: int | None = None,
     memory_mib: float = DEFAULT_MEMORY_MIB,
     on_block: Progress | None = None,
@@ -78,6 +61,9 @@ def reduce_similarities(
         What to compute.
     exclude : Exclude, optional
         Each query's own entry, to be left out.
+    symmetric : bool
+        Says that the queries are the references, in order: then each pair is touched once, where
+        the similarities and reducers allow it.
     n_jobs : int, optional
         Threads; None for all cores.
     memory_mib : float
@@ -90,10 +76,16 @@ def reduce_similarities(
     list of array, (n_queries, width), one per job
     """
     plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib)
-    run = _Run(Q, prepared, jobs, exclude, plan, on_block)
-    single = plan.operations < 1e9 and plan.threads == 1  # holding BLAS takes longer than a small product
-    with contextlib.nullcontext() if single else one_blas_thread():
-        return run.results()
+    run: Any
+    if symmetric and can_be_symmetric(prepared, jobs):
+        run = SymmetricRun(Q, prepared, jobs, exclude, plan, on_block)
+    else:
+        run = _Run(Q, prepared, jobs, exclude, plan, on_block)
+    with one_blas_thread() if _must_hold_blas(plan, n_jobs) else contextlib.nullcontext():
+        outputs: list[FloatArray] = run.results()
+    for output in outputs:
+        _check_finite_sums(output, jobs)
+    return outputs
 
 
 class Exact(BaseEstimator):
@@ -139,6 +131,7 @@ class Exact(BaseEstimator):
         jobs: Sequence[Job],
         *,
         exclude: Exclude | None = None,
+        symmetric: bool = False,
         n_jobs: int | None = None,
     ) -> list[FloatArray]:
         """Reduce all jobs in one pass; see `reduce_similarities`."""
@@ -147,6 +140,7 @@ class Exact(BaseEstimator):
             prepared,
             jobs,
             exclude=exclude,
+            symmetric=symmetric,
             n_jobs=n_jobs,
             memory_mib=self.memory_mib,
             on_block=self.on_block,
@@ -164,6 +158,8 @@ def resolve_engine(spec: Any) -> Exact:
 
 
 class _Run:
+    """Blocks of queries as tasks, each over all references or a range of them."""
+
     def __init__(
         self,
         Q: Rows,
@@ -175,10 +171,8 @@ class _Run:
     ) -> None:
         self.Q, self.prepared, self.jobs = Q, prepared, jobs
         self.exclude, self.plan = exclude, plan
-        self.outputs: list[FloatArray] = [
-            np.zeros((plan.n_queries, job.reducer.width), dtype=prepared.dtype) for job in jobs
-        ]
-        self.ticker = _Ticker(plan, on_block, _python_calls(prepared))
+        self.outputs = empty_outputs(plan, jobs)
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
 
     def results(self) -> list[FloatArray]:
         plan = self.plan
@@ -193,8 +187,6 @@ class _Run:
                     mine.merge(other)
             if len(parts) > 1:
                 self._finish(queries, partials[first])
-        for output in self.outputs:
-            _check_finite_sums(output, self.jobs)
         return self.outputs
 
     def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[Partial] | None:
@@ -208,98 +200,25 @@ class _Run:
                 return None
             here = slice(part.start + block.start, part.start + block.stop)
             with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
-                self._add_block(_Tile(self.prepared, sides, q_rows, here, self.jobs), partials)
+                tile = Tile(self.prepared, sides, q_rows, here, self.jobs)
+                for job, partial in zip(self.jobs, partials, strict=True):
+                    partial.add(tile.weighted(job), here)
             self.ticker.tick((queries.stop - queries.start) * (here.stop - here.start))
         if self.plan.parts > 1:
             return partials
         self._finish(queries, partials)
         return None
 
-    def _add_block(self, tile: _Tile, partials: Sequence[Partial]) -> None:
-        for job, partial in zip(self.jobs, partials, strict=True):
-            S = tile.similarities(job.similarity)
-            if job.weighting is not None and job.weighting.scope == "entry":
-                S = job.weighting.apply(S)
-            partial.add(S, tile.part)
-
     def _finish(self, queries: slice, partials: Sequence[Partial]) -> None:
         for output, partial in zip(self.outputs, partials, strict=True):
             output[queries] = partial.finish()
 
 
-class _Tile:
-    """One block of queries against one block of references, each statistic computed once."""
-
-    def __init__(
-        self,
-        prepared: Prepared,
-        queries: dict[Hashable, Side],
-        q_rows: Rows,
-        part: slice,
-        jobs: Sequence[Job],
-    ) -> None:
-        self.prepared, self.queries, self.q_rows, self.part = prepared, queries, q_rows, part
-        self.waiting: dict[Hashable, int] = {}
-        for job in jobs:
-            for leaf in job.similarity.leaves():
-                self.waiting[leaf.key] = self.waiting.get(leaf.key, 0) + 1
-        self.computed: dict[Hashable, tuple[FloatArray, Side]] = {}
-
-    def similarities(self, similarity: Similarity) -> FloatArray:
-        """Similarities of the block, in memory that the caller may change."""
-        finished = []
-        for leaf in similarity.leaves():
-            q = self.queries[leaf.key]
-            if leaf.key not in self.computed:
-                x = self.prepared.references(leaf.key, self.part)
-                T = statistic(leaf, q, x, self.q_rows, self.part, self.prepared.dtype)
-                self.computed[leaf.key] = T, x
-            T, x = self.computed[leaf.key]
-            self.waiting[leaf.key] -= 1
-            if self.waiting[leaf.key]:  # the last reader may overwrite
-                T = T.copy()
-            finished.append(leaf.similarity.finish(T, q.beside, x.beside))
-        return similarity.assemble(finished)
-
-
-class _Ticker:
-    """Counts pairs, tells the caller, and warns of a function that will take long."""
-
-    def __init__(self, plan: Plan, on_block: Progress | None, python_calls: bool) -> None:
-        self.done, self.total = 0, plan.n_queries * plan.n_references
-        self.on_block = on_block
-        self.watching = python_calls
-        self.lock = threading.Lock()
-        self.started = time.perf_counter()
-
-    def tick(self, pairs: int) -> None:
-        with self.lock:
-            self.done += pairs
-            if self.on_block is not None:
-                self.on_block(self.done, self.total)
-            if self.watching:
-                self._warn_if_slow()
-
-    def _warn_if_slow(self) -> None:
-        elapsed = time.perf_counter() - self.started
-        left = elapsed / self.done * (self.total - self.done)
-        if left > _SLOW_SECONDS:
-            self.watching = False
-            warnings.warn(
-                f"The similarity is a Python function called for each of {self.total:,} pairs; "
-                f"at {elapsed / self.done * 1e6:.1f} microseconds a pair this takes about {left:.0f} s more. "
-                f"Written for blocks, Function(fn, blockwise=True) with fn(A, B) -> (len(A), len(B)), "
-                f"it can be a thousand times as fast.",
-                SlowSimilarityWarning,
-                stacklevel=2,
-            )
-
-
-def _python_calls(prepared: Prepared) -> bool:
-    return any(
-        leaf.similarity.form == "block" and not getattr(leaf.similarity, "blockwise", False)
-        for leaf in prepared.leaves.values()
-    )
+def _must_hold_blas(plan: Plan, n_jobs: int | None) -> bool:
+    """Each of our threads calls BLAS; one alone may use its threads, if the user allows them."""
+    if plan.threads > 1:
+        return True
+    return effective_jobs(n_jobs) == 1 and plan.operations > _SMALL_OPERATIONS
 
 
 def _check_finite_sums(sums: FloatArray, jobs: Sequence[Any]) -> None:

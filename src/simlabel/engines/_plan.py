@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from simlabel.engines._influence import FEW_QUERIES
 from simlabel.engines._rows import Prepared
 
 DEFAULT_MEMORY_MIB = 256
-_QUERIES, _REFERENCES = 512, 2048  # a block this large keeps a core's matrix product at full speed
+_QUERIES, _REFERENCES = 512, 1024  # keeps a core's matrix product at full speed, and stays in its cache
+_WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
 _SERIAL_OPERATIONS = 2e7  # below this, starting threads costs more than it saves
@@ -47,6 +49,7 @@ class Plan:
     exact sums over all pairs: 1 query x 2 references, in float64
       blocks of 1 x 2 on 1 thread, at most 1 MiB, about 8 operations
       float64 because the features are float64
+      few queries: one product, which the BLAS library shares among the cores
     """
 
     n_queries: int
@@ -96,6 +99,9 @@ def make_plan(
     if operations < _SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
     queries, references = min(_QUERIES, max(1, n_queries)), min(_REFERENCES, max(1, n_references))
+    if n_queries < FEW_QUERIES and _only_products(prepared):
+        threads, references = 1, min(_WHOLE_REFERENCES, max(1, n_references))
+        reasons.append("few queries: one product, which the BLAS library shares among the cores")
     if _calls_python(prepared):
         threads = 1
         reasons.append(
@@ -155,13 +161,18 @@ def _calls_python(prepared: Prepared) -> bool:
     return any(leaf.similarity.form == "block" for leaf in prepared.leaves.values())
 
 
+def _only_products(prepared: Prepared) -> bool:
+    """Whether all work is dense inner products."""
+    dense = isinstance(prepared.X, np.ndarray)
+    return dense and all(leaf.similarity.form == "dot" for leaf in prepared.leaves.values())
+
+
 def _copies_rows(prepared: Prepared) -> bool:
     """Whether blocks of rows are made dense, viewed or cast on the way."""
-    sparse = not isinstance(prepared.X, np.ndarray)
     cast = getattr(prepared.X, "dtype", prepared.dtype) != prepared.dtype
     viewed = any(leaf.views and key not in prepared.views for key, leaf in prepared.leaves.items())
     coordinate = any(leaf.similarity.form == "coordinate" for leaf in prepared.leaves.values())
-    return sparse or cast or viewed or coordinate
+    return prepared.sparse or cast or viewed or coordinate
 
 
 def _why_dtype(prepared: Prepared) -> str:

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._kernels import add_sparse_rows, keep_largest
+from simlabel._kernels import keep_largest
 from simlabel._validation import FloatArray
+from simlabel.engines._influence import Influence, turned_over
 from simlabel.weightings import TopK, Weighting
 
 Indices = npt.NDArray[np.int64]
@@ -50,7 +51,7 @@ class Partial(Protocol):
     """The state of a reducer for one block of queries."""
 
     def add(self, S: FloatArray, part: slice) -> None:
-        """Take in a block of similarities, (n_queries, references in `part`); may overwrite it."""
+        """Take in a block of similarities, (references in `part`, n_queries); may overwrite it."""
 
     def merge(self, later: Self) -> None:
         """Take in the state of one that saw later references."""
@@ -69,34 +70,6 @@ class Reducer(Protocol):
         """An empty state for a block of queries."""
 
 
-class Influence:
-    """V, dense or sparse, and the product of a block of similarities with some of its rows."""
-
-    #: a sparse product costs about as much per entry as this many columns of a dense one
-    DENSE_COLUMNS_PER_ENTRY = 32
-
-    def __init__(self, V: Any) -> None:
-        self.V: Any = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
-        n, self.width = self.V.shape
-        self._by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * max(
-            1.0, V.nnz / max(1, n)
-        )
-
-    def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
-        """out += S @ V[part]."""
-        if self._by_entry:
-            V = self.V
-            add_sparse_rows(S, V.indptr[part.start : part.stop + 1], V.indices, V.data, out)
-            return
-        rows = self.V[part]
-        out += S @ np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=S.dtype)
-
-    def weighted_rows(self, W: Any) -> FloatArray:
-        """W @ V for a sparse W, (n_queries, n_references)."""
-        product = W @ self.V
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
-
-
 class Sum:
     """The sum of similarities times influence: the method itself.
 
@@ -113,7 +86,7 @@ class Sum:
 
     def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
         """Zeros."""
-        return _PartialSum(self.influence, np.zeros((n_queries, self.width)), exclude)
+        return _PartialSum(self.influence, np.zeros((self.width, n_queries)), exclude)
 
 
 @dataclass
@@ -125,14 +98,14 @@ class _PartialSum:
     def add(self, S: FloatArray, part: slice) -> None:
         if self.exclude is not None:  # masked, never subtracted: subtraction cancels all digits
             rows, columns = self.exclude.within(part)
-            S[rows, columns] *= self.exclude.kept[rows]
+            S[columns, rows] *= self.exclude.kept[rows]
         self.influence.add_product(S, part, self.total)
 
     def merge(self, later: Self) -> None:
         self.total += later.total
 
     def finish(self) -> FloatArray:
-        return self.total
+        return self.total.T
 
 
 class Largest:
@@ -152,7 +125,7 @@ class Largest:
         self.influence = Influence(V)
         self.width = self.influence.width
         self.k = k
-        self.weights = np.ones(self.influence.V.shape[0]) if weights is None else weights
+        self.weights = np.ones(self.influence.n_references) if weights is None else weights
         lightest = float(self.weights.min()) if self.weights.size else 1.0
         # enough entries to reach k neighbours, and one more since a query's own may be left out
         self.capacity = int(min(len(self.weights), np.ceil(k / min(1.0, lightest)) + 1))
@@ -172,7 +145,8 @@ class _PartialLargest:
     exclude: Exclude | None
 
     def add(self, S: FloatArray, part: slice) -> None:
-        keep_largest(S, np.arange(part.start, part.stop)[None, :], self.values, self.indices)
+        named = np.arange(part.start, part.stop)[None, :]
+        keep_largest(turned_over(S), named, self.values, self.indices)
 
     def merge(self, later: Self) -> None:
         keep_largest(later.values, later.indices, self.values, self.indices)
@@ -209,7 +183,7 @@ class WholeRows:
         self.influence = Influence(V)
         self.width = self.influence.width
         self.weighting = weighting
-        self.bytes_per_query = 24 * self.influence.V.shape[0] + 8 * self.width
+        self.bytes_per_query = 24 * self.influence.n_references + 8 * self.width
 
     def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
         """No blocks yet."""
@@ -223,7 +197,7 @@ class _PartialRows:
     exclude: Exclude | None
 
     def add(self, S: FloatArray, part: slice) -> None:
-        self.blocks.append(S.astype(np.float64))  # a copy: the block may be reused
+        self.blocks.append(np.array(turned_over(S), dtype=np.float64))  # a copy: the block may be reused
 
     def merge(self, later: Self) -> None:
         self.blocks.extend(later.blocks)
@@ -231,9 +205,9 @@ class _PartialRows:
     def finish(self) -> FloatArray:
         S = np.concatenate(self.blocks, axis=1)
         S = np.ascontiguousarray(self._weighted(S))
-        total = np.zeros((S.shape[0], self.reducer.width))
+        total = np.zeros((self.reducer.width, S.shape[0]))
         partial = _PartialSum(self.reducer.influence, total, self.exclude)
-        partial.add(S, slice(0, S.shape[1]))
+        partial.add(S.T, slice(0, S.shape[1]))
         return partial.finish()
 
     def _weighted(self, S: FloatArray) -> FloatArray:

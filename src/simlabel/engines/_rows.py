@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._references import Stack, joined, stacked
 from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 
@@ -64,29 +65,65 @@ class Prepared:
             sides[key] = Side(self._cast(rows), numbers_beside(leaf, rows).astype(self.dtype, copy=False))
         return sides
 
+    @property
+    def sparse(self) -> bool:
+        """Whether the references are sparse."""
+        return sp.issparse(_pieces(self.X)[0])
+
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
 
-def prepare(X: Rows, similarities: Iterable[Similarity], *, keep_views: bool = False) -> Prepared:
-    """Make references ready for all leaves of the similarities, and choose the precision."""
+def prepare(
+    X: Rows, similarities: Iterable[Similarity], *, keep_views: bool = False, known: Prepared | None = None
+) -> Prepared:
+    """Make references ready for all leaves of the similarities, and choose the precision.
+
+    Parameters
+    ----------
+    X : rows or Stack, (n_references, n_features)
+        References.
+    known : Prepared, optional
+        What was made ready for these similarities before: pieces of X that it has are not read again.
+    """
     similarities = list(similarities)
     leaves = {leaf.key: leaf for similarity in similarities for leaf in similarity.leaves()}
     beside: dict[Hashable, FloatArray] = {}
     views: dict[Hashable, Rows] = {}
+    ready = {} if known is None else {id(piece): i for i, piece in enumerate(_pieces(known.X))}
     for key, leaf in leaves.items():
-        beside[key] = np.empty(n_rows(X))
-        kept = []
-        for part in blocks(n_rows(X), _rows_per_block(X)):
-            rows = leaf.view(X[part])
-            _check(leaf, rows)
-            beside[key][part] = numbers_beside(leaf, rows)
-            if keep_views and leaf.views:
-                kept.append(rows)
-        if kept:
-            views[key] = sp.vstack(kept, format="csr") if sp.issparse(kept[0]) else np.concatenate(kept)
+        numbers, viewed = [], []
+        for piece in _pieces(X):
+            i = ready.get(id(piece))
+            if known is None or i is None:
+                number, view = _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
+            else:
+                number = _pieces(known.beside[key])[i]
+                view = _pieces(known.views[key])[i] if key in known.views else None
+            numbers.append(number)
+            viewed.append(view)
+        beside[key] = stacked(numbers)
+        if viewed[0] is not None:
+            views[key] = stacked(viewed)
     dtype = choose_dtype(X, similarities, beside)
     return Prepared(X, leaves, beside, dtype, views)
+
+
+def _pieces(X: Rows) -> tuple[Rows, ...]:
+    return X.pieces if isinstance(X, Stack) else (X,)
+
+
+def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> tuple[FloatArray, Rows | None]:
+    """The numbers beside the rows, and where wanted the rows as the leaf sees them."""
+    beside = np.empty(n_rows(X))
+    kept = []
+    for part in blocks(n_rows(X), _rows_per_block(X)):
+        rows = leaf.view(X[part])
+        _check(leaf, rows)
+        beside[part] = numbers_beside(leaf, rows)
+        if keep_view:
+            kept.append(rows)
+    return beside, joined(kept) if kept else None
 
 
 def _check(leaf: Leaf, rows: Rows) -> None:
@@ -142,7 +179,7 @@ def choose_dtype(
 
 
 def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np.dtype[Any]) -> FloatArray:
-    """The statistic of one block of queries and one block of references, one driver per form.
+    """The statistic of a block of references and a block of queries, one driver per form.
 
     Parameters
     ----------
@@ -150,25 +187,29 @@ def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np
         Viewed rows of both sides.
     part : slice
         Which references, for the form "precomputed", whose rows hold the similarities.
+
+    Returns
+    -------
+    array, (n_references, n_queries), contiguous by row or by column
     """
     form = leaf.similarity.form
     if form == "dot":
-        return _inner_products(q.rows, x.rows, dtype)
+        return _inner_products(x.rows, q.rows, dtype)
     if form == "coordinate":
         assert isinstance(leaf.similarity, CoordinateSimilarity)
-        out: FloatArray = np.empty((n_rows(q.rows), n_rows(x.rows)), dtype=dtype)
-        XT = np.ascontiguousarray(dense_rows(x.rows).T)
-        type(leaf.similarity).sums(np.ascontiguousarray(dense_rows(q.rows)), XT, out)
+        out: FloatArray = np.empty((n_rows(x.rows), n_rows(q.rows)), dtype=dtype)
+        QT = np.ascontiguousarray(dense_rows(q.rows).T)
+        type(leaf.similarity).sums(np.ascontiguousarray(dense_rows(x.rows)), QT, out)
         return out
     if form == "block":
         assert isinstance(leaf.similarity, Function)
-        return leaf.similarity.block(q.rows, x.rows)
-    return np.array(dense_rows(q_rows[:, part]), dtype=dtype)
+        return leaf.similarity.block(q.rows, x.rows).T
+    return np.array(dense_rows(q_rows[:, part]), dtype=dtype, order="C").T
 
 
-def _inner_products(Q: Rows, X: Rows, dtype: np.dtype[Any]) -> FloatArray:
+def _inner_products(X: Rows, Q: Rows, dtype: np.dtype[Any]) -> FloatArray:
     if sp.issparse(X):
-        products = sp.csr_array(Q) @ sp.csr_array(X).T.tocsr()
+        products = sp.csr_array(X) @ sp.csr_array(Q).T.tocsr()
         return np.ascontiguousarray(products.toarray(), dtype=dtype)
-    products = dense_rows(Q) @ X.T
+    products = X @ dense_rows(Q).T
     return np.asarray(products, dtype=dtype)

@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._validation import FloatArray, Rows, check_matrix, check_same_length
-from simlabel.engines._exact import Job, resolve_engine
+from simlabel.engines._exact import resolve_engine
 from simlabel.engines._reducers import Exclude, reducer_for
 from simlabel.engines._rows import n_rows, prepare
+from simlabel.engines._tiles import Job
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.weightings import resolve_weighting
 

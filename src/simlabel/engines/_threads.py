@@ -54,17 +54,28 @@ def run_tasks(
     A task calls ``stopped()`` from time to time and returns early when it is true, which it is
     once another task has failed or the user has pressed Ctrl-C.
     """
+    return run_rounds(work, [tasks], n_threads)
+
+
+def run_rounds(
+    work: Callable[[Task, Callable[[], bool]], Any], rounds: Sequence[Sequence[Task]], n_threads: int
+) -> list[Any]:
+    """Like `run_tasks`, round by round: no task starts before the round before its own has ended."""
     stop = threading.Event()
-    if n_threads == 1 or len(tasks) == 1:
-        return [work(task, stop.is_set) for task in tasks]
-    with ThreadPoolExecutor(min(n_threads, len(tasks)), thread_name_prefix="simlabel") as pool:
-        futures = [pool.submit(work, task, stop.is_set) for task in tasks]
+    most = max((len(tasks) for tasks in rounds), default=0)
+    if n_threads == 1 or most <= 1:
+        return [work(task, stop.is_set) for tasks in rounds for task in tasks]
+    results = []
+    with ThreadPoolExecutor(min(n_threads, most), thread_name_prefix="simlabel") as pool:
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            for future in futures:
-                if future.done() and not future.cancelled() and future.exception() is not None:
-                    future.result()
-            return [future.result() for future in futures]
+            for tasks in rounds:
+                futures = [pool.submit(work, task, stop.is_set) for task in tasks]
+                wait(futures, return_when=FIRST_EXCEPTION)
+                for future in futures:
+                    if future.done() and not future.cancelled() and future.exception() is not None:
+                        future.result()
+                results += [future.result() for future in futures]
+            return results
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)

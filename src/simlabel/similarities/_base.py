@@ -98,6 +98,9 @@ class Similarity(BaseEstimator):
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Turn statistics into similarities; may overwrite and return `T`.
 
+        A similarity of the forms "dot" and "coordinate" is symmetric: the engine calls this with
+        references in place of queries where that is quicker.
+
         Parameters
         ----------
         T : array, (n_queries, n_references)

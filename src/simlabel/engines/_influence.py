@@ -1,0 +1,92 @@
+"""V, and its product with a block of similarities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._kernels import add_by_label, add_by_reference, turn_over
+from simlabel._references import Stack
+from simlabel._validation import FloatArray
+
+FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
+
+
+def turned_over(S: FloatArray) -> FloatArray:
+    """A contiguous copy of S transposed, or S.T itself where that is contiguous."""
+    if S.T.flags.c_contiguous:
+        return S.T
+    out: FloatArray = np.empty(S.shape[::-1], dtype=S.dtype)
+    turn_over(np.ascontiguousarray(S), out)
+    return out
+
+
+class Influence:
+    """V, dense or sparse or a stack of such, and the product of similarities with some of its rows.
+
+    Parameters
+    ----------
+    V : array, sparse or Stack, (n_references, width)
+        What each reference contributes per unit of similarity.
+    """
+
+    #: adding one entry of V costs about as much as this many columns of a dense product
+    DENSE_COLUMNS_PER_ENTRY = 2.5
+
+    def __init__(self, V: Any) -> None:
+        given = isinstance(V, Stack)
+        self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
+        self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
+        entries = self.DENSE_COLUMNS_PER_ENTRY / max(1, self.n_references)
+        self._by_entry = sp.issparse(self.stack.pieces[0]) and self.width > entries * self.stack.nnz
+        self._columns: dict[tuple[int, int], Any] = {}
+
+    def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
+        """out += (S.T @ V[part]).T.
+
+        Parameters
+        ----------
+        S : array, (references in `part`, n_queries)
+            Similarities, in rows or in columns contiguous.
+        out : array of float64, (width, n_queries)
+            What is added to.
+        """
+        if self._by_entry and S.shape[1] < FEW_QUERIES:
+            V = self._by_label(part)
+            add_by_label(turned_over(S), V.indptr, V.indices, V.data, out)
+            return
+        for V, here, rows in self.stack.parts(part):
+            block = S[here]
+            if self._by_entry:
+                _add_entries(block if block.flags.c_contiguous else turned_over(block.T), V, rows, out)
+            else:
+                some = V[rows]
+                some = np.asarray(some.toarray() if sp.issparse(some) else some, dtype=S.dtype)
+                out += some.T @ block
+
+    def _by_label(self, part: slice) -> Any:
+        """The rows `part`, column by column; kept, since single queries come one after the other."""
+        key = (part.start, part.stop)
+        if key not in self._columns:
+            self._columns[key] = sp.csc_array(self.stack[part])
+        return self._columns[key]
+
+    def weighted_rows(self, W: Any) -> FloatArray:
+        """W @ V for a sparse W, (n_queries, n_references)."""
+        total: FloatArray = np.zeros((W.shape[0], self.width))
+        for V, columns, _ in self.stack.parts(slice(0, self.n_references)):
+            product = (W if len(self.stack.pieces) == 1 else W[:, columns]) @ V
+            total += np.asarray(product.toarray() if sp.issparse(product) else product)
+        return total
+
+
+def _add_entries(S: FloatArray, V: Any, rows: slice, out: FloatArray) -> None:
+    indptr = V.indptr[rows.start : rows.stop + 1]
+    # sums of one block may be float32, which is half the traffic, where adding them up pays
+    short = S.dtype == np.float32 and int(indptr[-1] - indptr[0]) > 2 * out.shape[0]
+    total: FloatArray = np.zeros(out.shape, dtype=np.float32) if short else out
+    add_by_reference(S, indptr, V.indices, V.data, total)
+    if short:
+        out += total

@@ -1,0 +1,113 @@
+"""The queries are the references: each pair of rows is compared once and counts for both.
+
+Blocks of rows meet as in a tournament: in every round each block has one opponent, so that no two
+threads add to the same block and the order of the sums does not depend on the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._plan import Plan
+from simlabel.engines._progress import Progress, Ticker
+from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._rows import Prepared, blocks
+from simlabel.engines._threads import run_rounds
+from simlabel.engines._tiles import Job, Tile
+
+_SYMMETRIC_FORMS = ("dot", "coordinate")
+
+
+def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
+    """Zeros for the results of all jobs."""
+    return [np.zeros((plan.n_queries, job.reducer.width), dtype=plan.dtype) for job in jobs]
+
+
+def can_be_symmetric(prepared: Prepared, jobs: Sequence[Job]) -> bool:
+    """Whether similarities are symmetric by their form, and sums take blocks in any order."""
+    forms = {leaf.similarity.form for leaf in prepared.leaves.values()}
+    return forms <= set(_SYMMETRIC_FORMS) and all(isinstance(job.reducer, Sum) for job in jobs)
+
+
+def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
+    """Every pair of range(n) once, in rounds in which nobody appears twice; first all with themselves.
+
+    Examples
+    --------
+    >>> list(rounds(3))
+    [[(0, 0), (1, 1), (2, 2)], [(1, 2)], [(0, 2)], [(0, 1)]]
+    """
+    yield [(i, i) for i in range(n)]
+    circle: list[int] = list(range(n + n % 2))  # an odd one out meets nobody
+    for _ in range(len(circle) - 1):
+        half = len(circle) // 2
+        pairs = zip(circle[:half], reversed(circle[half:]), strict=True)
+        yield [(min(pair), max(pair)) for pair in pairs if max(pair) < n]
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+
+
+class SymmetricRun:
+    """Blocks against blocks.
+
+    Parameters
+    ----------
+    X : rows, (n_references, n_features)
+        The references, which are the queries.
+    exclude : Exclude or None
+        A row can leave out itself, and nothing else.
+    """
+
+    def __init__(
+        self,
+        X: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        exclude: Exclude | None,
+        plan: Plan,
+        on_block: Progress | None,
+    ) -> None:
+        if plan.n_queries != plan.n_references:
+            raise ValueError(
+                f"A symmetric pass needs the references as queries; got {plan.n_queries} queries "
+                f"and {plan.n_references} references."
+            )
+        if exclude is not None and not ((exclude.own < 0) | (exclude.own == np.arange(plan.n_queries))).all():
+            raise ValueError("In a symmetric pass a row can leave out itself only: own must be i or -1.")
+        self.X, self.prepared, self.jobs, self.plan = X, prepared, jobs, plan
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
+        self.blocks = list(blocks(plan.n_references, min(plan.queries, plan.references)))
+        self.partials = [
+            [
+                job.reducer.start(part.stop - part.start, None if exclude is None else exclude.part(part))
+                for job in jobs
+            ]
+            for part in self.blocks
+        ]
+
+    def results(self) -> list[FloatArray]:
+        """Play all rounds and gather."""
+        run_rounds(self._meet, list(rounds(len(self.blocks))), self.plan.threads)
+        outputs = empty_outputs(self.plan, self.jobs)
+        for part, partials in zip(self.blocks, self.partials, strict=True):
+            for output, partial in zip(outputs, partials, strict=True):
+                output[part] = partial.finish()
+        return outputs
+
+    def _meet(self, pair: tuple[int, int], stopped: Callable[[], bool]) -> None:
+        if stopped():
+            return
+        one, other = pair
+        here, there = self.blocks[one], self.blocks[other]
+        rows = self.X[here]
+        with np.errstate(over="ignore", invalid="ignore"):
+            tile = Tile(self.prepared, self.prepared.queries(rows), rows, there, self.jobs)
+            for i, job in enumerate(self.jobs):
+                S = tile.weighted(job)
+                self.partials[one][i].add(S, there)
+                if one != other:
+                    self.partials[other][i].add(S.T, here)
+        pairs = (here.stop - here.start) * (there.stop - there.start)
+        self.ticker.tick(pairs if one == other else 2 * pairs)

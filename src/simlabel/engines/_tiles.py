@@ -1,0 +1,81 @@
+"""One block of queries against one block of references."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._influence import FEW_QUERIES, turned_over
+from simlabel.engines._reducers import Reducer
+from simlabel.engines._rows import Prepared, Side, n_rows, statistic
+from simlabel.similarities import Similarity
+from simlabel.weightings import Weighting
+
+
+@dataclass(frozen=True)
+class Job:
+    """One reduction: which similarity, under which weighting, reduced how."""
+
+    similarity: Similarity
+    weighting: Weighting | None
+    reducer: Reducer
+
+
+class Tile:
+    """Similarities of a block, each statistic computed once and dropped after its last reader.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        References.
+    queries : dict of Side
+        Queries as each leaf reads them.
+    q_rows : rows, (n_queries, n_features)
+        Queries as they are.
+    part : slice
+        Which references.
+    jobs : list of Job
+        All that will be asked of the block.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        queries: dict[Hashable, Side],
+        q_rows: Rows,
+        part: slice,
+        jobs: Sequence[Job],
+    ) -> None:
+        self.prepared, self.queries, self.q_rows, self.part = prepared, queries, q_rows, part
+        self.by_query = n_rows(q_rows) < FEW_QUERIES
+        self.waiting: dict[Hashable, int] = {}
+        for job in jobs:
+            for leaf in job.similarity.leaves():
+                self.waiting[leaf.key] = self.waiting.get(leaf.key, 0) + 1
+        self.computed: dict[Hashable, tuple[FloatArray, Side]] = {}
+
+    def weighted(self, job: Job) -> FloatArray:
+        """psi(phi), (n_references, n_queries), in memory that the caller may change."""
+        S = self._similarities(job.similarity)
+        if job.weighting is not None and job.weighting.scope == "entry":
+            S = job.weighting.apply(S.T).T  # a function of the user's sees queries as rows
+        return S
+
+    def _similarities(self, similarity: Similarity) -> FloatArray:
+        finished = []
+        for leaf in similarity.leaves():
+            q = self.queries[leaf.key]
+            if leaf.key not in self.computed:
+                x = self.prepared.references(leaf.key, self.part)
+                T = statistic(leaf, q, x, self.q_rows, self.part, self.prepared.dtype)
+                self.computed[leaf.key] = turned_over(T).T if self.by_query else T, x
+            T, x = self.computed[leaf.key]
+            self.waiting[leaf.key] -= 1
+            if self.waiting[leaf.key]:  # the last reader may overwrite
+                T = T.copy(order="K")
+            if self.by_query:
+                finished.append(leaf.similarity.finish(T.T, q.beside, x.beside).T)
+            else:
+                finished.append(leaf.similarity.finish(T, x.beside, q.beside))
+        return similarity.assemble(finished)
