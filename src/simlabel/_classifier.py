@@ -15,14 +15,16 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._labels import LabelSpace
-from simlabel._leave_one_out import training_blocks
+from simlabel._leave_one_out import left_out_scores, training_blocks
 from simlabel._living import Living
-from simlabel._model import Model, binary_margin
+from simlabel._model import Model
 from simlabel._references import References
 from simlabel._scoring import Scorer
 from simlabel._teaching import Batch, drop_weightless, numbered, one_teacher
 from simlabel._validation import FloatArray, Rows, check_features, check_same_length
-from simlabel.engines import Plan, is_objects, n_rows, prepare, resolve_engine
+from simlabel.calibration import CALIBRATIONS, binary_margin
+from simlabel.engines import Plan, is_objects, n_rows, resolve_engine
+from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.similarities import SIMILARITIES, Function, Similarity
@@ -48,11 +50,17 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         list of these, any scikit-learn transformer, or None.
     weighting : str, Weighting, callable or None
         How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
+    influence : str or Influence
+        How much each reference contributes: "uniform" (the paper's), "label_mean" (for rare labels),
+        or "ridge" (learnt, which is usually the most accurate).
     label_rule : str, LabelRule or callable
         From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
-        or a function of the weights.
+        "per_label", "auto" (the best of them by leave-one-out), or a function of the weights.
+    calibration : None, str or LeaveOneOutCalibration
+        None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
     tuning : str or Search
-        How parameters that are "auto" are resolved at fit: "validation" (the paper's).
+        How parameters that are "auto" are resolved at fit: "validation" (the paper's), or "loo"
+        (leave-one-out over all rows).
     engine : str or engine
         How the sums are computed; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and
         tells progress.
@@ -68,7 +76,7 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X had names.
-    similarity_, normalizer_, weighting_, label_rule_ : objects
+    similarity_, normalizer_, weighting_, influence_, label_rule_, calibration_ : objects
         The stages, resolved and fitted.
     tuning_ : TuningResult
         The curve of the search.
@@ -96,7 +104,9 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         *,
         normalizer: Any = "l2",
         weighting: Any = None,
+        influence: Any = "uniform",
         label_rule: Any = "set_size",
+        calibration: Any = None,
         tuning: Any = "validation",
         engine: Any = "auto",
         n_jobs: int | None = None,
@@ -105,7 +115,9 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         self.similarity = similarity
         self.normalizer = normalizer
         self.weighting = weighting
+        self.influence = influence
         self.label_rule = label_rule
+        self.calibration = calibration
         self.tuning = tuning
         self.engine = engine
         self.n_jobs = n_jobs
@@ -157,7 +169,9 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         similarity = self._checked_similarity()
         weighting, rule = resolve_weighting(self.weighting), LABEL_RULES.resolve(self.label_rule)
         search, engine = TUNERS.resolve(self.tuning), resolve_engine(self.engine)
-        for stage in (weighting, rule, search):
+        influence = INFLUENCES.resolve(self.influence)
+        calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
+        for stage in (weighting, rule, search, influence, calibration):
             if stage is not None:
                 stage.check()
         X, Y, weights = batch.X, batch.Y, batch.weights
@@ -171,19 +185,24 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         similarity = similarity.fit(X, names, unequal)
         references = References(X, Y, weights, batch.ids, raw)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        problem = Problem(similarity, weighting, references, engine, self.n_jobs, seed)
-        similarity, self.tuning_ = search.run(problem)
-        prepared = prepare(X, [similarity], keep_views=True)
-        scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs)
+        problem = Problem(similarity, weighting, influence, references, engine, self.n_jobs, seed)
+        found, self.tuning_ = search.run(problem)
+        solved = found.influence.solve(found.setting)
+        scorer = Scorer(
+            references, None, found.similarity, found.weighting, found.influence, solved, engine, self.n_jobs
+        )
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
-        self._publish(Model(batch.labels, normalizer, scorer, rule, columns))
+        if calibration is not None:
+            calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration))
 
     def _publish(self, model: Model) -> None:
         scorer = model.scorer
         self._model = model
         self.classes_ = model.labels.classes
         self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
-        self.weighting_, self.label_rule_ = scorer.weighting, model.rule
+        self.weighting_, self.influence_ = scorer.weighting, scorer.influence
+        self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.n_references_ = scorer.references.n_rows
 
     @property
@@ -270,6 +289,34 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.probabilities(X)
 
+    def leave_one_out(self) -> FloatArray:
+        """Label weights of the training rows, each left out of its own, (n_references, n_labels).
+
+        Normalizer and resolved values stay as they were fitted on all rows.
+        """
+        check_is_fitted(self)
+        return left_out_scores(self._model.scorer)
+
+    def change_rule(self, label_rule: Any) -> Self:
+        """Give a fitted model another label rule, without a refit.
+
+        Parameters
+        ----------
+        label_rule : str, LabelRule or callable
+            As in the constructor; one that learns does so from leave-one-out scores.
+        """
+        check_is_fitted(self)
+        rule = LABEL_RULES.resolve(label_rule)
+        rule.check()
+        with one_teacher(self):
+            model = self._model
+            fitted = rule.fit(model.scorer.references.sizes, _blocks_for(rule, model.scorer))
+            changed = copy.copy(self)
+            changed.label_rule = label_rule
+            changed._publish(replace(model, rule=fitted))
+            self.__dict__ = changed.__dict__
+        return self
+
     def plan(self, X: Any) -> Plan:
         """How a prediction for X would be computed, in words."""
         model, X = self._check_queries(X)
@@ -317,7 +364,12 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
 
 
 def _as_object(stage: str, name: str) -> str:
-    registry: Any = {"similarity": SIMILARITIES, "label_rule": LABEL_RULES, "tuning": TUNERS}.get(stage)
+    registry: Any = {
+        "similarity": SIMILARITIES,
+        "label_rule": LABEL_RULES,
+        "tuning": TUNERS,
+        "influence": INFLUENCES,
+    }.get(stage)
     known = registry is not None and name in registry.classes
     return f"{registry.classes[name].__name__}()" if known else "..."
 

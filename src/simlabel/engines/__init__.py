@@ -3,7 +3,7 @@
 from simlabel.engines._exact import ENGINES, Exact, reduce_similarities, resolve_engine
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
-from simlabel.engines._reducers import Exclude, Reducer, Sum, reducer_for
+from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum, reducer_for
 from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
 from simlabel.engines._sums import is_objects, similarity_sums
 from simlabel.engines._tiles import Job
@@ -13,6 +13,7 @@ __all__ = [
     "Exact",
     "Exclude",
     "Job",
+    "Keep",
     "Plan",
     "Prepared",
     "Progress",

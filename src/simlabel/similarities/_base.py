@@ -31,11 +31,14 @@ class Grid:
         True for a positive scale, whose best value may lie between two candidates.
     note : str
         What a reader of the search should know, e.g. that the data have no spread.
+    at_mean : int
+        Place of the value that is taken where nothing can be told apart.
     """
 
     values: tuple[float, ...]
     refine: bool = False
     note: str = ""
+    at_mean: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from simlabel._validation import FloatArray, check_number
-from simlabel.similarities._base import Similarity
+from simlabel._validation import FloatArray, Rows, check_number
+from simlabel.similarities._base import Grid, Similarity
+from simlabel.similarities._grids import mean_square
+
+_DEGREES = (1, 2, 3, 4, 6, 8)
+_SHARES = (0.0, 0.25, 1.0, 4.0)  # of the mean squared length
 
 
 def whole_power(S: FloatArray, exponent: int) -> FloatArray:
@@ -24,10 +30,10 @@ class Polynomial(Similarity):
 
     Parameters
     ----------
-    degree : int
-        d, at least 1.
-    coef0 : float
-        c, not negative: it trades higher-order terms for lower-order ones.
+    degree : int or "auto"
+        d, at least 1; ``"auto"`` is resolved at fit by the classifier's `tuning`.
+    coef0 : float or "auto"
+        c, not negative: it trades higher-order terms for lower-order ones. Likewise.
 
     Examples
     --------
@@ -40,24 +46,34 @@ class Polynomial(Similarity):
     form = "dot"
     positive_definite = True
 
-    def __init__(self, degree: int = 2, coef0: float = 1.0) -> None:
+    def __init__(self, degree: int | Literal["auto"] = 2, coef0: float | Literal["auto"] = 1.0) -> None:
         self.degree = degree
         self.coef0 = coef0
 
     def check(self) -> None:
         """Raise ValueError where the degree is no whole number or c is negative."""
-        check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True)
-        check_number(type(self).__name__, "coef0", self.coef0, at_least=0)
+        check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True, also=("auto",))
+        check_number(type(self).__name__, "coef0", self.coef0, at_least=0, also=("auto",))
+
+    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
+        """Degrees up to 8, and c around the mean squared length of a row."""
+        found = {}
+        if self.degree == "auto":
+            found["degree"] = Grid(_DEGREES)
+        if self.coef0 == "auto":
+            square = mean_square(X, sample_weight) or 1.0
+            found["coef0"] = Grid(tuple(share * square for share in _SHARES), at_mean=_SHARES.index(1.0))
+        return found
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products to similarities, in place."""
-        if self.coef0:
+        if self.coef0 != 0:
             T += T.dtype.type(self.coef0)
-        return whole_power(T, self.degree)
+        return whole_power(T, int(self.degree))
 
     def largest(self, largest_square: float) -> float:
         """(largest squared length + c)^d."""
-        return float((largest_square + self.coef0) ** self.degree)
+        return float((largest_square + float(self.coef0)) ** int(self.degree))
 
 
 class Linear(Polynomial):
@@ -73,8 +89,7 @@ class Linear(Polynomial):
     name = "linear"
 
     def __init__(self) -> None:
-        self.degree = 1
-        self.coef0 = 0.0
+        super().__init__(1, 0.0)
 
 
 class Quadratic(Polynomial):
@@ -82,7 +97,7 @@ class Quadratic(Polynomial):
 
     Parameters
     ----------
-    coef0 : float
+    coef0 : float or "auto"
         c, not negative.
 
     Examples
@@ -94,6 +109,5 @@ class Quadratic(Polynomial):
 
     name = "quadratic"
 
-    def __init__(self, coef0: float = 1.0) -> None:
-        self.degree = 2
-        self.coef0 = coef0
+    def __init__(self, coef0: float | Literal["auto"] = 1.0) -> None:
+        super().__init__(2, coef0)
