@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._model import Model
@@ -18,8 +19,9 @@ from simlabel._teaching import (
     refuse_precomputed,
     taught,
 )
-from simlabel._validation import check_same_length
+from simlabel._validation import check_number, check_same_length
 from simlabel.engines import n_rows
+from simlabel.explanation import Explanation, largest_terms
 
 
 class Living:
@@ -131,3 +133,61 @@ class Living:
             changed._model.scorer.references.next_id = references.next_id
             self.__dict__ = changed.__dict__
         return self
+
+    def explain(self, X: Any, top: int = 10) -> Explanation:
+        """For every query and label, the labelled instances that contributed most.
+
+        Contributions, the rest and (with learned influence) the mean add up to the label's score.
+        The set size is explained too. Costs a block of n_references numbers for each query.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            Queries.
+        top : int
+            How many instances to list for each query and label.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear")
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
+        >>> print(model.explain([[0.1, 0.9]]))
+        Query 0: trees
+        1 label, because of these
+         instance    contribution  share
+         wood        0.9939        90.0%  ██████████████████
+         beach       0.1104        10.0%  ██
+         all others  0             0.0%
+        trees (score 0.9939)
+         instance    contribution  share
+         wood        0.9939        100.0%  ████████████████████
+         all others  0             0.0%
+        """
+        check_number("explain", "top", top, at_least=1, integer=True)
+        model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        scorer, Q = model.scorer, model.normalized(X)
+        references = scorer.references
+        terms = largest_terms(
+            Q,
+            scorer.prepared,
+            scorer.similarity,
+            scorer.weighting,
+            references.influence,
+            references.weights,
+            top,
+            scorer.n_jobs,
+        )
+        Y = model.label_sets(X)
+        return Explanation(
+            references.ids,
+            model.labels.classes,
+            references.sizes,
+            np.split(Y.indices, Y.indptr[1:-1]),
+            terms,
+            np.zeros(references.n_labels),
+            scorer.similarity,
+            references,
+            Q,
+            getattr(self, "feature_names_in_", None),
+        )

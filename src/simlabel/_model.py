@@ -48,12 +48,13 @@ class Model:
     def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
         """Scores of checked queries, chunk by chunk."""
         for part in self.scorer.chunks(X):
-            Q = X[part]
-            if self.columns is not None:
-                Q = Q[:, self.columns]
-            if self.normalizer is not None:
-                Q = self.normalizer.transform(Q)
-            yield part, self.scorer.score(Q)
+            yield part, self.scorer.score(self.normalized(X[part]))
+
+    def normalized(self, X: Rows) -> Rows:
+        """Checked queries as the similarity compares them."""
+        if self.columns is not None:
+            X = X[:, self.columns]
+        return X if self.normalizer is None else self.normalizer.transform(X)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""

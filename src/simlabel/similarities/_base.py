@@ -77,6 +77,8 @@ class Similarity(BaseEstimator):
     positive_definite: bool = False
     #: defined for features >= 0 only
     nonnegative_input: bool = False
+    #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
+    column_sum: str = ""
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
@@ -112,6 +114,10 @@ class Similarity(BaseEstimator):
             Squared lengths (form "dot") or sums ("coordinate") of the rows.
         """
         return T
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """What each column adds to `column_sum`, for one query and some rows, (n_rows, n_columns)."""
+        raise TypeError(f"{type(self).__name__} is no function of a sum over columns.")
 
     def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
         """Combine one finished block per leaf, in the order of `leaves`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.preprocessing import normalize
 
-from simlabel._validation import Rows
+from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity, View
 
 
@@ -26,7 +26,12 @@ class Cosine(Similarity):
     name = "cosine"
     form = "dot"
     positive_definite = True
+    column_sum = "cosine"
 
     def views(self) -> tuple[View, ...]:
         """Rows are brought to unit length first."""
         return (unit_rows,)
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Products of rows at unit length."""
+        return X * q

@@ -45,6 +45,7 @@ class Polynomial(Similarity):
     name = "polynomial"
     form = "dot"
     positive_definite = True
+    column_sum = "inner product"
 
     def __init__(self, degree: int | Literal["auto"] = 2, coef0: float | Literal["auto"] = 1.0) -> None:
         self.degree = degree
@@ -70,6 +71,10 @@ class Polynomial(Similarity):
         if self.coef0 != 0:
             T += T.dtype.type(self.coef0)
         return whole_power(T, int(self.degree))
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Products."""
+        return X * q
 
     def largest(self, largest_square: float) -> float:
         """(largest squared length + c)^d."""

@@ -30,6 +30,7 @@ class RBF(Similarity):
     name = "rbf"
     form = "dot"
     positive_definite = True
+    column_sum = "squared distance"
 
     def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
         self.gamma = gamma
@@ -42,6 +43,10 @@ class RBF(Similarity):
         """Inner products and squared lengths to similarities, in place."""
         rbf_from_products(T, q_side, x_side, T.dtype.type(self.gamma))
         return T
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Squared differences."""
+        return (X - q) ** 2
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
         """A log grid around 1 / (mean squared distance)."""
