@@ -12,7 +12,11 @@ from simlabel.cli._compare import compare_verb
 from simlabel.cli._console import INTERRUPTED, guarded
 from simlabel.cli._datasets import datasets_verb
 from simlabel.cli._demo import run_demo
+from simlabel.cli._evaluate import evaluate_verb
+from simlabel.cli._explain import explain_verb
+from simlabel.cli._fit import fit_verb
 from simlabel.cli._options import Debug
+from simlabel.cli._predict import predict_verb
 from simlabel.cli._reproduce import reproduce_verb
 
 app = typer.Typer(
@@ -40,6 +44,10 @@ def demo(
 
 
 app.command("datasets")(datasets_verb)
+app.command("fit")(fit_verb)
+app.command("predict")(predict_verb)
+app.command("evaluate")(evaluate_verb)
+app.command("explain")(explain_verb)
 app.command("compare")(compare_verb)
 app.command("reproduce")(reproduce_verb)
 

@@ -9,12 +9,13 @@ from simlabel.experiments._algorithms import (
 )
 from simlabel.experiments._claims import Claim, judge
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
-from simlabel.experiments._fold import FoldResult
+from simlabel.experiments._fold import FoldResult, criteria_for, summarize
 from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits, Split
 from simlabel.experiments._published import PUBLISHED, Figure
 from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reproduce
 from simlabel.experiments._run import compare, cross_validate
 from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
+from simlabel.experiments._store import write_atomically, written_whole
 
 __all__ = [
     "compare",
@@ -42,6 +43,10 @@ __all__ = [
     "QUICK",
     "judge",
     "Claim",
+    "criteria_for",
+    "summarize",
+    "write_atomically",
+    "written_whole",
     "PUBLISHED",
     "Figure",
 ]

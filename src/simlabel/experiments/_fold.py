@@ -101,17 +101,29 @@ def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequen
         asked = time.perf_counter()
         probabilities = label_probabilities(model, X, data.n_labels)
     found = evaluate(truth, predicted, scores, criteria=criteria, propensity=propensities(train))
-    hits = sp.csr_array(truth.multiply(predicted))
+    notes = tuple(dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught))
+    seconds = (fitted - started, asked - fitted)
+    return summarize(found, truth, predicted, probabilities, seconds, notes)
+
+
+def summarize(
+    evaluation: Evaluation,
+    truth: Any,
+    predicted: Any,
+    probabilities: FloatArray | None,
+    seconds: tuple[float, float],
+    notes: tuple[str, ...] = (),
+) -> FoldResult:
+    """What is kept of predictions for a whole part of the rows."""
     return FoldResult(
-        found,
-        fitted - started,
-        asked - fitted,
-        _column_sums(hits),
+        evaluation,
+        *seconds,
+        _column_sums(sp.csr_array(truth.multiply(predicted))),
         _column_sums(predicted),
         _column_sums(truth),
         _size_table(truth, predicted),
         None if probabilities is None else _calibration(truth, probabilities),
-        tuple(dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught)),
+        notes,
     )
 
 

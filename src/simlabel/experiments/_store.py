@@ -8,6 +8,8 @@ import json
 import os
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,19 +27,24 @@ from simlabel.experiments._protocols import Protocol, Split
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file so that, whatever happens, the old one or the new one is there, whole."""
-    data = content.encode() if isinstance(content, str) else content
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A temporary file that takes the place of `path` at the end: the old one or the new one is there, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
+        yield temporary
+        with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: str) -> None:
+    """Write a text file, whole or not at all."""
+    with written_whole(path) as temporary:
+        temporary.write_text(content, encoding="utf-8")
 
 
 class FoldStore:

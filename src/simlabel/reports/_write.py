@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from simlabel.experiments._store import write_atomically
+from simlabel.experiments import write_atomically
 from simlabel.reports._html import to_html
 from simlabel.reports._page import Report
 from simlabel.reports._text import to_latex, to_markdown
