@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._model import Model
-from simlabel._references import Stack
 from simlabel._teaching import (
     Batch,
     drop_weightless,
@@ -22,6 +22,9 @@ from simlabel._teaching import (
 from simlabel._validation import check_number, check_same_length
 from simlabel.engines import n_rows
 from simlabel.explanation import Explanation, largest_terms
+from simlabel.persistence import Reader, Writer, model_state, restored_model, write_file
+
+_SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
 
 
 class Living:
@@ -123,7 +126,7 @@ class Living:
         check_is_fitted(self)
         with one_teacher(self):
             model, references = self._model, self._model.scorer.references
-            X = references.raw.whole() if isinstance(references.raw, Stack) else references.raw
+            X = references.raw[:]
             labels, Y = model.labels.restricted(references.Y)
             changed: Any = self._blank()  # type: ignore[attr-defined]
             for name in ("n_features_in_", "feature_names_in_"):
@@ -191,3 +194,37 @@ class Living:
             Q,
             getattr(self, "feature_names_in_", None),
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, for `simlabel.load`.
+
+        Arrays are stored as safetensors, the rest as JSON, all under checksums. The file is written
+        beside its place and then renamed: at any moment the old model or the new one is there, whole.
+        A similarity, weighting or rule given as a Python function is saved by the name under which it
+        was registered (`simlabel.persistence.register`); scikit-learn transformers cannot be saved.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from simlabel import SMLClassifier
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "photos.simlabel"
+        >>> SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).save(path)
+        """
+        check_is_fitted(self)
+        me: Any = self
+        writer = Writer()
+        params = {name: writer.encode(value, name) for name, value in me.get_params(deep=False).items()}
+        fitted = {name: writer.encode(getattr(self, name), name) for name in _SAVED if hasattr(self, name)}
+        model = model_state(self._model, writer)
+        state = {"class": type(self).__name__, "params": params, "fitted": fitted, "model": model}
+        write_file(path, state, writer.arrays)
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any], arrays: Any, mmap: bool) -> Self:
+        reader = Reader(arrays)
+        made: Any = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+        for name in _SAVED:
+            if name in state["fitted"]:
+                setattr(made, name, reader.decode(state["fitted"][name]))
+        made._publish(restored_model(state["model"], reader, mmap=mmap))
+        return made

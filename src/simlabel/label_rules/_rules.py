@@ -34,6 +34,7 @@ class SetSize(LabelRule):
     """
 
     name = "set_size"
+    fitted_state = ("sizes_",)
 
     def __init__(self, minimum: int = 0, maximum: int | None = None) -> None:
         self.minimum = minimum

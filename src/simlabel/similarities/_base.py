@@ -79,6 +79,8 @@ class Similarity(BaseEstimator):
     nonnegative_input: bool = False
     #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
     column_sum: str = ""
+    #: names of what `fit` learns, for a model file
+    fitted_state: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
