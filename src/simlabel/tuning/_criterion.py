@@ -1,4 +1,4 @@
-"""What decides between candidates: one of the five criteria, or a function."""
+"""What decides between candidates: a criterion by name, or a function."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ import scipy.sparse as sp
 
 from simlabel._validation import FloatArray
 from simlabel.label_rules import ScoreBlock, SetSize
-from simlabel.metrics import CRITERIA, row_criteria
+from simlabel.metrics import criterion_rows, evaluate, find_criterion, needs_scores
 
 Criterion = str | Callable[[Any, FloatArray], float]
 
 
 def check_criterion(owner: str, criterion: Any) -> None:
     """Refuse what is neither a name nor a function."""
-    if callable(criterion) or criterion in CRITERIA:
+    if callable(criterion):
         return
-    raise ValueError(
-        f"{owner}: unknown criterion {criterion!r}; expected one of {', '.join(CRITERIA)}, "
-        f"or a function (Y_true, scores) -> float, the higher the better."
-    )
+    try:
+        find_criterion(str(criterion))
+    except ValueError as error:
+        raise ValueError(
+            f"{owner}: {error} Or give a function (Y_true, scores) -> float, the higher the better."
+        ) from None
 
 
 def criterion_name(criterion: Criterion) -> str:
@@ -33,12 +35,12 @@ def criterion_name(criterion: Criterion) -> str:
 
 def higher_is_better(criterion: Criterion) -> bool:
     """Whether large values are good."""
-    return CRITERIA[criterion].higher_is_better if isinstance(criterion, str) else True
+    return find_criterion(criterion).higher_is_better if isinstance(criterion, str) else True
 
 
 def uses_sizes(criterion: Criterion) -> bool:
     """Whether predicted sets, and so set sizes, are needed."""
-    return criterion == "hamming_loss"
+    return isinstance(criterion, str) and not needs_scores(criterion)
 
 
 class Judge:
@@ -49,29 +51,39 @@ class Judge:
         self.rule = SetSize().fit(sizes, ()) if uses_sizes(criterion) else None
         self.values: list[FloatArray] = []
         self.weights: list[FloatArray] = []
-        self.kept: list[tuple[Any, FloatArray]] = []
+        self.kept: list[tuple[Any, Any]] = []  # of what is judged as a whole: truth, scores or sets
 
     def add(self, Y: Any, labels: FloatArray, sizes: FloatArray | None, weights: FloatArray) -> None:
         """Take in scores of some rows, (n_rows, n_labels) and (n_rows, n_sizes)."""
         labels = without_noise(labels)
         self.weights.append(weights)
-        if callable(self.criterion):
-            self.kept.append((Y, labels))
-        elif self.rule is not None:
+        if self.rule is not None:
             assert sizes is not None
-            wrong = abs(
-                self.rule.predict(ScoreBlock(labels, without_noise(sizes), labels)) - Y.astype(np.int8)
-            )
+            predicted = self.rule.predict(ScoreBlock(labels, without_noise(sizes), labels))
+            if self.criterion != "hamming_loss":
+                self.kept.append((Y, predicted))
+                return
+            wrong = abs(predicted - Y.astype(np.int8))
             self.values.append(np.asarray(wrong.sum(axis=1)).ravel() / max(1, Y.shape[1]))
+        elif callable(self.criterion) or self.criterion.startswith("psp@"):  # propensities are of all rows
+            self.kept.append((Y, labels))
         else:
-            self.values.append(row_criteria(Y, labels)[:, CRITERIA[self.criterion].column])
+            self.values.append(criterion_rows(self.criterion, Y, labels))
 
     def result(self) -> tuple[float, float]:
-        """Mean over the rows, and its standard error; of a function, its value and NaN."""
+        """Mean over the rows, and its standard error; of what is judged as a whole, its value and NaN."""
+        weights = np.concatenate(self.weights)
+        if not self.kept:
+            return mean_and_error(np.concatenate(self.values), weights)
+        Y = sp.vstack([block for block, _ in self.kept], format="csr")
+        if self.rule is not None:
+            predicted = sp.vstack([block for _, block in self.kept], format="csr")
+            name = str(self.criterion)
+            return evaluate(Y, predicted, None, criteria=[name])[name], math.nan
+        scores = np.concatenate([block for _, block in self.kept])
         if callable(self.criterion):
-            Y = sp.vstack([block for block, _ in self.kept], format="csr")
-            return float(self.criterion(Y, np.concatenate([scores for _, scores in self.kept]))), math.nan
-        return mean_and_error(np.concatenate(self.values), np.concatenate(self.weights))
+            return float(self.criterion(Y, scores)), math.nan
+        return mean_and_error(criterion_rows(self.criterion, Y, scores), weights)
 
 
 def without_noise(scores: FloatArray) -> FloatArray:
