@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from similarity_cases import SIMILARITY_CASES
 
+import naive
+from similarity_cases import SIMILARITY_CASES
 from simlabel import SMLClassifier
 from simlabel.influence import LabelMean, Ridge
 from simlabel.similarities import RBF, Function, Laplacian, Polynomial
@@ -96,7 +96,9 @@ def test_all_rows_inducing_is_the_exact_solution(seed, weighted):
 def test_few_inducing_rows_are_a_least_squares_fit():
     """Against the normal equations of the m functions, on all rows, with each row really left out."""
     X, Y, Q, _ = problem(1, n=40)
-    model = SMLClassifier(RBF(2.0), normalizer=None, influence=Ridge(0.2, inducing=6), random_state=3).fit(X, Y)
+    model = SMLClassifier(RBF(2.0), normalizer=None, influence=Ridge(0.2, inducing=6), random_state=3).fit(
+        X, Y
+    )
     used = model._model.scorer.solved.used
     assert len(used) == 6
     phi = naive.rbf(2.0)
@@ -156,7 +158,9 @@ def test_bandwidth_and_penalty_are_chosen_by_leave_one_out():
     assert frame.loc[chosen, "average_precision"].item() == frame.average_precision.max()
     from simlabel.metrics import average_precision
 
-    assert average_precision(Y, model.leave_one_out()) == pytest.approx(frame.average_precision.max(), abs=1e-9)
+    assert average_precision(Y, model.leave_one_out()) == pytest.approx(
+        frame.average_precision.max(), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
@@ -182,7 +186,12 @@ def test_what_cannot_be_learnt_is_named():
 
 @pytest.mark.parametrize(
     "Y",
-    [np.zeros((6, 2), dtype=int), np.ones((6, 2), dtype=int), np.eye(6, 2, dtype=int), np.eye(6, 1, dtype=int)],
+    [
+        np.zeros((6, 2), dtype=int),
+        np.ones((6, 2), dtype=int),
+        np.eye(6, 2, dtype=int),
+        np.eye(6, 1, dtype=int),
+    ],
     ids=["never", "always", "some", "one label"],
 )
 @pytest.mark.parametrize("X", [np.ones((6, 3)), np.arange(18.0).reshape(6, 3)], ids=["equal rows", "rows"])

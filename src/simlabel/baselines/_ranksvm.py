@@ -38,8 +38,8 @@ class RankSVM(BaselineClassifier):
     kernel : {"poly", "rbf", "linear"}, default="poly"
         (gamma <x, z> + coef0)^degree, exp(-gamma |x - z|^2), or <x, z>.
     C : float or "auto", default="auto"
-        Weight of the losses. "auto" is 4 / median K(x, x), so that it does not depend on the
-        scale of the kernel. The paper leaves C open; on yeast and image, 4 does better than 1.
+        Weight of the losses. "auto" is 1 / median K(x, x), so that it does not depend on the scale of
+        the kernel; it is not tuned to any data. The paper leaves C open: search for it to compare fairly.
     degree : int, default=8
         Degree of the polynomial.
     gamma : float or "auto", default="auto"
@@ -152,7 +152,7 @@ class RankSVM(BaselineClassifier):
         X, labels = X[ranked], labels[ranked]
         self.gamma_ = _inverse(_mean_square(X)) if self.gamma == "auto" else float(self.gamma)
         K = np.ascontiguousarray(self._kernel(X, X))
-        self.C_ = 4 * _inverse(float(np.median(np.diag(K)))) if self.C == "auto" else float(self.C)
+        self.C_ = _inverse(float(np.median(np.diag(K)))) if self.C == "auto" else float(self.C)
         solution = solve_dual(
             K.copy(), labels, self.C_, tol=self.tol, max_iter=int(self.max_iter), verbose=self.verbose
         )

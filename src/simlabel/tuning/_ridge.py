@@ -37,9 +37,11 @@ class RidgeSearch:
         self.measured: list[tuple[float, float]] = []
         self._similarities: tuple[Any, Any] | None = None
 
-    def run(self, grids: dict[str, Grid]) -> Measured:
+    def run(self, grids: dict[str, Grid], start: Candidate | None = None) -> Measured:
         """Candidates that were looked at, and what they gave."""
         best = {name: _start(name, grid) for name, grid in grids.items()}
+        if start is not None:
+            best = {name: _nearest(start[name], grid) for name, grid in grids.items()}
         self._look(best)
         for step in (1, 0.5):
             while len(self.tried) < _MOST:
@@ -93,9 +95,15 @@ def _start(name: str, grid: Grid) -> float:
     return grid.values[len(grid.values) // 2]
 
 
+def _nearest(value: float, grid: Grid) -> float:
+    """The point of the grid next to a value, on a log scale where it has one."""
+    points = np.maximum(np.array(grid.values, dtype=float), 1e-12)
+    return grid.values[int(np.argmin(np.abs(np.log(points) - np.log(max(value, 1e-12)))))]
+
+
 def _neighbours(name: str, value: float, grid: Grid, step: float) -> list[float]:
     if step == 1:
-        at = int(np.argmin(np.abs(np.array(grid.values) - value)))
+        at = grid.values.index(_nearest(value, grid))
         return [grid.values[i] for i in (at - 1, at + 1) if 0 <= i < len(grid.values)]
     if name == PENALTY:
         return [value / math.sqrt(3.0), value * math.sqrt(3.0)]

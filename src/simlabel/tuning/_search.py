@@ -38,11 +38,17 @@ class Search(BaseEstimator):
         """Which references are scored."""
         raise TypeError(f"{type(self).__name__} does not say which rows it scores.")
 
-    def run(self, problem: Problem) -> tuple[Problem, TuningResult]:
-        """Return the problem with every "auto" replaced, and the curve."""
+    def run(self, problem: Problem, start: Candidate | None = None) -> tuple[Problem, TuningResult]:
+        """Return the problem with every "auto" replaced, and the curve.
+
+        Parameters
+        ----------
+        start : dict, optional
+            A candidate known to be good, from where learned influence begins to look.
+        """
         problem.influence.check_similarity(problem.similarity, problem.weighting)
         if problem.influence.learned:
-            return self._run_ridge(problem)
+            return self._run_ridge(problem, start)
         grids = problem.grids()
         rows = self.queries(problem.references, problem.seed)
         tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
@@ -71,7 +77,7 @@ class Search(BaseEstimator):
         """What a reader of the curve should know."""
         return ""
 
-    def _run_ridge(self, problem: Problem) -> tuple[Problem, TuningResult]:
+    def _run_ridge(self, problem: Problem, start: Candidate | None) -> tuple[Problem, TuningResult]:
         n, note = problem.references.n_rows, ""
         part = problem
         if n > RIDGE_ROWS:
@@ -82,7 +88,7 @@ class Search(BaseEstimator):
         if len(_product(grids)) == 1:
             tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
-        tried, measured = RidgeSearch(part.two_sided(), self.criterion).run(grids)
+        tried, measured = RidgeSearch(part.two_sided(), self.criterion).run(grids, start)
         return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
 
     def _finished(
