@@ -191,6 +191,7 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         scorer = Scorer(
             references, None, found.similarity, found.weighting, found.influence, solved, engine, self.n_jobs
         )
+        scorer = scorer.made_ready()
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
         if calibration is not None:
             calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")

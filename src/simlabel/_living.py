@@ -176,19 +176,20 @@ class Living:
             scorer.prepared,
             scorer.similarity,
             scorer.weighting,
-            references.influence,
+            scorer.solved.V,
             references.weights,
             top,
             scorer.n_jobs,
         )
+        used, mean = scorer.solved.used, scorer.solved.intercept
         Y = model.label_sets(X)
         return Explanation(
-            references.ids,
+            references.ids if used is None else references.ids[used],
             model.labels.classes,
             references.sizes,
             np.split(Y.indices, Y.indptr[1:-1]),
             terms,
-            np.zeros(references.n_labels),
+            np.zeros(terms.totals.shape[1]) if mean is None else mean,
             scorer.similarity,
             references,
             Q,
