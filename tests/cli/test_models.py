@@ -159,7 +159,7 @@ def test_evaluate_gives_the_criteria(run, model, files):
 
 
 def test_evaluate_counts_labels_that_only_one_side_knows(run, model, files):
-    """A label of the file that the model lacks is never found; one of the model that the file lacks is wrong."""
+    """A label that the model lacks is never found; one that the file lacks is never right."""
     frame = fruit(200, 3)
     frame["tags"] = [f"{tags};new" if tags else "new" for tags in frame["tags"].str.replace("wide", "")]
     frame.to_csv("strange.csv", index=False)
@@ -174,9 +174,15 @@ def test_explain_names_the_instances(run, model):
     shown = run("explain", model, "new.csv", "--rows", "3,5-6", "--top", 2).stdout
     assert "query 1 is row 5" in shown
     assert "because of these" in shown
-    found = json.loads(run("explain", model, "new.csv", "--rows", "3", "--top", "2", "--json").stdout)
-    assert {entry["row"] for entry in found} == {3}
-    assert any(entry["what"] == "label" and entry["share"] > 0 for entry in found)
+    sets = [
+        json.loads(line) for line in run("predict", model, "new.csv", "--to", "jsonl").stdout.splitlines()
+    ]
+    chosen = next(line for line in sets if line["labels"])
+    words = ("explain", model, "new.csv", "--rows", chosen["row"], "--top", "2", "--json")
+    found = json.loads(run(*words).stdout)
+    assert {entry["row"] for entry in found} == {chosen["row"]}
+    assert {entry["label"] for entry in found if entry["what"] == "label"} == set(chosen["labels"])
+    assert all(0 < entry["share"] <= 1 for entry in found if entry["what"] == "label")
     past = run("explain", model, "new.csv", "--rows", "700", code=1)
     assert "has 700 rows, counted from 0; there is no row 700" in past.stderr
 
