@@ -10,7 +10,7 @@ import numpy as np
 
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows
-from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, reducer_for
+from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, reducer_for
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
 from simlabel.weightings import Weighting
@@ -26,7 +26,7 @@ class Scorer:
     prepared: Prepared
     similarity: Similarity
     weighting: Weighting | None
-    engine: Exact
+    engine: Engine
     n_jobs: int | None
 
     @cached_property

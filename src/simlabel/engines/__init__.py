@@ -1,6 +1,8 @@
 """Engines: the reduction over blocks of similarities, behind one door."""
 
-from simlabel.engines._exact import ENGINES, Exact, reduce_similarities, resolve_engine
+from simlabel.engines._base import Engine
+from simlabel.engines._choice import ENGINES, resolve_engine
+from simlabel.engines._exact import Exact, reduce_similarities
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
 from simlabel.engines._reducers import Exclude, Reducer, Sum, reducer_for
@@ -10,6 +12,7 @@ from simlabel.engines._tiles import Job
 
 __all__ = [
     "ENGINES",
+    "Engine",
     "Exact",
     "Exclude",
     "Job",

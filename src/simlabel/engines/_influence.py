@@ -37,7 +37,9 @@ class Influence:
     def __init__(self, V: Any) -> None:
         self.V: Any = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
         n, self.width = self.V.shape
-        self._by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * V.nnz / max(1, n)
+        #: entries of V in a row, on average
+        self.entries_per_row = V.nnz / max(1, n) if sp.issparse(V) else float(self.width)
+        self.by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
 
     def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
@@ -50,7 +52,7 @@ class Influence:
         out : array of float64, (width, n_queries)
             What is added to.
         """
-        if not self._by_entry:
+        if not self.by_entry:
             rows = self.V[part]
             rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=S.dtype)
             out += rows.T @ S

@@ -16,9 +16,20 @@ from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similari
 _BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
 
 
+_FULL = (
+    0.07  # a sparse product takes some 200 times as long per term as a dense one, and has the square of this
+)
+
+
 def n_rows(X: Rows) -> int:
     """Number of rows of an array, a sparse matrix or a list of objects."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def row_width(X: Rows) -> int:
+    """Number of columns, 1 for objects."""
+    shape: Any = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) > 1 else 1
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,24 @@ class Prepared:
     beside: dict[Hashable, FloatArray]
     dtype: np.dtype[Any]
     views: dict[Hashable, Rows] = field(default_factory=dict)
+    columns: dict[Hashable, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the references are sparse."""
+        return sp.issparse(self.X)
+
+    def densify(self, key: Hashable) -> bool:
+        """Whether blocks of sparse references are so full that a dense product of them is quicker."""
+        rows: Any = self.views.get(key, self.X)
+        return self.sparse and rows.nnz > _FULL * self.n_rows * max(1, row_width(rows))
+
+    def by_column(self, key: Hashable) -> Any:
+        """Sparse references as the leaf of `key` reads them, in float64, as CSC; made once."""
+        if key not in self.columns:
+            rows = self.views[key][:] if key in self.views else self.leaves[key].view(self.X[:])
+            self.columns[key] = sp.csc_array(rows).astype(np.float64)
+        return self.columns[key]
 
     @property
     def n_rows(self) -> int:
@@ -51,9 +80,8 @@ class Prepared:
     def references(self, key: Hashable, part: slice) -> Side:
         """References `part` as the leaf of `key` reads them."""
         beside = self.beside[key][part].astype(self.dtype, copy=False)
-        if key in self.views:
-            return Side(self._cast(self.views[key][part]), beside)
-        return Side(self._cast(self.leaves[key].view(self.X[part])), beside)
+        rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
+        return Side(self._cast(dense_rows(rows) if self.densify(key) else rows), beside)
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
         """A block of queries, once for every leaf."""
@@ -95,7 +123,7 @@ def _check(leaf: Leaf, rows: Rows) -> None:
 
 
 def _rows_per_block(X: Rows) -> int:
-    return max(1, _BLOCK // max(1, X.shape[1] if hasattr(X, "shape") and len(X.shape) > 1 else 1))
+    return max(1, _BLOCK // max(1, row_width(X)))
 
 
 def blocks(n: int, size: int) -> Iterable[slice]:

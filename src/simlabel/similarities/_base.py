@@ -110,6 +110,13 @@ class Similarity(BaseEstimator):
         """
         return T
 
+    def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
+        """g, where a pair of rows with inner product 0 has similarity g(one side) * g(other side).
+
+        With it sparse rows need no more than their non-zero products. None where there is no such g.
+        """
+        return None
+
     def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
         """Combine one finished block per leaf, in the order of `leaves`."""
         return blocks[0]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.preprocessing import normalize
 
-from simlabel._validation import Rows
+from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity, View
 
 
@@ -30,3 +31,7 @@ class Cosine(Similarity):
     def views(self) -> tuple[View, ...]:
         """Rows are brought to unit length first."""
         return (unit_rows,)
+
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """0: rows with nothing in common are not alike."""
+        return np.zeros(len(side))

@@ -55,6 +55,10 @@ class Polynomial(Similarity):
             T += T.dtype.type(self.coef0)
         return whole_power(T, self.degree)
 
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """c^(d / 2)."""
+        return np.full(len(side), float(self.coef0) ** (self.degree / 2))
+
     def largest(self, largest_square: float) -> float:
         """(largest squared length + c)^d."""
         return float((largest_square + self.coef0) ** self.degree)

@@ -43,6 +43,10 @@ class RBF(Similarity):
         rbf_from_products(T, q_side, x_side, T.dtype.type(self.gamma))
         return T
 
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """exp(-gamma * squared length)."""
+        return np.exp(-float(self.gamma) * side)
+
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
         """A log grid around 1 / (mean squared distance)."""
         if self.gamma != "auto":

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from simlabel._leave_one_out import own_entries
 from simlabel._references import References
 from simlabel._validation import FloatArray, take_rows
-from simlabel.engines import Exact, Job, blocks, prepare, reducer_for
+from simlabel.engines import Engine, Job, blocks, prepare, reducer_for
 from simlabel.metrics import CRITERIA, row_criteria
 from simlabel.similarities import Grid, Similarity
 from simlabel.tuning._result import TuningResult
@@ -36,7 +36,7 @@ class Problem:
     similarity: Similarity
     weighting: Weighting | None
     references: References
-    engine: Exact
+    engine: Engine
     n_jobs: int | None
     seed: int
 
