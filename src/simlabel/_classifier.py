@@ -156,6 +156,7 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         similarity, self.tuning_ = search.run(problem)
         prepared = prepare(X, [similarity], keep_views=True)
         scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs)
+        engine.ready(prepared, [scorer.job])
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
         self._publish(Model(space, normalizer, scorer, rule, columns))
 

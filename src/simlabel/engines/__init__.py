@@ -1,7 +1,8 @@
 """Engines: the reduction over blocks of similarities, behind one door."""
 
 from simlabel.engines._base import Engine
-from simlabel.engines._choice import ENGINES, resolve_engine
+from simlabel.engines._choice import ENGINES, Auto, resolve_engine
+from simlabel.engines._collapsed import Collapsed, CollapsedSums
 from simlabel.engines._exact import Exact, reduce_similarities
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
@@ -12,6 +13,9 @@ from simlabel.engines._tiles import Job
 
 __all__ = [
     "ENGINES",
+    "Auto",
+    "Collapsed",
+    "CollapsedSums",
     "Engine",
     "Exact",
     "Exclude",

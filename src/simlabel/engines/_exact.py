@@ -124,8 +124,7 @@ def reduce_similarities(
         run = SymmetricRun
     with one_blas_thread() if _must_hold_blas(plan, n_jobs) else contextlib.nullcontext():
         outputs: list[FloatArray] = run(Q, prepared, jobs, exclude, plan, on_block).results()
-    for output in outputs:
-        _check_finite_sums(output, jobs)
+    check_finite_sums(outputs, jobs)
     return outputs
 
 
@@ -214,11 +213,12 @@ def _must_hold_blas(plan: Plan, n_jobs: int | None) -> bool:
     return effective_jobs(n_jobs) == 1 and plan.operations > _SMALL_OPERATIONS
 
 
-def _check_finite_sums(sums: FloatArray, jobs: Sequence[Any]) -> None:
-    if not np.isfinite(sums).all():
-        row = int(np.argwhere(~np.isfinite(sums))[0][0])
-        names = ", ".join(sorted({repr(job.similarity) for job in jobs}))
-        raise ValueError(
-            f"The sums of similarities overflow (first at query {row}, with {names}). "
-            f"Normalize the features (normalizer='l2'), or lower the degree or the power."
-        )
+def check_finite_sums(outputs: Sequence[FloatArray], jobs: Sequence[Job]) -> None:
+    """Refuse sums that have overflown, and say what to do."""
+    for sums, job in zip(outputs, jobs, strict=True):
+        if not np.isfinite(sums).all():
+            row = int(np.argwhere(~np.isfinite(sums))[0][0])
+            raise ValueError(
+                f"The sums of similarities overflow (first at query {row}, with {job.similarity!r}). "
+                f"Normalize the features (normalizer='l2'), or lower the degree or the power."
+            )

@@ -117,6 +117,14 @@ class Similarity(BaseEstimator):
         """
         return None
 
+    def expanded_width(self, n_features: int) -> int | None:
+        """Number of columns of `expanded`; None where no finite number of columns will do."""
+        return None
+
+    def expanded(self, rows: Rows) -> Rows:
+        """Columns whose plain inner product is this similarity, (n_rows, expanded_width)."""
+        raise TypeError(f"{type(self).__name__} has no explicit columns.")
+
     def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
         """Combine one finished block per leaf, in the order of `leaves`."""
         return blocks[0]

@@ -35,3 +35,11 @@ class Cosine(Similarity):
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
         """0: rows with nothing in common are not alike."""
         return np.zeros(len(side))
+
+    def expanded_width(self, n_features: int) -> int:
+        """The columns themselves."""
+        return n_features
+
+    def expanded(self, rows: Rows) -> Rows:
+        """Unit rows as they are."""
+        return rows
