@@ -57,7 +57,7 @@ class Influence:
             rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=S.dtype)
             out += rows.T @ S
         elif S.shape[1] < FEW_QUERIES:
-            V = self._by_label(part)
+            V = self._by_label(part, S.dtype)
             add_by_label(turned_over(S), V.indptr, V.indices, V.data, out)
         else:
             self._add_entries(S if S.flags.c_contiguous else turned_over(S.T), part, out)
@@ -72,11 +72,11 @@ class Influence:
         if short:
             out += total
 
-    def _by_label(self, part: slice) -> Any:
+    def _by_label(self, part: slice, dtype: Any) -> Any:
         """The rows `part`, column by column; kept, since single queries come one after the other."""
         key = (part.start, part.stop)
         if key not in self._columns:
-            self._columns[key] = sp.csc_array(self.V[part])
+            self._columns[key] = sp.csc_array(self.V[part]).astype(dtype)
         return self._columns[key]
 
     def weighted_rows(self, W: Any) -> FloatArray:
