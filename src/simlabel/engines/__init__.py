@@ -8,6 +8,7 @@ from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
 from simlabel.engines._reducers import Exclude, Reducer, Sum, reducer_for
 from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
+from simlabel.engines._sampled import Sampled
 from simlabel.engines._sums import is_objects, similarity_sums
 from simlabel.engines._tiles import Job
 
@@ -24,6 +25,7 @@ __all__ = [
     "Prepared",
     "Progress",
     "Reducer",
+    "Sampled",
     "SlowSimilarityWarning",
     "Sum",
     "blocks",
