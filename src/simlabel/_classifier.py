@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,26 +16,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._labels import LabelSpace
 from simlabel._leave_one_out import training_blocks
+from simlabel._living import Living
 from simlabel._model import Model, binary_margin
 from simlabel._references import References
 from simlabel._scoring import Scorer
-from simlabel._validation import (
-    FloatArray,
-    Rows,
-    check_features,
-    check_same_length,
-    check_sample_weight,
-    take_rows,
-)
-from simlabel.engines import Plan, is_objects, n_rows, prepare, resolve_engine
+from simlabel._teaching import Batch, drop_weightless, numbered, one_teacher
+from simlabel._validation import FloatArray, Rows, check_features, check_same_length
+from simlabel.engines import Plan, Sampled, is_objects, n_rows, prepare, resolve_engine
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
+from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.tuning import TUNERS, Problem
-from simlabel.weightings import resolve_weighting
+from simlabel.weightings import Weighting, resolve_weighting
 
 
-class SMLClassifier(ClassifierMixin, BaseEstimator):
+class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
     """Similarity-based multi-label classifier.
 
     For a new instance it adds up its similarity to every labelled instance, label by label. The
@@ -55,6 +53,14 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
     label_rule : str, LabelRule or callable
         From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
         or a function of the weights.
+    sampler : None, int, str, Sampler, array or callable
+        Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
+        "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
+        average.
+    sketch : None, str or Sketch
+        The sums in a short form, made at fit, that costs the same for any number of references:
+        "condense", "nystroem", "random_features", "tensor_sketch", or "auto" for the cheapest that keeps
+        the average precision. Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
         How parameters that are "auto" are resolved at fit: "validation" (the paper's).
     engine : str or engine
@@ -72,12 +78,14 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X had names.
-    similarity_, normalizer_, weighting_, label_rule_ : objects
+    similarity_, normalizer_, weighting_, label_rule_, sketch_ : objects
         The stages, resolved and fitted.
     tuning_ : TuningResult
         The curve of the search.
     n_references_ : int
         Number of labelled instances.
+    ids_ : array, (n_references,)
+        What they are called.
     plan_ : Plan
         How as many queries as there are references would be computed.
 
@@ -99,6 +107,8 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         normalizer: Any = "l2",
         weighting: Any = None,
         label_rule: Any = "set_size",
+        sampler: Any = None,
+        sketch: Any = None,
         tuning: Any = "validation",
         engine: Any = "auto",
         n_jobs: int | None = None,
@@ -108,12 +118,14 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         self.normalizer = normalizer
         self.weighting = weighting
         self.label_rule = label_rule
+        self.sampler = sampler
+        self.sketch = sketch
         self.tuning = tuning
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
 
         Parameters
@@ -124,41 +136,88 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
             Label sets; one class per row in a 1-D array.
         sample_weight : array, (n_rows,), optional
             How many times each row counts; rows of weight 0 are dropped.
+        ids : list, (n_rows,), optional
+            What the rows are called, for `forget` and `explain`; numbers from 0 by default.
         """
-        fitted = copy.copy(self)
-        for name in [name for name in vars(fitted) if name.endswith("_") or name == "_model"]:
-            del fitted.__dict__[name]
-        fitted._fit(X, y, sample_weight)
-        # one assignment: a fit that failed has changed nothing, and other threads see old or new
-        self.__dict__ = fitted.__dict__
+        with one_teacher(self):
+            fitted = self._blank()
+            fitted._fit(X, y, sample_weight, ids, None)
+            # one assignment: a fit that failed has changed nothing, and other threads see old or new
+            self.__dict__ = fitted.__dict__
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _blank(self) -> Self:
+        """A copy with the parameters alone."""
+        blank = copy.copy(self)
+        for name in [name for name in vars(blank) if name.endswith("_") or name == "_model"]:
+            del blank.__dict__[name]
+        return blank
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
+        similarity = self._checked_similarity()
+        X = self._check_fit_rows(X, similarity)
+        space, Y = LabelSpace.learn(y)
+        check_same_length(n_rows(X), Y, "y")
+        names = numbered(ids, n_rows(X), None)
+        batch = drop_weightless(X, space, Y, sample_weight, names)
+        if classes is not None:
+            batch = batch.relabelled(batch.labels.declared(classes))
+        columns = batch.kept if similarity.form == "precomputed" else None
+        if columns is not None:
+            batch = replace(batch, X=batch.X[:, columns])
+        self._learn(batch, columns)
+
+    def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
         similarity = self._checked_similarity()
         weighting, rule = resolve_weighting(self.weighting), LABEL_RULES.resolve(self.label_rule)
         search, engine = TUNERS.resolve(self.tuning), resolve_engine(self.engine)
         for stage in (weighting, rule, search):
             if stage is not None:
                 stage.check()
-        X = self._check_fit_rows(X, similarity)
-        space, Y = LabelSpace.learn(y)
-        check_same_length(n_rows(X), Y, "y")
-        X, space, Y, weights, columns = _drop_weightless(X, space, Y, sample_weight, similarity)
+        X, Y, weights = batch.X, batch.Y, batch.weights
         has_features = similarity.form != "precomputed" and hasattr(X, "shape")
         normalizer = resolve_normalizer(self.normalizer) if has_features else None
-        normalizer = fit_normalizer(normalizer, X, None if sample_weight is None else weights)
+        unequal = weights if (weights != 1.0).any() else None
+        normalizer = fit_normalizer(normalizer, X, unequal)
+        raw = X if normalizer is not None and normalizer.learns else None
         X = X if normalizer is None else normalizer.transform(X)
         names = getattr(self, "feature_names_in_", None)
-        similarity = similarity.fit(X, names, None if sample_weight is None else weights)
-        references = References(X, Y, weights)
+        similarity = similarity.fit(X, names, unequal)
+        references = References(X, Y, weights, batch.ids, raw)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        references, scales, drawing = self._sampled(references, similarity, weighting, seed)
+        sketch = resolve_sketch(self.sketch, similarity, weighting)
         problem = Problem(similarity, weighting, references, engine, self.n_jobs, seed)
         similarity, self.tuning_ = search.run(problem)
-        prepared = prepare(X, [similarity], keep_views=True)
-        scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs)
+        prepared = prepare(references.X, [similarity], keep_views=True)
+        engine = engine if drawing is None else drawing
+        scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs, scales)
         engine.ready(prepared, [scorer.job])
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
-        self._publish(Model(space, normalizer, scorer, rule, columns))
+        if sketch is not None:
+            task = SketchProblem(references, prepared, scorer.job, engine, self.n_jobs, seed)
+            scorer = replace(scorer, sketch=fit_sketch(sketch, task))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns))
+
+    def _sampled(
+        self, references: References, similarity: Similarity, weighting: Weighting | None, seed: int
+    ) -> tuple[References, FloatArray | None, Sampled | None]:
+        """The references that are kept, what each stands for, and the engine that draws for each query."""
+        sampler = resolve_sampler(self.sampler)
+        if sampler is None:
+            return references, None, None
+        if similarity.form == "precomputed":
+            raise ValueError("sampler: a precomputed matrix has no references to draw; give fit fewer rows.")
+        if weighting is not None and weighting.scope == "row":
+            raise ValueError(
+                f"sampler: {weighting!r} looks at whole rows and is no sum that could be estimated."
+            )
+        p = sampler.probabilities(references.X, references.Y)
+        if sampler.per_query:
+            return references, None, Sampled(p, sampler.n, seed)
+        rows, scales = draw(p, sampler.n, np.random.default_rng(seed))
+        gone = np.setdiff1d(np.arange(references.n_rows), rows)
+        return references.without(gone) if len(gone) else references, scales, None
 
     def _publish(self, model: Model) -> None:
         scorer = model.scorer
@@ -166,8 +225,22 @@ class SMLClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = model.labels.classes
         self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
         self.weighting_, self.label_rule_ = scorer.weighting, model.rule
-        self.n_references_ = scorer.references.Y.shape[0]
-        self.plan_ = scorer.plan(self.n_references_)
+        self.sketch_ = scorer.sketch
+        self.n_references_ = scorer.references.n_rows
+
+    @property
+    def ids_(self) -> npt.NDArray[Any]:
+        """What the labelled instances are called, (n_references,)."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("ids_ is there after fit.")
+        return self._model.scorer.references.ids
+
+    @property
+    def plan_(self) -> Plan:
+        """How as many queries as there are references would be computed."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("plan_ is there after fit.")
+        return self._model.scorer.plan(self.n_references_)
 
     def _checked_similarity(self) -> Similarity:
         similarity = SIMILARITIES.resolve(self.similarity)
@@ -289,22 +362,6 @@ def _as_object(stage: str, name: str) -> str:
     registry: Any = {"similarity": SIMILARITIES, "label_rule": LABEL_RULES, "tuning": TUNERS}.get(stage)
     known = registry is not None and name in registry.classes
     return f"{registry.classes[name].__name__}()" if known else "..."
-
-
-def _drop_weightless(
-    X: Rows, space: LabelSpace, Y: sp.csr_array, sample_weight: Any, similarity: Similarity
-) -> tuple[Rows, LabelSpace, sp.csr_array, FloatArray, npt.NDArray[np.int64] | None]:
-    """Rows of weight 0 are not there, nor are classes that only they have."""
-    weights = check_sample_weight(sample_weight, n_rows(X))
-    if weights is None:
-        return X, space, Y, np.ones(n_rows(X)), None
-    if weights.all():
-        return X, space, Y, weights, None
-    kept = np.flatnonzero(weights)
-    X, (space, Y) = take_rows(X, kept), space.restricted(Y[kept])
-    if similarity.form == "precomputed":
-        return X[:, kept], space, Y, weights[kept], kept
-    return X, space, Y, weights[kept], None
 
 
 def _blocks_for(rule: LabelRule, scorer: Scorer) -> Any:

@@ -60,8 +60,7 @@ class LabelSpace:
             return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
         library = _frame_library(y)
         if library is not None:
-            names = np.empty(len(y.columns), dtype=object)
-            names[:] = list(y.columns)
+            names = _name_array(y.columns)
             return cls("frame", names, library), _check_indicator_dense(y.to_numpy(), names)
         if _is_label_sets(y):
             rows = list(y)
@@ -129,6 +128,77 @@ class LabelSpace:
                     column_of.append(k)
         return _from_pairs(row_of, column_of, (len(rows), len(self.classes))), unknown
 
+    def read(self, y: Any) -> tuple[LabelSpace, Indicator]:
+        """Find the labels of more rows, given in the same form; return their own space and indicator."""
+        if self.kind == "sets":
+            rows = list(y)
+            wrong = [i for i, row in enumerate(rows) if not isinstance(row, _SETS)]
+            if wrong:
+                raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
+            names = _sorted_names(label for row in rows for label in row)
+            space = LabelSpace("sets", names, self.container)
+            return space, space._encode_sets(rows)[0]
+        space, Y = LabelSpace.learn(y)
+        if space.kind != self.kind:
+            raise ValueError(
+                f"y is given as {space.kind!r}, but fit saw {self.kind!r}; give it in the same form."
+            )
+        return space, Y
+
+    def united(self, other: LabelSpace) -> LabelSpace:
+        """The labels of both: those of `other` behind for a data frame, else sorted."""
+        known, new = self.classes, other.classes
+        if self.kind in ("array", "sparse"):
+            if len(known) != len(new):
+                raise ValueError(
+                    f"y has {len(new)} labels, but fit saw {len(known)}; columns have no names by which a "
+                    f"label could be new. Give label sets or a data frame from the start."
+                )
+            return self
+        if self.kind == "sets":
+            names = _sorted_names([*known.tolist(), *new.tolist()])
+        elif self.kind == "frame":
+            missing = [name for name in known if name not in set(new)]
+            if missing:
+                raise ValueError(f"y has no column {missing[0]!r}, which fit saw; give 0 where it is absent.")
+            names = _name_array(dict.fromkeys([*known, *new]))
+        else:
+            if np.isin(new, known).all():
+                return self
+            if _sort(known) != _sort(new):
+                raise ValueError(
+                    f"y holds {new.dtype}, but fit saw {known.dtype}: "
+                    f"{new.tolist()[0]!r} beside {known.tolist()[0]!r}."
+                )
+            names = np.unique(np.concatenate([known, new]))
+        return LabelSpace(self.kind, names, self.container)
+
+    def declared(self, classes: Any, known: Names | None = None) -> LabelSpace:
+        """This space with labels that a user names, though no row may have them.
+
+        A label that is neither among them nor in `known` is an error.
+        """
+        names = np.asarray(classes) if self.kind == "single" else _sorted_names(classes)
+        if self.kind in ("array", "sparse"):
+            if names.tolist() != self.classes.tolist():
+                raise ValueError(
+                    f"classes={names.tolist()!r} do not fit y, whose columns are numbered from 0 to "
+                    f"{len(self.classes) - 1}."
+                )
+            return self
+        allowed = {*names.tolist(), *([] if known is None else known.tolist())}
+        others = [name for name in self.classes.tolist() if name not in allowed]
+        if others:
+            raise ValueError(f"y has the label {others[0]!r}, which is not in classes={names.tolist()!r}.")
+        if self.kind == "frame":
+            names = _name_array(dict.fromkeys([*self.classes, *classes]))
+        return self.united(LabelSpace(self.kind, names, self.container))
+
+    def places(self, other: LabelSpace) -> npt.NDArray[np.int64]:
+        """Where each label of `other` is among those of this space."""
+        position = {label: k for k, label in enumerate(self.classes.tolist())}
+        return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
+
     def restricted(self, Y: Indicator) -> tuple[LabelSpace, Indicator]:
         """Drop labels that no row of `Y` has, where the labels were found in the rows themselves."""
         if self.kind not in ("single", "sets"):
@@ -166,6 +236,19 @@ def _from_pairs(rows: Any, columns: Any, shape: tuple[int, int]) -> Indicator:
     Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
     Y.sort_indices()
     return Y
+
+
+def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
+    """Y where label k stands in column places[k] of `n_labels`."""
+    if Y.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
+        return Y
+    Y = sp.csr_array((Y.data, places[Y.indices], Y.indptr), shape=(Y.shape[0], n_labels))
+    Y.sort_indices()
+    return Y
+
+
+def _sort(classes: Names) -> str:
+    return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
 
 
 def _frame_library(y: Any) -> str | None:
@@ -209,9 +292,14 @@ def _sorted_names(labels: Iterable[Hashable]) -> Names:
     seen = list(dict.fromkeys(labels))
     with contextlib.suppress(TypeError):  # names that do not compare stay in the order in which they came
         seen = sorted(seen)  # type: ignore[type-var]
-    names = np.empty(len(seen), dtype=object)
-    names[:] = seen
-    return names
+    return _name_array(seen)
+
+
+def _name_array(names: Iterable[Hashable]) -> Names:
+    listed = list(names)
+    array = np.empty(len(listed), dtype=object)  # filled one by one: tuples are names, not rows
+    array[:] = listed
+    return array
 
 
 def _as_array(y: Any) -> npt.NDArray[Any]:

@@ -1,8 +1,14 @@
-"""The labelled instances that a model sums over."""
+"""The labelled instances that a model sums over: immutable chunks, the last ones small.
+
+Teaching adds a chunk and forgetting rebuilds the chunks concerned, so that nothing is copied whole
+and whoever holds the old references still reads them as they were.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,26 +16,127 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows
+from simlabel._labels import moved
+from simlabel._validation import FloatArray, Rows, take_rows
+
+Positions = npt.NDArray[np.int64]
+Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
+
+_TAIL_ROWS = 16384  # chunks that others are merged into are no larger: a batch never copies more than this
 
 
-@dataclass(frozen=True)
-class References:
-    """Labelled instances, normalized.
+class Stack:
+    """Pieces of rows, read as if they were one: a slice within a piece is no copy.
 
-    Attributes
+    Parameters
     ----------
-    X : rows, (n_references, n_features)
-        Features as the similarity compares them.
-    Y : csr_array of 0/1, (n_references, n_labels)
-        Label sets.
-    weights : array, (n_references,)
-        How many times each counts.
+    pieces : list of rows
+        Arrays, CSR matrices, lists of objects, or whatever gives rows for a slice.
+
+    Examples
+    --------
+    >>> rows = Stack([np.array([1, 2]), np.array([3, 4, 5])])
+    >>> rows[1:4], rows[np.array([4, 0])]
+    (array([2, 3, 4]), array([5, 1]))
     """
 
-    X: Rows
-    Y: sp.csr_array
-    weights: FloatArray
+    def __init__(self, pieces: Iterable[Rows]) -> None:
+        self.pieces = tuple(pieces)
+        counts = [p.shape[0] if hasattr(p, "shape") else len(p) for p in self.pieces]
+        self.starts = [0, *np.cumsum(counts).tolist()]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n_rows, n_columns), or (n_rows,) for numbers and objects."""
+        return (self.starts[-1], *getattr(self.pieces[0], "shape", (0,))[1:])
+
+    @property
+    def dtype(self) -> Any:
+        """Of the pieces, which are alike."""
+        return self.pieces[0].dtype
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries of sparse pieces."""
+        return sum(piece.nnz for piece in self.pieces)
+
+    def max(self, initial: float) -> float:
+        """The largest number, or `initial`."""
+        return max(float(piece.max(initial=initial)) for piece in self.pieces)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __getitem__(self, index: Any) -> Rows:
+        if not isinstance(index, slice):
+            return self._take(np.asarray(index))
+        found = [piece[rows] for piece, _, rows in self.parts(index)]
+        return joined(found) if found else self.pieces[0][0:0]
+
+    def parts(self, index: slice) -> Iterator[tuple[Rows, slice, slice]]:
+        """The pieces that a slice touches: each with where in the slice, and where in the piece it lies."""
+        start, stop, _ = index.indices(len(self))
+        first = max(0, bisect_right(self.starts, start) - 1)
+        for i in range(first, len(self.pieces)):
+            low, high = max(start, self.starts[i]), min(stop, self.starts[i + 1])
+            if low >= stop:
+                return
+            at = self.starts[i]
+            yield self.pieces[i], slice(low - start, high - start), slice(low - at, high - at)
+
+    def _take(self, rows: Positions) -> Rows:
+        of = np.searchsorted(self.starts, rows, side="right") - 1
+        order = np.argsort(of, kind="stable")
+        found = [
+            take_rows(self.pieces[p], rows[of == p] - self.starts[p]) for p in np.unique(of).tolist()
+        ] or [self.pieces[0][0:0]]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return take_rows(joined(found), back)
+
+    def whole(self) -> Rows:
+        """All pieces as one: a copy."""
+        return self[:]
+
+
+def joined(pieces: Sequence[Rows]) -> Rows:
+    """Rows one after the other; one piece is given back as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if sp.issparse(pieces[0]):
+        return type(pieces[0])(sp.vstack(pieces, format="csr"))
+    if isinstance(pieces[0], list):
+        return [row for piece in pieces for row in piece]
+    return np.concatenate(pieces)
+
+
+def stacked(pieces: Sequence[Rows]) -> Rows:
+    """Pieces read as one; a single piece as it is."""
+    return pieces[0] if len(pieces) == 1 else Stack(pieces)
+
+
+class Chunk:
+    """Some labelled instances.
+
+    Parameters
+    ----------
+    X : rows, (n, n_features)
+        Features as the similarity compares them.
+    Y : csr_array of 0/1, (n, n_labels)
+        Label sets.
+    weights : array, (n,)
+        How many times each counts.
+    ids : range or array, (n,)
+        What each is called.
+    raw : rows, (n, n_features), or None
+        Features as they came, where the normalizer could not learn anew from X.
+    """
+
+    def __init__(self, X: Rows, Y: Any, weights: FloatArray, ids: Ids, raw: Rows | None) -> None:
+        self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -37,11 +144,214 @@ class References:
         return np.unique(np.diff(self.Y.indptr)).astype(np.int64)
 
     @cached_property
-    def influence(self) -> sp.csr_array:
+    def index(self) -> dict[Any, int]:
+        """Where each id is."""
+        ids = self.ids if isinstance(self.ids, range) else self.ids.tolist()
+        return {name: i for i, name in enumerate(ids)}
+
+    def find(self, name: Any) -> int | None:
+        """Position of an id, or None."""
+        if isinstance(self.ids, range):
+            return self.ids.index(name) if type(name) is int and name in self.ids else None
+        return self.index.get(name)
+
+    def influence(self, sizes: npt.NDArray[np.int64]) -> Any:
+        """[Y | one-hot of the set size], times the weights; made once for the same sizes."""
+        key = (int(self.Y.shape[1]), tuple(sizes.tolist()))
+        known = self.__dict__.get("_influence")
+        if known is None or known[0] != key:
+            known = key, _weighted_rows(self.Y, self.weights, sizes)
+            self.__dict__["_influence"] = known
+        return known[1]
+
+    def part(self, rows: Positions) -> Chunk:
+        """A copy of some rows; the arrays of this one are not kept alive."""
+        ids = np.asarray(self.ids)[rows]
+        raw = None if self.raw is None else take_rows(self.raw, rows)
+        return Chunk(take_rows(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
+
+    def relabelled(self, places: Positions, n_labels: int) -> Chunk:
+        """The same rows where label k has moved to places[k]; the features are shared."""
+        return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
+
+
+def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64]) -> Any:
+    n = Y.shape[0]
+    size_of = np.searchsorted(sizes, np.diff(Y.indptr))
+    onehot = sp.csr_array((np.ones(n), size_of, np.arange(n + 1)), shape=(n, len(sizes)))
+    V: Any = sp.hstack([Y.astype(np.float64), onehot], format="csr")
+    V.data = V.data * np.repeat(weights, np.diff(V.indptr))
+    return V
+
+
+def merged(chunks: Sequence[Chunk]) -> Chunk:
+    """Chunks as one: a copy."""
+    ids = [chunk.ids for chunk in chunks]
+    follow = all(
+        isinstance(a, range) and isinstance(b, range) and a.stop == b.start
+        for a, b in itertools.pairwise(ids)
+    )
+    together = range(ids[0][0], ids[-1][-1] + 1) if follow else merged_ids(chunks)
+    raws = [chunk.raw for chunk in chunks]
+    return Chunk(
+        joined([chunk.X for chunk in chunks]),
+        joined([chunk.Y for chunk in chunks]),
+        joined([chunk.weights for chunk in chunks]),
+        together,
+        None if raws[0] is None else joined(raws),
+    )
+
+
+class References:
+    """Labelled instances, normalized, in chunks.
+
+    Parameters
+    ----------
+    X : rows, (n_references, n_features)
+        Features as the similarity compares them.
+    Y : csr_array of 0/1, (n_references, n_labels)
+        Label sets.
+    weights : array, (n_references,)
+        How many times each counts.
+    ids : range or array, (n_references,), optional
+        What each is called; numbers from 0 by default.
+    raw : rows, (n_references, n_features), optional
+        Features as they came, where the normalizer could not learn anew from X.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> some = References(np.eye(2), sp.csr_array([[1, 0], [0, 1]]), np.ones(2))
+    >>> more = some.taught(Chunk(np.eye(2), some.Y, np.ones(2), range(2, 4), None))
+    >>> more.X.shape, some.X.shape
+    ((4, 2), (2, 2))
+    >>> more.without(more.positions([0, 3])).ids.tolist()
+    [1, 2]
+    """
+
+    def __init__(
+        self, X: Rows, Y: Any, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
+    ) -> None:
+        only = Chunk(X, Y, weights, range(Y.shape[0]) if ids is None else ids, raw)
+        self.chunks: tuple[Chunk, ...] = (only,)
+        #: a number that no reference is or was called by
+        self.next_id: int = _after(only.ids, 0)
+
+    @classmethod
+    def of(cls, chunks: Iterable[Chunk], next_id: int) -> References:
+        """References made of these chunks."""
+        made = cls.__new__(cls)
+        made.chunks, made.next_id = tuple(chunks), next_id
+        return made
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Position of the first row of each chunk, and the number of rows."""
+        return [0, *np.cumsum([len(chunk) for chunk in self.chunks]).tolist()]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of references."""
+        return int(self.starts[-1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.chunks[0].Y.shape[1])
+
+    @cached_property
+    def X(self) -> Rows:
+        """Features as the similarity compares them, (n_references, n_features)."""
+        return stacked([chunk.X for chunk in self.chunks])
+
+    @cached_property
+    def raw(self) -> Rows:
+        """Features that a normalizer can learn from, (n_references, n_features)."""
+        return stacked([chunk.X if chunk.raw is None else chunk.raw for chunk in self.chunks])
+
+    @cached_property
+    def Y(self) -> Any:
+        """Label sets, (n_references, n_labels)."""
+        return joined([chunk.Y for chunk in self.chunks])
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """How many times each counts, (n_references,)."""
+        return joined([chunk.weights for chunk in self.chunks])
+
+    @cached_property
+    def ids(self) -> npt.NDArray[Any]:
+        """What each is called, (n_references,)."""
+        return merged_ids(self.chunks)
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The set sizes that occur, in rising order."""
+        return np.unique(np.concatenate([chunk.sizes for chunk in self.chunks]))
+
+    @cached_property
+    def influence(self) -> Any:
         """[Y | one-hot of the set size], times the weights: labels and sizes in one pass."""
-        n = self.Y.shape[0]
-        size_of = np.searchsorted(self.sizes, np.diff(self.Y.indptr))
-        onehot = sp.csr_array((np.ones(n), size_of, np.arange(n + 1)), shape=(n, len(self.sizes)))
-        V: Any = sp.hstack([self.Y.astype(np.float64), onehot], format="csr")
-        V.data = V.data * np.repeat(self.weights, np.diff(V.indptr))
-        return V
+        return stacked([chunk.influence(self.sizes) for chunk in self.chunks])
+
+    def positions(self, names: Iterable[Any]) -> Positions:
+        """Where these ids are; -1 for one that is not there."""
+        return np.array([self._position(name) for name in names], dtype=np.int64)
+
+    def _position(self, name: Any) -> int:
+        for chunk, start in zip(self.chunks, self.starts, strict=False):
+            at = chunk.find(name)
+            if at is not None:
+                return int(start + at)
+        return -1
+
+    def taught(self, chunk: Chunk) -> References:
+        """These and some more: small chunks at the end are merged, so that there are never many."""
+        chunks = [*self.chunks, chunk]
+        while len(chunks) > 1:
+            last, before = len(chunks[-1]), len(chunks[-2])
+            if before > 2 * last or before + last > _TAIL_ROWS:
+                break
+            chunks[-2:] = [merged(chunks[-2:])]
+        return References.of(chunks, _after(chunk.ids, self.next_id))
+
+    def without(self, positions: Positions) -> References:
+        """All but some.
+
+        The chunks concerned are copied without them, in small pieces: the next time less is copied.
+        """
+        gone = np.zeros(self.n_rows, dtype=bool)
+        gone[positions] = True
+        chunks: list[Chunk] = []
+        for chunk, start in zip(self.chunks, self.starts, strict=False):
+            here = gone[start : start + len(chunk)]
+            if not here.any():
+                chunks.append(chunk)
+                continue
+            for first in range(0, len(chunk), _TAIL_ROWS):
+                rows = first + np.flatnonzero(~here[first : first + _TAIL_ROWS])
+                if len(rows):
+                    chunks.append(chunk.part(rows))
+        return References.of(chunks, self.next_id)
+
+    def relabelled(self, places: Positions, n_labels: int) -> References:
+        """The same where label k has moved to places[k]."""
+        if n_labels == self.n_labels:
+            return self
+        return References.of([chunk.relabelled(places, n_labels) for chunk in self.chunks], self.next_id)
+
+
+def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
+    """The ids of all chunks, int64 or objects."""
+    arrays = [np.asarray(chunk.ids) for chunk in chunks]
+    objects = any(a.dtype == object for a in arrays)
+    return np.concatenate([a.astype(object) if objects else a for a in arrays])
+
+
+def _after(ids: Ids, least: int) -> int:
+    """A number above all numbers among the ids."""
+    if isinstance(ids, range):
+        return max(least, ids.stop)
+    if ids.dtype == object:
+        return max([least, *(name + 1 for name in ids.tolist() if type(name) is int)])
+    return max(least, int(ids.max(initial=-1)) + 1)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows
-from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, reducer_for
+from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
+from simlabel.sketching import FittedSketch
 from simlabel.weightings import Weighting
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
@@ -23,31 +25,50 @@ class Scorer:
     """Everything that a score depends on, with all values resolved."""
 
     references: References
-    prepared: Prepared
+    ready: Prepared | None
     similarity: Similarity
     weighting: Weighting | None
     engine: Engine
     n_jobs: int | None
+    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
+    sketch: FittedSketch | None = None
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """References made ready; those of a model that was just loaded are, when first needed."""
+        if self.ready is not None:
+            return self.ready
+        return prepare(self.references.X, [self.similarity], keep_views=True)
 
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        reducer = reducer_for(self.weighting, self.references.influence, self.references.weights)
+        V = self.references.influence
+        if self.scales is not None:
+            V = sp.csr_array(V[:].multiply(self.scales[:, None]))
+        reducer = reducer_for(self.weighting, V, self.references.weights)
         return Job(self.similarity, self.weighting, reducer)
 
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
-        return np.asarray(self.references.influence.sum(axis=0)).ravel()
+        sizes = self.references.sizes
+        parts = [chunk.influence(sizes).sum(axis=0) for chunk in self.references.chunks]
+        return np.sum([np.asarray(part).ravel() for part in parts], axis=0)
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
+        if self.sketch is not None:
+            return self.sketch.plan(n_queries)
         return self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
 
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
         """Scores of a chunk of normalized queries."""
-        sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
-        n_labels = self.references.Y.shape[1]
+        if self.sketch is not None and exclude is None:
+            sums = self.sketch.sums(Q)
+        else:
+            sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
+        n_labels = self.references.n_labels
         labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
         silent = ~sums.any(axis=1)
         if not silent.any():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+from collections import Counter
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -118,6 +120,51 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if not weights.any():
         raise ValueError("sample_weight is zero on every row; at least one must be positive.")
     return weights
+
+
+def check_ids(ids: Any, n_rows: int, *, name: str = "ids") -> npt.NDArray[Any]:
+    """Check what rows are called: hashable, none twice; int64 for whole numbers, else objects.
+
+    Examples
+    --------
+    >>> check_ids(["a", "b", "a"], 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: ids must differ; given twice: 'a'.
+    """
+    names = (
+        ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else list(ids)
+    )
+    check_same_length(n_rows, names, name)
+    for i, value in enumerate(names):
+        if value is None or value != value or not isinstance(value, Hashable):
+            raise ValueError(
+                f"{name} must be numbers, strings or other hashable names; row {i} has {value!r}."
+            )
+    twice = [value for value, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
+    if all(type(value) is int and -(2**63) <= value < 2**63 - 1 for value in names):
+        return np.array(names, dtype=np.int64)
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def check_known(positions: npt.NDArray[np.int64], names: list[Any], *, there: bool) -> None:
+    """Refuse ids that are not there, or that are there already, and list them."""
+    wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if (at >= 0) != there]
+    if wrong and there:
+        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was forgotten.")
+    if wrong:
+        raise ValueError(
+            f"The ids {_some(wrong)} are in use; forget them first, or leave ids out to have them numbered."
+        )
+
+
+def _some(names: list[Any]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20])
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def check_number(

@@ -100,3 +100,22 @@ def test_the_estimator_predicts_the_same(rng):
     one, other = (SMLClassifier("quadratic", engine=engine).fit(X, Y) for engine in ("exact", "collapsed"))
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-9)
     assert "collapsed" in one.set_params(engine="collapsed").fit(X, Y).plan_.how
+
+
+def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch):
+    X, Y = rng.normal(size=(60, 4)), rng.integers(0, 2, (60, 3))
+    Y[:4] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]  # all sizes from the start
+    monkeypatch.setattr("simlabel._references._TAIL_ROWS", 10)  # 40 rows are a chunk that stays as it is
+    model = SMLClassifier("quadratic", engine="collapsed").fit(X[:40], Y[:40])
+    model.partial_fit(X[40:], Y[40:])
+    collapsed = []
+    monkeypatch.setattr(CollapsedSums, "empty", lambda *args: collapsed.append(args))
+    result = model.decision_function(X)
+    assert not collapsed  # carried over, not made anew
+    fresh = SMLClassifier("quadratic", engine="exact").fit(X, Y)
+    np.testing.assert_allclose(result, fresh.decision_function(X), rtol=1e-9)
+    monkeypatch.undo()
+    model.forget(list(range(10, 50)))
+    left = np.r_[0:10, 50:60]
+    fewer = SMLClassifier("quadratic", engine="exact").fit(X[left], Y[left])
+    np.testing.assert_allclose(model.decision_function(X), fewer.decision_function(X), rtol=1e-9)

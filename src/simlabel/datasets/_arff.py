@@ -145,6 +145,6 @@ class _ArffRows:
 
     def _check_indices(self, row: dict[int, str]) -> None:
         # liac-arff keeps the last of several values for one index
-        if len(row) <= self._text.count(",") and "'" not in self._text and '"' not in self._text:
+        if 0 < len(row) <= self._text.count(",") and "'" not in self._text and '"' not in self._text:
             found = quote(self._text)
             raise DatasetError(f"expected each index once in a row, found {found}", self.path, self.line)

@@ -156,10 +156,7 @@ def _values(name: str, tokens: list[tuple[bool, str]], path: Path, line: int) ->
             values.append(" ".join(words))
             words = []
     if len(set(values)) < len(values):
-        twice = next(value for value in values if values.count(value) > 1)
-        raise DatasetError(
-            f"expected different values for {quote(name)}, found {quote(twice)} twice", path, line
-        )
+        raise DatasetError(f"expected each value of {quote(name)} once, found one twice", path, line)
     return tuple(values)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from simlabel.datasets._dataset import DEVELOPMENT, TEST, TRAIN
+from simlabel.datasets._dataset import PARTS, TEST, TRAIN
 from simlabel.datasets._detect import detect_format
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._lines import set_name, stem
@@ -17,7 +17,6 @@ FOLDER = "SIMLABEL_DATA"
 Files = list[tuple[int | None, Path]]  # parts of a set with their numbers in the split; None is the whole
 
 _ENDINGS = (".arff", ".npz", ".csv", ".parquet", ".svm", ".svmlight", ".libsvm", ".txt")
-_PARTS = {"train": TRAIN, "dev": DEVELOPMENT, "valid": DEVELOPMENT, "validation": DEVELOPMENT, "test": TEST}
 
 
 def looks_like_path(text: str) -> bool:
@@ -54,7 +53,7 @@ def sets_in(folder: Path) -> dict[str, Files]:
             wholes.setdefault(name, [(None, path)])
         else:
             part = own[len(name) + 1 :].lower()
-            parts.setdefault(name, []).append((_PARTS[part], path))
+            parts.setdefault(name, []).append((PARTS[part], path))
             wholes.setdefault(own, [(None, path)])
     for name, files in parts.items():
         numbers = {part for part, _ in files}

@@ -97,8 +97,9 @@ class Columns:
             )
         if self._missing == "error":
             raise self._error(f"a value for {name}, found a missing one. {MISSING_HINT}", line)
-        # A missing value that has several columns is 0 in each: none of its values.
-        return self._starts[j], float("nan") if len(attribute.columns) == 1 else 0.0
+        # Where there is a column per value, a missing one is 0 in each of them.
+        one_hot = attribute.values is not None and not is_truth(attribute.values)
+        return self._starts[j], 0.0 if one_hot else float("nan")
 
     def _error(self, expected: str, line: int) -> DatasetError:
         return DatasetError(f"expected {expected}", self._path, line)

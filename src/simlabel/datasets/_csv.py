@@ -89,11 +89,11 @@ class _CsvRows:
         self._check_names()
 
     def _check_names(self) -> None:
-        for k, name in enumerate(self.names):
-            if not name:
-                raise DatasetError(f"expected a name for column {k + 1}, found none", self.path, 1)
-            if name in self.names[:k]:
-                raise DatasetError(f"expected different names, found {quote(name)} twice", self.path, 1)
+        if "" in self.names:
+            column = self.names.index("") + 1
+            raise DatasetError(f"expected a name for column {column}, found none", self.path, 1)
+        if len(set(self.names)) < len(self.names):
+            raise DatasetError("expected different names of columns, found one twice", self.path, 1)
         if not self.names:
             raise DatasetError("expected a line with the names of the columns, found none", self.path, 1)
 

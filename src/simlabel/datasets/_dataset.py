@@ -13,7 +13,8 @@ import scipy.sparse as sp
 Split = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
-_PARTS = {TRAIN: "train", DEVELOPMENT: "development", TEST: "test"}
+# how the parts of a set are called in the names of files
+PARTS = {"train": TRAIN, "dev": DEVELOPMENT, "valid": DEVELOPMENT, "validation": DEVELOPMENT, "test": TEST}
 
 
 class Numbered(Sequence[str]):
@@ -144,5 +145,6 @@ class Dataset:
     def _parts(self) -> str:
         if self.split is None:
             return ""
-        counts = [(word, int(np.count_nonzero(self.split == part))) for part, word in _PARTS.items()]
+        words = {TRAIN: "train", DEVELOPMENT: "development", TEST: "test"}
+        counts = [(word, int(np.count_nonzero(self.split == part))) for part, word in words.items()]
         return "; " + " + ".join(f"{count} {word}" for word, count in counts if count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,17 +26,6 @@ READERS: dict[str, Callable[..., Dataset]] = {
 
 _HEAD = 1 << 16  # bytes that are looked at
 _NUMBERS = frozenset("0123456789+-., \t")
-
-
-def options_of(format: str) -> list[str]:
-    """Options that the reader of a format knows.
-
-    Examples
-    --------
-    >>> options_of("arff")
-    ['labels', 'missing']
-    """
-    return [name for name in inspect.signature(READERS[format]).parameters if name != "path"]
 
 
 def detect_format(path: Path) -> str:

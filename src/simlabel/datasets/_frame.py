@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, impute, is_truth
+from simlabel.datasets._gather import WIDE
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
-
-_WIDE = 4  # columns of X for each column of the frame from which on X is sparse
 
 
 def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str, missing: Missing) -> Dataset:
@@ -37,7 +36,7 @@ def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str,
     if len(set(names)) < len(names):
         raise DatasetError("expected different names of columns, found one twice", path)
     positions = choice.positions(names, path)
-    features = [j for j in range(len(names)) if j not in set(positions)]
+    features = sorted(set(range(len(names))) - set(positions))
     if choice.label_column is not None:
         Y, label_names = _lists(frame.iloc[:, positions[0]], choice, path)
     else:
@@ -100,7 +99,7 @@ def _texts(name: str, column: pd.Series[Any], absent: Any, path: Path) -> tuple[
 
 def _join(blocks: list[Block], n_rows: int) -> tuple[Any, tuple[str, ...]]:
     names = tuple(name for block_names, _, _ in blocks for name in block_names)
-    if len(names) > _WIDE * max(1, len(blocks)):
+    if len(names) > WIDE * max(1, len(blocks)):
         parts = [_sparse_block(block, n_rows) for block in blocks]
         return sp.csr_array(sp.hstack(parts, format="csr")), names
     X = np.zeros((n_rows, len(names)))

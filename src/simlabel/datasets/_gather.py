@@ -15,7 +15,7 @@ from simlabel.datasets._errors import DatasetError
 
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
 
-_WIDE = 4  # columns for each attribute from which on X is sparse
+WIDE = 4  # columns for each attribute from which on X is sparse
 _IMPLIED_ALWAYS = 1 << 22  # entries that a small file may imply without writing them
 
 
@@ -45,24 +45,24 @@ class SparseRows:
     def __init__(self, *, with_values: bool) -> None:
         self._values = array("d") if with_values else None
         self._columns = array("i")
-        self._bounds = array("q", [0])
+        self._lengths = array("i")
 
     def __len__(self) -> int:
-        return len(self._bounds) - 1
+        return len(self._lengths)
 
     def add(self, columns: Iterable[int], values: Iterable[float] = ()) -> None:
         """Add a row."""
+        before = len(self._columns)
         self._columns.extend(columns)
         if self._values is not None:
             self._values.extend(values)
-        self._bounds.append(len(self._columns))
+        self._lengths.append(len(self._columns) - before)
 
     def finish(self, n_columns: int, *, order: Sequence[int] | None = None, shift: int = 0) -> Any:
         """The matrix; `order` gives the final position of each column, `shift` is taken off it instead."""
         indices = np.frombuffer(self._columns, dtype=np.int32)
-        indptr = np.frombuffer(self._bounds, dtype=np.int64)
-        if len(indices) <= LARGEST_INDEX:
-            indptr = indptr.astype(np.int32)
+        indptr = np.zeros(len(self) + 1, dtype=np.int32 if len(indices) <= LARGEST_INDEX else np.int64)
+        np.cumsum(np.frombuffer(self._lengths, dtype=np.int32), out=indptr[1:])
         if order is not None:
             indices = np.asarray(order, dtype=np.int32)[indices]
         if shift:
@@ -81,7 +81,7 @@ class SparseRows:
 
 def gather(rows: Rows, columns: Columns) -> tuple[Any, Any]:
     """Read all rows; X is sparse if they are, or if one-hot columns make it much wider than they are."""
-    sparse = rows.sparse or columns.width > _WIDE * len(columns.convert)
+    sparse = rows.sparse or columns.width > WIDE * len(columns.convert)
     implied_left = max(_IMPLIED_ALWAYS, rows.size)
     values = array("d")
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
@@ -119,9 +119,10 @@ def _convert(
     convert, width = columns.convert, columns.width
     for j, text in items:
         try:
-            column, number = convert[j](text)
+            place = convert[j](text)
         except (ValueError, KeyError, TypeError):
-            column, number = columns.explain(j, text, line)
+            place = None
+        column, number = place or columns.explain(j, text, line)
         if not number:
             continue
         if column >= width:

@@ -47,11 +47,12 @@ class LabelColumns:
                 raise DatasetError(f"expected columns that begin with {quote(self.label_prefix)}", path, 1)
         else:
             wanted = [self.label_column] if self.label_column is not None else list(self.labels or ())
-        absent = [name for name in wanted if name not in names]
+        place = {name: j for j, name in enumerate(names)}
+        absent = [name for name in wanted if name not in place]
         if absent or not wanted:
             expected = f"label columns {', '.join(map(quote, absent))}"
             raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
-        return sorted(names.index(name) for name in wanted)
+        return sorted({place[name] for name in wanted})
 
 
 class LabelLists:

@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from simlabel.datasets._dataset import PARTS
 from simlabel.datasets._errors import DatasetError
 
 GZIP = b"\x1f\x8b"
 
-# A small archive can hold a huge file. What a reader may unpack is bounded by the size of the archive,
-# generously: text of real data sets shrinks to a twentieth at best, and small files may be all alike.
-_UNPACK_RATIO, _UNPACK_ALWAYS = 50, 64 << 20
+# A small archive can hold a huge file, so what a reader may unpack is bounded by the size of the archive;
+# generously, since tables that are mostly zeros shrink to a fiftieth. Numbers that are not text cost no time
+# to read, and booleans take 64 times their packed size, so they may grow more.
+_RATIO, _ALWAYS = 50, 16 << 20
+_BINARY_RATIO, _BINARY_ALWAYS = 100, 64 << 20
 
 
 def _latin_1(error: UnicodeError) -> tuple[str, int]:
@@ -29,9 +32,14 @@ def _latin_1(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("simlabel-latin-1", _latin_1)
 
 
-def unpack_limit(path: Path) -> int:
-    """How many bytes the archive at `path` may unpack to."""
-    return max(_UNPACK_ALWAYS, _UNPACK_RATIO * path.stat().st_size)
+def text_limit(path: Path) -> int:
+    """How many bytes of text the archive at `path` may unpack to."""
+    return max(_ALWAYS, _RATIO * path.stat().st_size)
+
+
+def binary_limit(path: Path) -> int:
+    """How many bytes of numbers the archive at `path` may unpack to."""
+    return max(_BINARY_ALWAYS, _BINARY_RATIO * path.stat().st_size)
 
 
 class _Bounded(io.RawIOBase):
@@ -40,7 +48,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self._stream = stream
         self._path = path
-        self._left = unpack_limit(path)
+        self._left = text_limit(path)
 
     def readable(self) -> bool:
         return True
@@ -53,7 +61,7 @@ class _Bounded(io.RawIOBase):
         self._left -= len(chunk)
         if self._left < 0:
             raise DatasetError(
-                f"unpacks to more than {unpack_limit(self._path)} bytes, {_UNPACK_RATIO} times its size; "
+                f"unpacks to more than {text_limit(self._path)} bytes, far more than its size; "
                 "unpack it first if it is meant to",
                 self._path,
             )
@@ -86,7 +94,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\n")
 
 
-_PART = re.compile(r"[-_.](train|test|dev|valid|validation)$", re.IGNORECASE)
+_PART = re.compile(rf"[-_.]({'|'.join(PARTS)})$", re.IGNORECASE)
 
 
 def stem(path: Path) -> str:

@@ -43,6 +43,8 @@ def read_label_names(path: Path) -> dict[str, int]:
         parser.Parse(path.read_bytes(), True)
     except DatasetError:
         raise
+    except OSError as error:
+        raise DatasetError(f"expected a Mulan file of labels; {error.strerror}", path) from None
     except (ExpatError, ValueError, LookupError) as error:
         line = parser.ErrorLineNumber or 1
         raise DatasetError(f"expected an XML file of labels; {error}", path, line) from None

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from simlabel.datasets._dataset import TEST, Dataset, Numbered
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._gather import LARGEST_INDEX
-from simlabel.datasets._lines import set_name, unpack_limit
+from simlabel.datasets._lines import binary_limit, set_name
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -68,7 +68,7 @@ class _Members:
     def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
         self._archive = archive
         self._path = path
-        self._left = unpack_limit(path)
+        self._left = binary_limit(path)
         self.keys = {name.removesuffix(".npy") for name in archive.namelist()}
 
     def array(self, key: str, kinds: str, ndim: int) -> Any:
@@ -90,7 +90,7 @@ class _Members:
                 raise self._error(f"{wanted} bytes in {key}, found {info.file_size - stream.tell()}")
         self._left -= wanted
         if self._left < 0:
-            raise self._error(f"at most {unpack_limit(self._path)} bytes in all; pack it less tightly")
+            raise self._error(f"at most {binary_limit(self._path)} bytes in all; pack it less tightly")
         with self._archive.open(info) as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
 
@@ -98,6 +98,8 @@ class _Members:
         """A matrix in either layout, checked."""
         if key in self.keys or f"{key}_data" not in self.keys:
             matrix = self.array(key, "biuf", 2)
+            if 0 in matrix.shape:  # the other side may be any number, at no cost in bytes
+                raise self._error(f"at least one row and column in {key}, found shape {matrix.shape}")
             self._check_finite(matrix, key)
             return matrix
         data = self.array(f"{key}_data", "biuf", 1)

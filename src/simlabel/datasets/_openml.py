@@ -46,10 +46,11 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="A network error occurred", category=UserWarning)
-            fetched = fetch_openml(data_id=wanted.data_id, as_frame=True, parser="pandas", n_retries=1)
+            # its parser "pandas" takes TRUE and FALSE for booleans, and fails on them
+            fetched = fetch_openml(data_id=wanted.data_id, as_frame=True, parser="liac-arff", n_retries=1)
     except (URLError, HTTPException, OSError) as error:
         raise DatasetError(f"could not be fetched: {error}", source) from None
-    except (ValueError, KeyError) as error:  # a wrong checksum, or an answer that is not as documented
+    except (ValueError, KeyError, TypeError) as error:  # a wrong checksum, or an answer of another form
         raise DatasetError(f"expected the set as OpenML describes it; {error}", source) from None
     labels = LabelColumns(labels=tuple(map(str, fetched.target_names)))
     dataset = from_frame(fetched.frame, labels, Path(source), name, missing)

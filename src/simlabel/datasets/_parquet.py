@@ -13,7 +13,7 @@ from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._features import Missing, check_missing
 from simlabel.datasets._frame import from_frame
 from simlabel.datasets._label_columns import LabelColumns
-from simlabel.datasets._lines import set_name, unpack_limit
+from simlabel.datasets._lines import binary_limit, set_name
 
 _CELL = 8  # bytes of a number
 
@@ -60,5 +60,5 @@ def _check_size(metadata: pq.FileMetaData, path: Path) -> None:
     """Equal cells pack to almost nothing, so the size of the file bounds nothing by itself."""
     packed = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     size = max(packed, metadata.num_rows * metadata.num_columns * _CELL)
-    if size > unpack_limit(path):
-        raise DatasetError(f"unpacks to {size} bytes, more than {unpack_limit(path)}; read it in parts", path)
+    if size > binary_limit(path):
+        raise DatasetError(f"unpacks to {size} bytes, more than {binary_limit(path)}; read it in parts", path)

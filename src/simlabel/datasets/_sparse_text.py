@@ -46,8 +46,7 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
             expected = f"a feature index from 0 to {LARGEST_INDEX}"
             raise DatasetError(f"expected {expected}, found {quote(token)}", path, line)
     if len(set(indices)) < len(indices):
-        twice = next(index for k, index in enumerate(indices) if index in indices[:k])
-        raise DatasetError(f"expected each feature once in a row, found {twice} twice", path, line)
+        raise DatasetError("expected each feature once in a row, found one twice", path, line)
     return labels, indices, values
 
 

@@ -35,6 +35,12 @@ class Engine(BaseEstimator):
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Do, and keep in the jobs, what can be done before a query comes."""
 
+    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+        """Bring what `old` keeps up to date for `new`, where some references came or went.
+
+        Both jobs have the same columns of V. What is not carried over is made anew when needed.
+        """
+
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:

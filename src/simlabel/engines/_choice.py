@@ -56,6 +56,10 @@ class Auto(Engine):
         """What the choice for as many queries as references wants done."""
         self.choose(prepared.n_rows, prepared, jobs).ready(prepared, jobs)
 
+    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+        """Where the sums were collapsed they stay so."""
+        Collapsed(self.memory_mib).carry(before, old, after, new)
+
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:

@@ -20,7 +20,7 @@ from simlabel.engines._exact import Exact, check_finite_sums
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, blocks, n_rows, row_width
+from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, row_width
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Leaf
 
@@ -150,6 +150,22 @@ class Collapsed(Engine):
                 none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
                 job.kept[_KEPT] = none.added(prepared.X, V, self.memory_mib)
 
+    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+        """Add the pieces of references that came, subtract those that went."""
+        if _KEPT not in old.kept or new.reducer.width != old.reducer.width:
+            return
+        there, here = _pieces_of(before, old), _pieces_of(after, new)
+        gone = [there[key] for key in there.keys() - here.keys()]
+        came = [here[key] for key in here.keys() - there.keys()]
+        if sum(n_rows(X) for X, _ in gone + came) > after.n_rows:
+            return  # making it anew costs less
+        sums: CollapsedSums = old.kept[_KEPT]
+        for X, V in gone:
+            sums = sums.removed(X, V, self.memory_mib)
+        for X, V in came:
+            sums = sums.added(X, V, self.memory_mib)
+        new.kept[_KEPT] = sums
+
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:
@@ -189,6 +205,13 @@ class Collapsed(Engine):
         outputs = [job.kept[_KEPT].of(Q, self.memory_mib).astype(prepared.dtype, copy=False) for job in jobs]
         check_finite_sums(outputs, jobs)
         return outputs
+
+
+def _pieces_of(prepared: Prepared, job: Job) -> dict[int, tuple[Rows, Any]]:
+    """Pieces of references and their influence, by identity: a piece never changes."""
+    assert isinstance(job.reducer, Sum)
+    pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
+    return {id(X): (X, V) for X, V in pairs}
 
 
 def _width(prepared: Prepared, job: Job) -> int | None:

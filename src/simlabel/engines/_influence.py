@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import add_by_label, add_by_reference, turn_over
+from simlabel._references import Stack
 from simlabel._validation import FloatArray
 
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
@@ -23,11 +24,11 @@ def turned_over(S: FloatArray) -> FloatArray:
 
 
 class Influence:
-    """V, dense or sparse, and the product of a block of similarities with some of its rows.
+    """V, dense or sparse or a stack of such, and the product of similarities with some of its rows.
 
     Parameters
     ----------
-    V : array or sparse, (n_references, width)
+    V : array, sparse or Stack, (n_references, width)
         What each reference contributes per unit of similarity.
     """
 
@@ -35,12 +36,23 @@ class Influence:
     DENSE_COLUMNS_PER_ENTRY = 2.5
 
     def __init__(self, V: Any) -> None:
-        self.V: Any = sp.csr_array(V) if sp.issparse(V) else np.asarray(V)
-        n, self.width = self.V.shape
+        given = isinstance(V, Stack)
+        self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
+        self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
+        sparse = sp.issparse(self.stack.pieces[0])
         #: entries of V in a row, on average
-        self.entries_per_row = V.nnz / max(1, n) if sp.issparse(V) else float(self.width)
-        self.by_entry = sp.issparse(V) and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
+        self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
+        self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
+
+    @property
+    def V(self) -> Any:
+        """The whole of it; a copy where it is in pieces."""
+        return self.stack.whole() if len(self.stack.pieces) > 1 else self.stack.pieces[0]
+
+    def rows(self, rows: Any) -> Any:
+        """Some rows of it."""
+        return self.stack[rows]
 
     def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
         """out += (S.T @ V[part]).T.
@@ -52,34 +64,40 @@ class Influence:
         out : array of float64, (width, n_queries)
             What is added to.
         """
-        if not self.by_entry:
-            rows = self.V[part]
-            rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=S.dtype)
-            out += rows.T @ S
-        elif S.shape[1] < FEW_QUERIES:
+        if self.by_entry and S.shape[1] < FEW_QUERIES:
             V = self._by_label(part, S.dtype)
             add_by_label(turned_over(S), V.indptr, V.indices, V.data, out)
-        else:
-            self._add_entries(S if S.flags.c_contiguous else turned_over(S.T), part, out)
-
-    def _add_entries(self, S: FloatArray, part: slice, out: FloatArray) -> None:
-        V = self.V
-        indptr = V.indptr[part.start : part.stop + 1]
-        # sums of one block may be float32, which is half the traffic, where adding them up pays
-        short = S.dtype == np.float32 and int(indptr[-1] - indptr[0]) > 2 * self.width
-        total: FloatArray = np.zeros(out.shape, dtype=np.float32) if short else out
-        add_by_reference(S, indptr, V.indices, V.data, total)
-        if short:
-            out += total
+            return
+        for V, here, rows in self.stack.parts(part):
+            block = S[here]
+            if self.by_entry:
+                _add_entries(block if block.flags.c_contiguous else turned_over(block.T), V, rows, out)
+            else:
+                some = V[rows]
+                some = np.asarray(some.toarray() if sp.issparse(some) else some, dtype=S.dtype)
+                out += some.T @ block
 
     def _by_label(self, part: slice, dtype: Any) -> Any:
         """The rows `part`, column by column; kept, since single queries come one after the other."""
         key = (part.start, part.stop)
         if key not in self._columns:
-            self._columns[key] = sp.csc_array(self.V[part]).astype(dtype)
+            self._columns[key] = sp.csc_array(self.stack[part]).astype(dtype)
         return self._columns[key]
 
     def weighted_rows(self, W: Any) -> FloatArray:
         """W @ V for a sparse W, (n_queries, n_references)."""
-        product = W @ self.V
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
+        total: FloatArray = np.zeros((W.shape[0], self.width))
+        for V, columns, _ in self.stack.parts(slice(0, self.n_references)):
+            product = (W if len(self.stack.pieces) == 1 else W[:, columns]) @ V
+            total += np.asarray(product.toarray() if sp.issparse(product) else product)
+        return total
+
+
+def _add_entries(S: FloatArray, V: Any, rows: slice, out: FloatArray) -> None:
+    indptr = V.indptr[rows.start : rows.stop + 1]
+    # sums of one block may be float32, which is half the traffic, where adding them up pays
+    short = S.dtype == np.float32 and int(indptr[-1] - indptr[0]) > 2 * out.shape[0]
+    total: FloatArray = np.zeros(out.shape, dtype=np.float32) if short else out
+    add_by_reference(S, indptr, V.indices, V.data, total)
+    if short:
+        out += total

@@ -125,7 +125,7 @@ class Largest:
         self.influence = Influence(V)
         self.width = self.influence.width
         self.k = k
-        self.weights = np.ones(self.influence.V.shape[0]) if weights is None else weights
+        self.weights = np.ones(self.influence.n_references) if weights is None else weights
         lightest = float(self.weights.min()) if self.weights.size else 1.0
         # enough entries to reach k neighbours, and one more since a query's own may be left out
         self.capacity = int(min(len(self.weights), np.ceil(k / min(1.0, lightest)) + 1))
@@ -183,7 +183,7 @@ class WholeRows:
         self.influence = Influence(V)
         self.width = self.influence.width
         self.weighting = weighting
-        self.bytes_per_query = 24 * self.influence.V.shape[0] + 8 * self.width
+        self.bytes_per_query = 24 * self.influence.n_references + 8 * self.width
 
     def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
         """No blocks yet."""

@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._references import Stack, joined, stacked
 from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 
 _BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
-
-
-_FULL = (
-    0.07  # a sparse product takes some 200 times as long per term as a dense one, and has the square of this
-)
+_FULL = 0.07  # a term of a sparse product takes 200 times as long as a dense one, of which it has the square
 
 
 def n_rows(X: Rows) -> int:
@@ -55,11 +52,6 @@ class Prepared:
     views: dict[Hashable, Rows] = field(default_factory=dict)
     columns: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
-    @property
-    def sparse(self) -> bool:
-        """Whether the references are sparse."""
-        return sp.issparse(self.X)
-
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is quicker."""
         rows: Any = self.views.get(key, self.X)
@@ -92,29 +84,66 @@ class Prepared:
             sides[key] = Side(self._cast(rows), numbers_beside(leaf, rows).astype(self.dtype, copy=False))
         return sides
 
+    @property
+    def sparse(self) -> bool:
+        """Whether the references are sparse."""
+        return sp.issparse(pieces(self.X)[0])
+
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
 
-def prepare(X: Rows, similarities: Iterable[Similarity], *, keep_views: bool = False) -> Prepared:
-    """Make references ready for all leaves of the similarities, and choose the precision."""
+def prepare(
+    X: Rows, similarities: Iterable[Similarity], *, keep_views: bool = False, known: Prepared | None = None
+) -> Prepared:
+    """Make references ready for all leaves of the similarities, and choose the precision.
+
+    Parameters
+    ----------
+    X : rows or Stack, (n_references, n_features)
+        References.
+    known : Prepared, optional
+        What was made ready for these similarities before: pieces of X that it has are not read again.
+    """
     similarities = list(similarities)
     leaves = {leaf.key: leaf for similarity in similarities for leaf in similarity.leaves()}
     beside: dict[Hashable, FloatArray] = {}
     views: dict[Hashable, Rows] = {}
+    ready = {} if known is None else {id(piece): i for i, piece in enumerate(pieces(known.X))}
     for key, leaf in leaves.items():
-        beside[key] = np.empty(n_rows(X))
-        kept = []
-        for part in blocks(n_rows(X), _rows_per_block(X)):
-            rows = leaf.view(X[part])
-            _check(leaf, rows)
-            beside[key][part] = numbers_beside(leaf, rows)
-            if keep_views and leaf.views:
-                kept.append(rows)
-        if kept:
-            views[key] = sp.vstack(kept, format="csr") if sp.issparse(kept[0]) else np.concatenate(kept)
+        numbers, viewed = [], []
+        for piece in pieces(X):
+            i = ready.get(id(piece))
+            if known is None or i is None:
+                number, view = _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
+            else:
+                number = pieces(known.beside[key])[i]
+                view = pieces(known.views[key])[i] if key in known.views else None
+            numbers.append(number)
+            viewed.append(view)
+        beside[key] = stacked(numbers)
+        if viewed[0] is not None:
+            views[key] = stacked(viewed)
     dtype = choose_dtype(X, similarities, beside)
     return Prepared(X, leaves, beside, dtype, views)
+
+
+def pieces(X: Rows) -> tuple[Rows, ...]:
+    """The pieces of a stack, or the rows themselves as one."""
+    return X.pieces if isinstance(X, Stack) else (X,)
+
+
+def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> tuple[FloatArray, Rows | None]:
+    """The numbers beside the rows, and where wanted the rows as the leaf sees them."""
+    beside = np.empty(n_rows(X))
+    kept = []
+    for part in blocks(n_rows(X), _rows_per_block(X)):
+        rows = leaf.view(X[part])
+        _check(leaf, rows)
+        beside[part] = numbers_beside(leaf, rows)
+        if keep_view:
+            kept.append(rows)
+    return beside, joined(kept) if kept else None
 
 
 def _check(leaf: Leaf, rows: Rows) -> None:

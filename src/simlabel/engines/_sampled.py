@@ -129,7 +129,7 @@ class Sampled(Engine):
 
 def _scaled(job: Job, rows: Any, scales: FloatArray) -> Any:
     assert isinstance(job.reducer, Sum)
-    V = job.reducer.influence.V[rows]
+    V = job.reducer.influence.rows(rows)
     return sp.csr_array(V.multiply(scales[:, None])) if sp.issparse(V) else V * scales[:, None]
 
 

@@ -70,6 +70,20 @@ class LabelRule(BaseEstimator):
         """Return a copy that knows the set sizes seen in training, and has learnt from the blocks."""
         return self
 
+    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+        """Return a copy that holds what it has learnt, for references with other set sizes and more labels.
+
+        Parameters
+        ----------
+        sizes : array of int
+            The set sizes that occur now.
+        places : array of int
+            Where each label that was there stands now.
+        n_labels : int
+            How many there are now.
+        """
+        return self
+
     def count(self, scores: ScoreBlock) -> Counts:
         """Number of labels for each query, (n_queries,), before `minimum` and `maximum`."""
         raise TypeError(f"{type(self).__name__} does not say how many labels it takes.")

@@ -43,6 +43,10 @@ class SetSize(LabelRule):
         fitted.sizes_ = np.asarray(sizes, dtype=np.int64)
         return fitted
 
+    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+        """Return a copy for these sizes: they are those of the references, not learnt."""
+        return self.fit(sizes, ())
+
     def count(self, scores: ScoreBlock) -> Counts:
         """The size with the largest sum."""
         chosen: Counts = self.sizes_[np.argmax(scores.sizes, axis=1)]

@@ -68,6 +68,13 @@ class Threshold(LabelRule):
         fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])
         return fitted
 
+    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+        """Return a copy in which labels that it has not learnt from do not move the threshold."""
+        adapted = copy.copy(self)
+        adapted.coef_ = np.zeros(n_labels)
+        adapted.coef_[places] = self.coef_
+        return adapted
+
     def count(self, scores: ScoreBlock) -> Counts:
         """How many weights are above t(x)."""
         t = scores.labels @ self.coef_ + self.intercept_

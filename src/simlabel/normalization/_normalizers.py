@@ -21,6 +21,8 @@ class Normalizer(TransformerMixin, BaseEstimator):
     name: ClassVar[str]
     #: whether what comes out is >= 0 whatever went in
     nonnegative_output: bool = False
+    #: whether fit learns something from the rows, so that they are needed to learn it anew
+    learns: bool = True
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the training rows."""
@@ -38,6 +40,7 @@ class UnitLength(Normalizer):
     """
 
     name = "l2"
+    learns = False
 
     def transform(self, X: Rows) -> Rows:
         """Divide each row by its length."""
@@ -139,6 +142,11 @@ class Chain(Normalizer):
         for step in map(resolve_normalizer, self.steps):
             known = step.nonnegative_output or (known and isinstance(step, UnitLength)) if step else known
         return known
+
+    @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether one of them does."""
+        return any(step.learns for step in map(resolve_normalizer, self.steps) if step is not None)
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit each on what the former ones give."""

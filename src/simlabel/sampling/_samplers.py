@@ -199,7 +199,7 @@ def resolve_sampler(spec: Any) -> Sampler | None:
     """Turn None, a number of references, a name, an object, an array or a function into a sampler."""
     if spec is None:
         return None
-    if isinstance(spec, numbers.Integral) and not isinstance(spec, bool):
+    if type(spec) is not bool and isinstance(spec, numbers.Integral):
         spec = Uniform(int(spec))
     elif isinstance(spec, np.ndarray):
         spec = Distribution(spec)

@@ -1,0 +1,147 @@
+"""A fitted model that knows more, or less, with every resolved value held."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel._labels import LabelSpace, moved
+from simlabel._model import Model
+from simlabel._references import Chunk, Ids, References, Stack
+from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
+from simlabel.engines import Sampled, prepare
+
+_LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+_GUARD = threading.Lock()
+
+
+@contextmanager
+def one_teacher(estimator: Any) -> Iterator[None]:
+    """One thread at a time changes an estimator; the lock is not part of its state."""
+    with _GUARD:
+        lock = _LOCKS.setdefault(estimator, threading.RLock())
+    with lock:
+        yield
+
+
+def refuse_precomputed(model: Model, what: str) -> None:
+    """A matrix of similarities to fixed instances has no place for others."""
+    if model.scorer.similarity.form == "precomputed":
+        raise ValueError(
+            f"{what} needs features: with a precomputed similarity the columns of X are the instances "
+            f"of fit. Fit anew with the larger or smaller matrix."
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Labelled rows as they came, checked, of weight above zero, with the labels that they have.
+
+    Attributes
+    ----------
+    X : rows, (n_rows, n_features)
+    labels, Y : LabelSpace, csr_array (n_rows, n_labels)
+    weights, ids : (n_rows,)
+    kept : array of int or None
+        Which of the rows that were given these are; None for all.
+    """
+
+    X: Rows
+    labels: LabelSpace
+    Y: Any
+    weights: FloatArray
+    ids: Ids
+    kept: npt.NDArray[np.int64] | None = None
+
+    def relabelled(self, space: LabelSpace) -> Batch:
+        """The same in a space that has more labels."""
+        Y = moved(self.Y, space.places(self.labels), len(space.classes))
+        return replace(self, labels=space, Y=Y)
+
+
+def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids: Ids) -> Batch:
+    """Rows of weight 0 are not there, nor are classes that only they have."""
+    weights = check_sample_weight(sample_weight, Y.shape[0])
+    if weights is None:
+        return Batch(X, labels, Y, np.ones(Y.shape[0]), ids)
+    if weights.all():
+        return Batch(X, labels, Y, weights, ids)
+    kept = np.flatnonzero(weights)
+    labels, Y = labels.restricted(Y[kept])
+    return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
+
+
+def refuse_short_forms(model: Model, what: str) -> None:
+    """Of a sample or a sketch it is not known what a row that comes or goes would change."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.scales is not None or isinstance(scorer.engine, Sampled):
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sampler or a sketch. Fit anew."
+        )
+
+
+def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
+    """The model with more references; `classes` are known then though no row may have them."""
+    space = model.labels.united(batch.labels)
+    if classes is not None:
+        space = space.declared(classes, known=model.labels.classes)
+    known = model.scorer.references
+    batch = batch.relabelled(space)
+    raw = _like(batch.X, known.raw)
+    rows = raw if model.normalizer is None else _like(model.normalizer.transform(raw), known.X)
+    keeps_raw = known.chunks[0].raw is not None
+    chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw if keeps_raw else None)
+    before = known.relabelled(space.places(model.labels), len(space.classes))
+    return _with_references(model, space, before.taught(chunk))
+
+
+def forgotten(model: Model, names: Any) -> Model:
+    """The model without the references of these ids."""
+    known = model.scorer.references
+    ids = check_ids(names, len(names)).tolist()
+    positions = known.positions(ids)
+    check_known(positions, ids, there=True)
+    if len(ids) == known.n_rows:
+        raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
+    return _with_references(model, model.labels, known.without(positions)) if ids else model
+
+
+def _with_references(model: Model, space: LabelSpace, references: References) -> Model:
+    scorer = model.scorer
+    ready = prepare(references.X, [scorer.similarity], keep_views=True, known=scorer.prepared)
+    rule = model.rule.adapted(references.sizes, space.places(model.labels), len(space.classes))
+    after = replace(scorer, references=references, ready=ready)
+    same_sizes = np.array_equal(references.sizes, scorer.references.sizes)
+    if same_sizes and np.array_equal(space.classes, model.labels.classes):
+        scorer.engine.carry(scorer.prepared, scorer.job, ready, after.job)
+    return replace(model, labels=space, scorer=after, rule=rule)
+
+
+def _like(X: Rows, known: Rows) -> Rows:
+    """A copy of rows in the kind and precision of those that are known."""
+    one = known.pieces[0] if isinstance(known, Stack) else known
+    if isinstance(one, list):
+        return list(X)
+    if sp.issparse(one):
+        return type(one)(X, dtype=one.dtype, copy=True)
+    return np.array(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
+
+
+def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
+    """Ids that the user gave, none of them in use, or the next numbers."""
+    if ids is None:
+        first = 0 if references is None else references.next_id
+        return range(first, first + n_rows)
+    checked = check_ids(ids, n_rows)
+    if references is not None:
+        names = checked.tolist()
+        check_known(references.positions(names), names, there=False)
+    return checked

@@ -1,0 +1,208 @@
+"""Whatever is in a file, a reader gives a data set or a DatasetError, and in bounded memory."""
+
+import gzip
+import io
+import resource
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simlabel.datasets import Dataset, DatasetError, load_dataset
+
+ARFF = (
+    b"@relation 'x: -C 2'\n@attribute 'l\\'s' {0,1}\n@attribute m {1,0}\n@attribute c {red,'b b'}\n"
+    b"@attribute n numeric\n@data\n"
+)
+
+
+def _npz(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def _parquet():
+    stream = io.BytesIO()
+    frame = pd.DataFrame({"a": [0.5, 2.0], "c": ["x", "y"], "l1": [0, 1], "l2": [1, 1]})
+    frame.to_parquet(stream)
+    return stream.getvalue()
+
+
+INDPTR = np.array([0, 1, 2])
+CSR = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": INDPTR, "shape": np.array([2, 2])}
+PREFIX = {"label_prefix": "l"}
+SEEDS = {
+    "arff": (ARFF + b"1,0,red,2.5\n0,1,'b b',? % x\n", {"missing": "mean"}),
+    "sparse arff": (ARFF + b"{0 1,2 'b b',3 1e3}\n{}\n", {}),
+    "svmlight": (b"# x\n1,2 qid:3 1:0.5 7:2\n 2:1\n3 1:1 # y\n", {}),
+    "xmc": (b"3 9 4\n0,2 1:0.5 4:2\n 0:1\n3 2:1\n", {}),
+    "csv": (b'a,"b b",l1,l2\n1,x,0,1\n2.5,"y,z",1,1\n', PREFIX),
+    "csv lists": (b"a;tags\n1;x|y\n2;\n", {"label_column": "tags", "separator": "|"}),
+    "csv.gz": (gzip.compress(b"a,l1\n1,0\n2.5,1\n"), PREFIX),
+    "npz": (_npz(X=np.eye(2), Y=np.eye(2, dtype=np.int8), label_names=np.array(["a", "b"])), {}),
+    "sparse npz": (_npz(**{f"{key}_{part}": value for key in "XY" for part, value in CSR.items()}), {}),
+    "parquet": (_parquet(), PREFIX),
+}
+FORMATS = {"sparse arff": "arff", "csv lists": "csv", "csv.gz": "csv", "sparse npz": "npz"}
+
+PIECES = [bytes([byte]) for byte in b"{}'\"\\,:%-?_ \n\r\x00\xff"]
+PIECES += [b"@data", b"1e999", b"nan", b"9" * 21, b"-1", b"{0 1}", b"0:0 ", b"\\999", b"-C 9"]
+
+
+@st.composite
+def damaged(draw, seed):
+    """A file with a few cuts, copies and foreign pieces."""
+    data = bytearray(seed)
+    for _ in range(draw(st.integers(0, 6))):
+        start = draw(st.integers(0, len(data)))
+        stop = min(len(data), start + draw(st.integers(0, 12)))
+        piece = draw(
+            st.one_of(st.sampled_from(PIECES), st.binary(max_size=4), st.just(bytes(data[start:stop]) * 2))
+        )
+        data[start:stop] = piece
+    return bytes(data)
+
+
+def _check(path, data, **options):
+    path.write_bytes(data)
+    try:
+        dataset = load_dataset(path, **options)
+    except DatasetError:
+        return
+    assert isinstance(dataset, Dataset)
+    assert dataset.n_rows > 0
+    assert dataset.n_labels > 0
+    assert np.isfinite(dataset.X.data if hasattr(dataset.X, "indptr") else dataset.X).all()
+    assert set(np.unique(dataset.Y.data)) <= {1}
+    assert dataset.Y.has_canonical_format
+    assert repr(dataset)
+
+
+def _fuzz(kind, examples, tmp_path):
+    seed, options = SEEDS[kind]
+    path = tmp_path / "fuzzed"
+
+    @given(st.one_of(damaged(seed), damaged(seed), st.binary(max_size=200)), st.booleans())
+    @settings(deadline=None, max_examples=examples, suppress_health_check=list(HealthCheck), database=None)
+    def run(data, told):
+        format = FORMATS.get(kind, kind) if told else None
+        try:
+            _check(path, data, format=format, **options)
+        except TypeError as error:  # the damaged file has become one of another format
+            assert "takes no option" in str(error)  # noqa: PT017
+
+    run()
+
+
+@pytest.mark.parametrize("kind", SEEDS)
+def test_damaged_files(kind, tmp_path):
+    _fuzz(kind, 60, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SEEDS)
+def test_damaged_files_at_length(kind, tmp_path):
+    _fuzz(kind, 20_000, tmp_path)
+
+
+def test_seeds_are_whole(tmp_path):
+    for kind, (data, options) in SEEDS.items():
+        path = tmp_path / "seed"
+        path.write_bytes(data)
+        assert load_dataset(path, format=FORMATS.get(kind, kind), **options).n_rows >= 2
+        assert load_dataset(path, **options).n_rows >= 2
+
+
+def _zip_of(name, header, body):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key in ("X", "Y"):
+            member = io.BytesIO()
+            np.lib.format.write_array_header_1_0(member, header)
+            archive.writestr(f"{key}.npy", member.getvalue() + body)
+    return stream.getvalue()
+
+
+MIB = 1 << 20
+MANY_NOMINAL = b"@relation 'x: -C 1'\n@attribute l {0,1}\n" + b"".join(
+    b"@attribute a%d {x,y}\n" % j for j in range(20_000)
+)
+WIDE_NOMINAL = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute c {" + b",".join(
+    b"%d" % k for k in range(2, 70_000)
+)
+MANY_LABELS = b"@relation 'x: -C 20000'\n" + b"".join(b"@attribute l%d {1,0}\n" % j for j in range(20_000))
+NUMERIC = b"@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute n numeric\n@data\n"
+HOSTILE = {
+    "values of an attribute without an end": (b"@relation x\n@attribute a {" + b"," * 500_000, {}),
+    "blanks in an attribute": (b"@relation x\n@attribute a {" + b"a , " * 250_000, {}),
+    "quotes in an attribute": (b"@relation x\n@attribute " + b"'\\" * 500_000, {}),
+    "quotes in a row": (ARFF + b"1,0,'" + b"\\'" * 500_000, {}),
+    "backslashes in a row": (ARFF + b"1,0,'" + b"\\" * 1_000_000, {}),
+    "braces in a row": (ARFF + b"{" * 1_000_000, {}),
+    "blanks in a row": (ARFF + b"{0" + b" " * 1_000_000 + b"x}", {}),
+    "sparse rows of many nominal attributes": (MANY_NOMINAL + b"@data\n" + b"{}\n" * 150_000, {}),
+    "sparse rows of many labels": (MANY_LABELS + b"@attribute n real\n@data\n" + b"{}\n" * 150_000, {}),
+    "rows of an attribute with many values": (WIDE_NOMINAL + b"}\n@data\n" + b"1,2\n" * 100_000, {}),
+    "one long line": (b"1" * 1_000_000, PREFIX),
+    "many names": (b"a," * 500_000 + b"\n", PREFIX),
+    "many delimiters": (b"a,l\n" + b"," * 1_000_000, PREFIX),
+    "a quote without an end": (b'a,l\n"' + b"x\n" * 500_000, PREFIX),
+    "texts all different": (b"a,l\n" + b"".join(b"x%d,1\n" % k for k in range(100_000)), PREFIX),
+    "labels all different": (
+        b"a,l\n" + b"".join(b"1,x%d\n" % k for k in range(100_000)),
+        {"label_column": "l"},
+    ),
+    "rows claimed": (b"1000000000000 5 4\n0 1:1\n", {}),
+    "columns claimed": (b"1 2147483646 2147483646\n0 1:1\n", {}),
+    "columns and labels claimed": (b"2 2147483646 2147483646\n" + b"0,2147483645 2147483645:1\n" * 2, {}),
+    "empty rows": (b"400000 5 4\n" + b"\n" * 400_000, {}),
+    "blanks": (b"3 3 3\n" + b" " * 1_000_000, {}),
+    "labels in one row": (b"1 5 4\n" + b"0," * 500_000, {}),
+    "features in one row": (b"1 5 4\n0 " + b"0:1 " * 250_000, {}),
+    "a far index": (b"1 2147483646:1\n" * 60_000, {}),
+    "packed zeros": (gzip.compress(b"\x00" * 300 * MIB), {}),
+    "packed rows": (gzip.compress(NUMERIC + b"{}\n" * (15 * MIB // 3)), {}),
+    "packed line": (gzip.compress(b"a,l\n" + b"1" * 100 * MIB), PREFIX),
+    "claimed array": (_zip_of("X", {"descr": "<f8", "fortran_order": False, "shape": (10**12, 2)}, b"0"), {}),
+    "empty items": (_zip_of("X", {"descr": "<U0", "fortran_order": False, "shape": (10**12, 2)}, b""), {}),
+    "rows of nothing": (
+        _zip_of("X", {"descr": "<f8", "fortran_order": False, "shape": (10**12, 0)}, b""),
+        {},
+    ),
+}
+
+
+SLOW = {"packed rows"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in HOSTILE]
+)
+def test_small_files_meant_to_exhaust_the_reader(kind, tmp_path):
+    data, options = HOSTILE[kind]
+    assert len(data) < MIB + 64
+    before = _peak()
+    _check(tmp_path / "hostile", data, **options)
+    assert _peak() - before < 400 * MIB
+
+
+def _peak():
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def test_labels_file_that_grows_without_bound(tmp_path):
+    entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 12))
+    (tmp_path / "a.xml").write_text(f'<!DOCTYPE x [<!ENTITY e0 "x">{entities}]><labels>&e11;</labels>')
+    (tmp_path / "a.arff").write_bytes(ARFF.replace(b": -C 2", b"") + b"1,0,red,2.5\n")
+    with pytest.raises(DatasetError, match="document type"):
+        load_dataset(tmp_path / "a.arff")
+    depth = 50_000
+    (tmp_path / "a.xml").write_text('<label name="a">' * depth)
+    with pytest.raises(DatasetError, match="twice"):
+        load_dataset(tmp_path / "a.arff")

@@ -1,0 +1,156 @@
+"""Sets from OpenML, against a server on this machine that answers as OpenML does."""
+
+import hashlib
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import Request
+from urllib.request import urlopen as real_urlopen
+
+import pytest
+import sklearn.datasets._openml as sklearn_openml
+
+from simlabel.datasets import DatasetError, load_dataset
+from simlabel.datasets import _load as load_module
+from simlabel.datasets import _openml as openml_module
+from simlabel.datasets._openml import OpenMLSet
+
+ROWS = [(0.5, 1, "TRUE", "FALSE"), (1.5, 2, "FALSE", "FALSE"), (2.5, 3, "TRUE", "TRUE")]
+ARFF = (
+    "@RELATION tiny\n@ATTRIBUTE Att1 NUMERIC\n@ATTRIBUTE Att2 NUMERIC\n"
+    "@ATTRIBUTE Class1 {FALSE, TRUE}\n@ATTRIBUTE Class2 {FALSE, TRUE}\n@DATA\n"
+    + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
+).encode()
+
+
+def _feature(index, name, target):
+    return {
+        "index": str(index),
+        "name": name,
+        "data_type": "nominal" if target else "numeric",
+        "nominal_value": ["FALSE", "TRUE"] if target else [],
+        "is_target": str(target).lower(),
+        "is_ignore": "false",
+        "is_row_identifier": "false",
+        "number_of_missing_values": "0",
+    }
+
+
+class _OpenML:
+    """Answers, and a count of how often each was asked for."""
+
+    def __init__(self):
+        self.data = ARFF
+        self.asked = []
+        names = ["Att1", "Att2", "Class1", "Class2"]
+        self.features = [_feature(j, name, name.startswith("Class")) for j, name in enumerate(names)]
+
+    def answer(self, path):
+        self.asked.append(path)
+        description = {
+            "id": "7",
+            "name": "tiny",
+            "version": "1",
+            "format": "ARFF",
+            "status": "active",
+            "description": "three rows",
+            "url": "https://www.openml.org/data/v1/download/7/tiny.arff",
+            "file_id": "7",
+            "md5_checksum": hashlib.md5(ARFF).hexdigest(),
+        }
+        if path.startswith("/data/v1/download/7"):
+            return self.data
+        answers = {
+            "/api/v1/json/data/7": {"data_set_description": description},
+            "/api/v1/json/data/features/7": {"data_features": {"feature": self.features}},
+            "/api/v1/json/data/qualities/7": {
+                "data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "3.0"}]}
+            },
+        }
+        return json.dumps(answers[path]).encode() if path in answers else None
+
+
+@pytest.fixture
+def openml(monkeypatch, tmp_path):
+    """A server in place of OpenML, an empty cache, and no other source for yeast."""
+    state = _OpenML()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = state.answer(self.path)
+            self.send_response(404 if body is None else 200)
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    state.address = f"http://127.0.0.1:{server.server_port}"
+
+    def urlopen(request, *args, **kwargs):
+        url = re.sub(r"https?://(www|api)\.openml\.org", state.address, request.full_url)
+        return real_urlopen(Request(url), *args, **kwargs)
+
+    monkeypatch.setattr(sklearn_openml, "urlopen", urlopen)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
+    monkeypatch.delenv("SIMLABEL_DATA", raising=False)
+    monkeypatch.setattr(load_module, "river_file", lambda name: None)
+    monkeypatch.setitem(openml_module.OPENML, "yeast", OpenMLSet(7, 3, 2, 2))
+    yield state
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_set_is_fetched_and_kept(openml):
+    yeast = load_dataset("yeast")
+    assert yeast.name == "yeast"
+    assert yeast.X.tolist() == [[0.5, 1], [1.5, 2], [2.5, 3]]
+    assert yeast.Y.toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
+    assert yeast.label_names == ("Class1", "Class2")
+    assert any("download" in path for path in openml.asked)
+    openml.asked.clear()
+    assert load_dataset("yeast").X.tolist() == yeast.X.tolist()
+    assert openml.asked == []  # the second time nothing is asked of the server
+
+
+@pytest.mark.filterwarnings("ignore:Invalid cache:RuntimeWarning")
+def test_a_file_that_does_not_match_its_checksum_is_refused(openml):
+    openml.data = ARFF.replace(b"0.5", b"0.6")
+    with pytest.raises(DatasetError, match="md5 checksum"):
+        load_dataset("yeast")
+
+
+@pytest.mark.filterwarnings("ignore:Invalid cache:RuntimeWarning")
+def test_a_damaged_cache_is_fetched_anew(openml, tmp_path):
+    load_dataset("yeast")
+    (cached,) = (tmp_path / "cache").rglob("tiny.arff.gz")
+    cached.write_bytes(b"damaged")
+    assert load_dataset("yeast").n_rows == 3
+
+
+def test_a_set_of_another_size_is_refused(openml, monkeypatch):
+    monkeypatch.setitem(openml_module.OPENML, "yeast", OpenMLSet(7, 2417, 103, 14))
+    with pytest.raises(
+        DatasetError, match=r"expected \(2417, 103, 14\) rows, features and labels, found \(3, 2, 2\)"
+    ):
+        load_dataset("yeast")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", None])
+def test_without_an_answer_the_ways_to_obtain_it_are_said(openml, address):
+    if address is None:
+        openml.features = []
+        openml.answer = lambda path: None
+    else:
+        openml.address = address
+    with pytest.raises(DatasetError, match=r"could not be fetched(.|\n)*pip install river"):
+        load_dataset("yeast")
+
+
+def test_the_real_numbers_of_the_sets():
+    assert openml_module.OPENML["yeast"] == OpenMLSet(40597, 2417, 103, 14)

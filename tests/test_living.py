@@ -1,0 +1,348 @@
+"""Teach and forget: any sequence equals a fresh fit on what is left, with the resolved values held."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import naive
+from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
+from simlabel import SMLClassifier, _references
+from simlabel.label_rules import Threshold
+from simlabel.similarities import RBF, Linear
+
+NAMES = list("abcdefg")
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(_references, "_TAIL_ROWS", 8)
+
+
+class Life:
+    """A model that is taught and made to forget at random, beside a plain list of what it should know."""
+
+    def __init__(self, model, rng, n_columns=3, dtype=float, sparse=False):
+        self.rng, self.model, self.left = rng, model, {}
+        self.n_columns, self.dtype, self.sparse = n_columns, dtype, sparse
+        self.count = 0
+
+    def batch(self, n, n_labels):
+        X = self.rng.random((n, self.n_columns)).astype(self.dtype)
+        y = [{NAMES[k] for k in range(n_labels) if self.rng.random() < 0.4} for _ in range(n)]
+        weights = self.rng.integers(0, 3, n).astype(float)
+        weights[0] = 1.0
+        ids = [f"row {self.count + i}" if self.rng.random() < 0.5 else self.count + i for i in range(n)]
+        self.count += n
+        return X, y, weights, ids
+
+    def teach(self, n, n_labels, first=False):
+        X, y, weights, ids = self.batch(n, n_labels)
+        given = sp.csr_array(X) if self.sparse else X
+        method = self.model.fit if first else self.model.partial_fit
+        method(given, y, sample_weight=weights, ids=ids)
+        for row in zip(X, y, weights, ids, strict=True):
+            if row[2] > 0:
+                self.left[row[3]] = row
+
+    def forget(self, share):
+        names = [name for name in self.left if self.rng.random() < share][: len(self.left) - 1]
+        self.model.forget(names)
+        for name in names:
+            del self.left[name]
+
+    def rows(self):
+        kept = list(self.left.values())
+        return np.array([row[0] for row in kept]), [row[1] for row in kept], np.array([r[2] for r in kept])
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("teach"), st.integers(1, 9), st.integers(1, 7)),
+        st.tuples(st.just("forget"), st.floats(0.0, 0.9)),
+    ),
+    max_size=8,
+)
+
+
+def live(life, steps):
+    life.teach(12, 3, first=True)
+    for what, *how in steps:
+        getattr(life, what)(*how)
+
+
+@given(steps=STEPS, seed=st.integers(0, 2**32 - 1), sparse=st.booleans())
+def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
+    rng = np.random.default_rng(seed)
+    life = Life(SMLClassifier(normalizer="l2"), rng, sparse=sparse)
+    live(life, steps)
+    model = life.model
+    X, y, weights = life.rows()
+    assert model.n_references_ == len(X)
+    Q = rng.random((4, 3))
+    numbers = [{NAMES.index(label) for label in labels} for labels in y]
+    xs = [naive.unit_length(x) for x in X.tolist()]
+    phi = naive.rbf(model.similarity_.gamma)
+    scores = model.decision_function(Q)
+    for q, row in zip(Q.tolist(), scores, strict=True):
+        wanted = naive.label_weights(naive.unit_length(q), xs, numbers, 7, phi, weights=weights)
+        by_name = dict(zip(model.classes_, row, strict=True))
+        np.testing.assert_allclose([by_name.get(name, 0.0) for name in NAMES], wanted, rtol=1e-9, atol=1e-12)
+    sizes = [naive.set_size(naive.unit_length(q), xs, numbers, phi, weights=weights) for q in Q.tolist()]
+    assert model.predict_set_size(Q).tolist() == sizes
+
+
+@given(steps=STEPS, seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
+    case, which = data.draw(st.sampled_from(SIMILARITY_CASES)), data.draw(st.sampled_from(WEIGHTING_CASES))
+    rng = np.random.default_rng(seed)
+    life = Life(SMLClassifier(case.similarity, weighting=which.weighting, normalizer="minmax"), rng)
+    live(life, steps)
+    model = life.model
+    X, y, weights = life.rows()
+    fresh = SMLClassifier(model.similarity_, weighting=which.weighting, normalizer=None)
+    fresh.partial_fit(model.normalizer_.transform(X), y, classes=model.classes_, sample_weight=weights)
+    Q = rng.random((4, 3))
+    ready = model.normalizer_.transform(Q)
+    assert model.classes_.tolist() == fresh.classes_.tolist()
+    for method in ("decision_function", "predict_proba"):
+        wanted = getattr(fresh, method)(ready)
+        np.testing.assert_allclose(getattr(model, method)(Q), wanted, rtol=1e-8, atol=1e-10)
+    if which.name != "row-function":  # there sums are near zero, and rounding decides
+        assert model.predict(Q) == fresh.predict(ready)
+        assert model.predict_sets(Q) == fresh.predict_sets(ready)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_retune_is_a_fit_on_what_is_left(small_chunks, seed):
+    rng = np.random.default_rng(seed)
+    for normalizer in ("l2", ["zscore", "l2"], "minmax"):
+        life = Life(SMLClassifier(normalizer=normalizer, label_rule="threshold"), rng)
+        live(life, [("teach", 9, 5), ("forget", 0.5), ("teach", 3, 7)])
+        X, y, weights = life.rows()
+        Q = rng.random((5, 3))
+        fresh = clone(life.model).fit(X, y, sample_weight=weights)
+        life.model.retune()
+        assert life.model.similarity_.gamma == pytest.approx(fresh.similarity_.gamma, rel=1e-9)
+        assert life.model.classes_.tolist() == fresh.classes_.tolist()
+        np.testing.assert_allclose(life.model.decision_function(Q), fresh.decision_function(Q), rtol=1e-7)
+        assert life.model.predict_sets(Q) == fresh.predict_sets(Q)
+        assert life.model._model.scorer.references.next_id >= max(
+            [i for i in life.left if isinstance(i, int)], default=0
+        )
+
+
+KINDS = {
+    "array": lambda Y: Y,
+    "bool": lambda Y: Y.astype(bool),
+    "csr": sp.csr_array,
+    "frame": lambda Y: pd.DataFrame(Y, columns=["x", "y", "z"]),
+    "sets": lambda Y: [frozenset(np.flatnonzero(row).tolist()) for row in Y],
+    "single": lambda Y: np.array(["no", "yes", "perhaps"])[Y.argmax(axis=1)],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_y(kind, rng):
+    X, Y, Q = rng.random((30, 3)), (rng.random((30, 3)) < 0.5).astype(int), rng.random((6, 3))
+    make = KINDS[kind]
+    model = SMLClassifier(RBF(3.0)).fit(X[:20], make(Y[:20]))
+    model.partial_fit(X[20:], make(Y[20:])).forget([3, 25])
+    left = np.delete(np.arange(30), [3, 25])
+    fresh = SMLClassifier(RBF(3.0)).fit(X[left], make(Y[left]))
+    np.testing.assert_allclose(model.decision_function(Q), fresh.decision_function(Q), rtol=1e-9)
+    one, other = model.predict(Q), fresh.predict(Q)
+    assert type(one) is type(other)
+    same = (one != other).nnz == 0 if kind == "csr" else np.array_equal(one, other)
+    assert same
+
+
+def test_new_labels_come_at_once(rng):
+    X = np.eye(4)
+    model = SMLClassifier(Linear()).fit(X[:2], [{"m"}, {"z"}])
+    assert model.partial_fit(X[2:], [{"a", "z"}, {"q"}]).classes_.tolist() == ["a", "m", "q", "z"]
+    assert model.predict(X[2:]) == [{"a", "z"}, {"q"}]
+    single = SMLClassifier(Linear()).fit(X[:2], ["no", "yes"]).partial_fit(X[2:], ["perhaps", "never"])
+    assert single.classes_.tolist() == ["never", "no", "perhaps", "yes"]
+    assert single.predict(X).tolist() == ["no", "yes", "perhaps", "never"]
+    frame = SMLClassifier(Linear()).fit(X[:2], pd.DataFrame({"z": [1, 0], "m": [0, 1]}))
+    frame.partial_fit(X[2:], pd.DataFrame({"m": [0, 1], "a": [1, 0], "z": [1, 0]}))
+    assert frame.predict(X).to_dict("list") == {"z": [1, 0, 1, 0], "m": [0, 1, 0, 1], "a": [0, 0, 1, 0]}
+
+
+def test_what_the_threshold_has_learnt_is_held(rng):
+    X, Q = rng.random((20, 3)), rng.random((6, 3))
+    y = [{NAMES[k] for k in range(1, 4) if rng.random() < 0.5} for _ in range(20)]
+    y[0] = {"b", "c", "d"}
+    model = SMLClassifier(RBF(2.0), label_rule=Threshold()).fit(X, y)
+    learnt = dict(zip(model.classes_, model.label_rule_.coef_, strict=True))
+    model.partial_fit(X[:2] + 0.1, [{"a", "c"}, {"g"}])
+    now = dict(zip(model.classes_, model.label_rule_.coef_, strict=True))
+    assert now == {"a": 0.0, "g": 0.0} | learnt
+    scores = model.decision_function(Q)
+    t = scores @ model.label_rule_.coef_ + model.label_rule_.intercept_
+    assert [set(s) for s in model.predict(Q)] == [
+        set(model.classes_[row > limit]) for row, limit in zip(scores, t, strict=True)
+    ]
+
+
+def test_classes_are_known_before_they_are_seen():
+    X = np.eye(3)
+    model = SMLClassifier(Linear()).partial_fit(X[:1], ["b"], classes=["a", "b", "c"])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.decision_function(X[:1]).tolist() == [[0.0, 1.0, 0.0]]
+    assert model.partial_fit(X[1:2], ["c"], classes=["a", "b", "c"]).predict(X[1:2]).tolist() == ["c"]
+    with pytest.raises(ValueError, match=r"label 'x', which is not in classes=\['a', 'b', 'c'\]"):
+        model.partial_fit(X[2:], ["x"], classes=["a", "b", "c"])
+    assert model.partial_fit(X[2:], ["x"]).classes_.tolist() == ["a", "b", "c", "x"]
+    sets = SMLClassifier(Linear()).partial_fit(X[:1], [{"b"}], classes=["b", "a"])
+    assert sets.classes_.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match=r"numbered from 0 to 1"):
+        SMLClassifier(Linear()).partial_fit(X[:1], [[0, 1]], classes=[0, 1, 2])
+
+
+def test_ids_are_numbers_by_default_and_never_given_twice(rng):
+    X, y = np.eye(4), [{"a"}, {"b"}, {"a"}, {"b"}]
+    model = SMLClassifier(Linear()).fit(X, y).forget([3])
+    assert model.partial_fit(X[:2], y[:2]).ids_.tolist() == [0, 1, 2, 4, 5]
+    named = SMLClassifier(Linear()).fit(X, y, ids=["p", "q", 7, "r"])
+    assert named.partial_fit(X[:1], y[:1]).ids_.tolist() == ["p", "q", 7, "r", 8]
+    weighted = SMLClassifier(Linear()).fit(X, y, sample_weight=[1, 0, 1, 0], ids=[10, 11, 12, 13])
+    assert weighted.ids_.tolist() == [10, 12]
+
+
+GOOD_X, GOOD_Y = np.eye(3), [{"a"}, {"b"}, {"a"}]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda m: m.forget(["nobody", 1, 77]), KeyError, "id 'nobody', 77; nothing was forgotten"),
+        (lambda m: m.forget([0, 0]), ValueError, "given twice: 0"),
+        (lambda m: m.forget([0, 1, 2]), ValueError, "all 3 labelled instances"),
+        (lambda m: m.forget(5), KeyError, "id 5"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[1, 2, 9]), ValueError, "ids 1, 2 are in use"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[5, 5, 9]), ValueError, "given twice: 5"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[5, None, 9]), ValueError, "row 1 has None"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[5, [], 9]), ValueError, r"row 1 has \[\]"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[5]), ValueError, "X has 3 rows but ids has 1"),
+        (lambda m: m.partial_fit(GOOD_X[:2], GOOD_Y), ValueError, "X has 2 rows but y has 3"),
+        (lambda m: m.partial_fit(GOOD_X[:, :2], GOOD_Y), ValueError, "expecting 3 features"),
+        (lambda m: m.partial_fit(GOOD_X * np.nan, GOOD_Y), ValueError, "contains NaN"),
+        (lambda m: m.partial_fit(GOOD_X, ["a", "b", "a"]), ValueError, "row 0 is 'a'"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, sample_weight=[0, 0, 0]), ValueError, "zero on every row"),
+        (lambda m: m.partial_fit(GOOD_X, GOOD_Y, classes=["a"]), ValueError, "label 'b'.*not in classes"),
+        (lambda m: m.partial_fit(-GOOD_X, GOOD_Y), ValueError, "Negative values"),
+    ],
+)
+def test_what_fails_changes_nothing(call, error, message):
+    model = SMLClassifier("jaccard", normalizer=None).fit(GOOD_X, GOOD_Y)
+    if "in classes" in message:
+        model.forget([1]).retune()  # so that b is not known
+    state, scores = dict(vars(model)), model.decision_function(GOOD_X)
+    with pytest.raises(error, match=message):
+        call(model)
+    assert vars(model) == state
+    np.testing.assert_array_equal(model.decision_function(GOOD_X), scores)
+
+
+def test_forms_of_y_must_stay():
+    arrays = SMLClassifier(Linear()).fit(GOOD_X, np.eye(3, dtype=int))
+    with pytest.raises(ValueError, match="y has 2 labels, but fit saw 3; columns have no names"):
+        arrays.partial_fit(GOOD_X, np.eye(3, dtype=int)[:, :2])
+    with pytest.raises(ValueError, match="given as 'single', but fit saw 'array'"):
+        arrays.partial_fit(GOOD_X, ["a", "b", "c"])
+    frames = SMLClassifier(Linear()).fit(GOOD_X, pd.DataFrame(np.eye(3, dtype=int), columns=list("abc")))
+    with pytest.raises(ValueError, match="no column 'c', which fit saw"):
+        frames.partial_fit(GOOD_X, pd.DataFrame(np.eye(3, dtype=int)[:, :2], columns=list("ab")))
+    with pytest.raises(ValueError, match="'no' beside 0"):
+        SMLClassifier(Linear()).fit(GOOD_X, [0, 1, 2]).partial_fit(GOOD_X, ["yes", "no", "no"])
+
+
+def test_refused_where_it_has_no_meaning():
+    model = SMLClassifier("precomputed").fit(np.eye(3), GOOD_Y)
+    with pytest.raises(ValueError, match="partial_fit needs features"):
+        model.partial_fit(np.eye(3), GOOD_Y)
+    with pytest.raises(ValueError, match="forget needs features"):
+        model.forget([0])
+    assert model.retune().n_references_ == 3
+    with pytest.raises(NotFittedError):
+        SMLClassifier().forget([0])
+
+
+def test_precision_and_kind_stay_as_they_were(rng):
+    X, y = rng.random((6, 3)).astype(np.float32), [{"a"}, {"b"}] * 3
+    model = SMLClassifier(RBF(1.0), normalizer="zscore").fit(X, y)
+    model.partial_fit(sp.csr_array(rng.random((2, 3))), y[:2])
+    assert model._model.scorer.references.X.dtype == np.float32
+    assert model.decision_function(X).dtype == np.float32
+
+
+def test_the_callers_batch_is_not_kept(rng):
+    X, y = rng.random((6, 3)), [{"a"}, {"b"}] * 3
+    model = SMLClassifier(RBF(1.0), normalizer=None).fit(X, y)
+    batch = rng.random((1, 3))
+    scores = model.partial_fit(batch, y[:1]).decision_function(X)
+    batch[:] = 0.0
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+
+
+def test_pickled_and_cloned_as_ever(rng):
+    X, y = rng.random((6, 3)), [{"a"}, {"b"}] * 3
+    model = SMLClassifier(RBF(1.0)).fit(X, y).partial_fit(X, y).forget([2])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.partial_fit(X, y).n_references_ == 17
+    assert not clone(model).__sklearn_is_fitted__()
+
+
+def test_two_predict_while_a_third_teaches(rng, small_chunks):
+    """Every reference stands for itself alone, so that the sum tells exactly which were there."""
+    X = np.ones((1, 2))
+    model = SMLClassifier(Linear(), normalizer=None).fit(X, [{"a", "b"}])
+    done, wrong, seen = threading.Event(), [], set()
+
+    def predict():
+        while not done.is_set():
+            a, b = model.decision_function(X)[0]
+            seen.add(float(a))
+            if a != b or a % 2:
+                wrong.append((a, b))
+
+    threads = [threading.Thread(target=predict) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(60):
+        model.partial_fit(np.ones((3, 2)), [{"a", "b"}] * 3)
+        model.forget(model.ids_[-2:].tolist())
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len(seen) > 1
+    assert model.decision_function(X)[0, 0] == 2 * 61
+
+
+def test_teachers_do_not_undo_each_other():
+    model = SMLClassifier(Linear(), normalizer=None).fit(np.ones((1, 2)), [{"a"}])
+
+    def teach():
+        for _ in range(25):
+            model.partial_fit(np.ones((1, 2)), [{"a"}])
+
+    threads = [threading.Thread(target=teach) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert model.n_references_ == 76
+    assert sorted(model.ids_.tolist()) == list(range(76))
