@@ -55,7 +55,7 @@ class SketchProblem:
     def checked(self) -> npt.NDArray[np.int64]:
         """Rows on which exact and sketched sums are compared."""
         n = self.references.n_rows
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng([self.seed, 1])  # not the draw of a sketch, which has the seed alone
         return np.sort(rng.choice(n, min(n, _CHECKED_ROWS), replace=False))
 
     @cached_property

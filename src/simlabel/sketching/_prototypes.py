@@ -65,14 +65,14 @@ def similarities(Q: Rows, prepared: Prepared, similarity: Similarity, n_jobs: in
 
 
 class Condense(Sketch):
-    """Means of groups of references (k-means), each with the labels of its whole group.
+    """Means of groups of references that share a label (k-means), each with the labels of its whole group.
 
     With exp(-gamma * distance) a reference counts as much as it is similar to the mean of its group.
 
     Parameters
     ----------
     n : int
-        Number of prototypes.
+        Number of prototypes; it is shared among the labels by their frequency, at least one for each.
 
     Examples
     --------
@@ -105,19 +105,41 @@ class Condense(Sketch):
         """Group, and add up the influence of each group."""
         X, n = problem.references.X[:], problem.references.n_rows
         k = min(self.n, n)
-        means = MiniBatchKMeans(
-            k, init="random", batch_size=4096, n_init=1, max_iter=10, random_state=problem.seed
-        ).fit(X)
-        groups = sp.csr_array((np.ones(n), (means.predict(X), np.arange(n))), shape=(k, n))
-        groups = groups[np.flatnonzero(np.diff(groups.indptr))]  # a group may have stayed empty
+        of = _groups(X, problem.references.Y, k, problem.seed)
+        groups = sp.csr_array((np.ones(n), (of, np.arange(n))), shape=(int(of.max()) + 1, n))
         centers = dense_rows(groups @ X) / groups.sum(axis=1)[:, None]  # of the whole groups, not of batches
         centers = np.asarray(centers, dtype=problem.prepared.dtype)
-        of = np.empty(n, dtype=np.int64)
-        of[groups.indices] = np.repeat(np.arange(groups.shape[0]), np.diff(groups.indptr))
         share = _nearness(problem, centers, of)
         V = (groups @ problem.V.multiply(share[:, None])).toarray()
         words = f"{len(centers):,} prototypes"
         return _prototypes(problem, centers, V, words, of_reference=of, share=share)
+
+
+def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> npt.NDArray[np.int64]:
+    """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
+    label = _rarest_label(Y)
+    of = np.empty(len(label), dtype=np.int64)
+    used = 0
+    for rows in (np.flatnonzero(label == which) for which in np.unique(label)):
+        share = min(len(rows), max(1, round(k * len(rows) / len(label))))
+        found = np.zeros(len(rows), dtype=np.int64)
+        if share > 1:
+            means = MiniBatchKMeans(
+                share, init="random", batch_size=4096, n_init=1, max_iter=10, random_state=seed
+            )
+            found = np.unique(means.fit(X[rows]).predict(X[rows]), return_inverse=True)[1]
+        of[rows] = used + found
+        used += int(found.max()) + 1
+    return of
+
+
+def _rarest_label(Y: sp.csr_array) -> npt.NDArray[np.int64]:
+    """For each row the one of its labels that fewest rows have; -1 for none."""
+    rarity = 1.0 / np.maximum(1.0, np.asarray(Y.sum(axis=0), dtype=np.float64).ravel())
+    weighted = sp.csr_array((rarity[Y.indices], Y.indices, Y.indptr), shape=Y.shape)
+    rarest = np.asarray(weighted.argmax(axis=1)).ravel().astype(np.int64)
+    rarest[np.diff(Y.indptr) == 0] = -1
+    return rarest
 
 
 def _nearness(problem: SketchProblem, centers: FloatArray, of: npt.NDArray[np.int64]) -> FloatArray:

@@ -42,10 +42,10 @@ def fit_sketch(sketch: Sketch, problem: SketchProblem) -> FittedSketch | None:
     error = problem.error(fitted)
     if not error <= _LARGEST_ERROR:
         raise ValueError(
-            f"{sketch!r} gives sums that point elsewhere than the exact ones with {problem.similarity!r}: the "
-            f"mean sine of the angle is {error:.2f} on {len(problem.checked)} training rows left out of their "
-            f"own sums, so what comes out is mostly noise. Narrow similarities have small sums, and the "
-            f"noise of a sketch does not become smaller with them. Use more columns or prototypes, "
+            f"{sketch!r} gives sums that point elsewhere than the exact ones with {problem.similarity!r}: "
+            f"the mean sine of the angle is {error:.2f} on {len(problem.checked)} training rows left out of "
+            f"their own sums, so what comes out is mostly noise. Narrow similarities have small sums, and "
+            f"the noise of a sketch does not become smaller with them. Use more columns or prototypes, "
             f"another sketch, or none."
         )
     return fitted
