@@ -30,3 +30,10 @@ def small_blocks(monkeypatch):
 @pytest.fixture
 def rng():
     return np.random.default_rng(20240229)
+
+
+@pytest.fixture
+def made():
+    from made_data import make_data
+
+    return make_data()

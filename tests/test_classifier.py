@@ -501,8 +501,13 @@ WITH_INFINITY = np.where(GOOD_X > 0, np.inf, 0.0)
         ({"engine": "exakt"}, GOOD_X, GOOD_Y, "Unknown engine 'exakt'. Did you mean 'exact'"),
         ({"similarity": RBF(-1.0)}, GOOD_X, GOOD_Y, "gamma must be a number above 0 or 'auto', got -1.0"),
         ({"similarity": RBF("wide")}, GOOD_X, GOOD_Y, "got 'wide'"),
-        ({"similarity": Polynomial(0)}, GOOD_X, GOOD_Y, "degree must be a whole number of at least 1, got 0"),
-        ({"weighting": TopK(0)}, GOOD_X, GOOD_Y, "k must be a whole number of at least 1, got 0"),
+        (
+            {"similarity": Polynomial(0)},
+            GOOD_X,
+            GOOD_Y,
+            "degree must be a whole number of at least 1 or 'auto', got 0",
+        ),
+        ({"weighting": TopK(0)}, GOOD_X, GOOD_Y, "k must be a whole number of at least 1 or 'auto', got 0"),
         (
             {"label_rule": SetSize(minimum=3, maximum=2)},
             GOOD_X,

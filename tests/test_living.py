@@ -26,6 +26,7 @@ NAMES = list("abcdefg")
 @pytest.fixture
 def small_chunks(monkeypatch):
     monkeypatch.setattr(_references, "_TAIL_ROWS", 8)
+    monkeypatch.setattr(_references, "_PIECE_ROWS", 5)
 
 
 class Life:

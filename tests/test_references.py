@@ -101,6 +101,7 @@ def test_many_small_batches_stay_few_chunks(rng, monkeypatch):
 
 def test_what_is_forgotten_is_in_no_array(rng, monkeypatch):
     monkeypatch.setattr(_references, "_TAIL_ROWS", 8)
+    monkeypatch.setattr(_references, "_PIECE_ROWS", 12)
     references = References.of([chunk(rng, 40, 0)], 40)
     for i in range(5):
         references = references.taught(chunk(rng, 3, 40 + 3 * i))

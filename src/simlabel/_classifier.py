@@ -15,14 +15,16 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._labels import LabelSpace
-from simlabel._leave_one_out import training_blocks
+from simlabel._leave_one_out import left_out_scores, training_blocks
 from simlabel._living import Living
-from simlabel._model import Model, binary_margin
+from simlabel._model import Model
 from simlabel._references import References
 from simlabel._scoring import Scorer
 from simlabel._teaching import Batch, drop_weightless, numbered, one_teacher
 from simlabel._validation import FloatArray, Rows, check_features, check_same_length
-from simlabel.engines import Plan, Sampled, is_objects, n_rows, prepare, resolve_engine
+from simlabel.calibration import CALIBRATIONS, binary_margin
+from simlabel.engines import Plan, Sampled, is_objects, n_rows, resolve_engine
+from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.sampling import draw, resolve_sampler
@@ -50,9 +52,14 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         list of these, any scikit-learn transformer, or None.
     weighting : str, Weighting, callable or None
         How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
+    influence : str or Influence
+        How much each reference contributes: "uniform" (the paper's), "label_mean" (for rare labels),
+        or "ridge" (learnt, which is usually the most accurate).
     label_rule : str, LabelRule or callable
         From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
-        or a function of the weights.
+        "per_label", "auto" (the best of them by leave-one-out), or a function of the weights.
+    calibration : None, str or LeaveOneOutCalibration
+        None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
     sampler : None, int, str, Sampler, array or callable
         Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
         "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
@@ -62,7 +69,8 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         "condense", "nystroem", "random_features", "tensor_sketch", or "auto" for the cheapest that keeps
         the average precision. Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
-        How parameters that are "auto" are resolved at fit: "validation" (the paper's).
+        How parameters that are "auto" are resolved at fit: "validation" (the paper's), or "loo"
+        (leave-one-out over all rows).
     engine : str or engine
         How the sums are computed; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and
         tells progress.
@@ -78,7 +86,7 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X had names.
-    similarity_, normalizer_, weighting_, label_rule_, sketch_ : objects
+    similarity_, normalizer_, weighting_, influence_, label_rule_, calibration_, sketch_ : objects
         The stages, resolved and fitted.
     tuning_ : TuningResult
         The curve of the search.
@@ -106,7 +114,9 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         *,
         normalizer: Any = "l2",
         weighting: Any = None,
+        influence: Any = "uniform",
         label_rule: Any = "set_size",
+        calibration: Any = None,
         sampler: Any = None,
         sketch: Any = None,
         tuning: Any = "validation",
@@ -117,7 +127,9 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         self.similarity = similarity
         self.normalizer = normalizer
         self.weighting = weighting
+        self.influence = influence
         self.label_rule = label_rule
+        self.calibration = calibration
         self.sampler = sampler
         self.sketch = sketch
         self.tuning = tuning
@@ -171,7 +183,9 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         similarity = self._checked_similarity()
         weighting, rule = resolve_weighting(self.weighting), LABEL_RULES.resolve(self.label_rule)
         search, engine = TUNERS.resolve(self.tuning), resolve_engine(self.engine)
-        for stage in (weighting, rule, search):
+        influence = INFLUENCES.resolve(self.influence)
+        calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
+        for stage in (weighting, rule, search, influence, calibration):
             if stage is not None:
                 stage.check()
         X, Y, weights = batch.X, batch.Y, batch.weights
@@ -187,17 +201,33 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         references, scales, drawing = self._sampled(references, similarity, weighting, seed)
         sketch = resolve_sketch(self.sketch, similarity, weighting)
-        problem = Problem(similarity, weighting, references, engine, self.n_jobs, seed)
-        similarity, self.tuning_ = search.run(problem)
-        prepared = prepare(references.X, [similarity], keep_views=True)
-        engine = engine if drawing is None else drawing
-        scorer = Scorer(references, prepared, similarity, weighting, engine, self.n_jobs, scales)
-        engine.ready(prepared, [scorer.job])
+        if influence.learned and (sketch is not None or drawing is not None):
+            raise ValueError(
+                f"influence={self.influence!r} is solved for all references that are kept: not with a sketch "
+                f"or a draw for each query. A sampler that draws at fit will do."
+            )
+        problem = Problem(similarity, weighting, influence, references, engine, self.n_jobs, seed)
+        found, self.tuning_ = search.run(problem)
+        solved = found.influence.solve(found.setting)
+        scorer = Scorer(
+            references,
+            None,
+            found.similarity,
+            found.weighting,
+            found.influence,
+            solved,
+            engine if drawing is None else drawing,
+            self.n_jobs,
+            None if influence.learned else scales,
+        )
+        scorer.engine.ready(scorer.prepared, [scorer.job])
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
+        if calibration is not None:
+            calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
         if sketch is not None:
-            task = SketchProblem(references, prepared, scorer.job, engine, self.n_jobs, seed)
+            task = SketchProblem(references, scorer.prepared, scorer.job, engine, self.n_jobs, seed)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
-        self._publish(Model(batch.labels, normalizer, scorer, rule, columns))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration))
 
     def _sampled(
         self, references: References, similarity: Similarity, weighting: Weighting | None, seed: int
@@ -224,7 +254,8 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         self._model = model
         self.classes_ = model.labels.classes
         self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
-        self.weighting_, self.label_rule_ = scorer.weighting, model.rule
+        self.weighting_, self.influence_ = scorer.weighting, scorer.influence
+        self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.sketch_ = scorer.sketch
         self.n_references_ = scorer.references.n_rows
 
@@ -312,6 +343,34 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.probabilities(X)
 
+    def leave_one_out(self) -> FloatArray:
+        """Label weights of the training rows, each left out of its own, (n_references, n_labels).
+
+        Normalizer and resolved values stay as they were fitted on all rows.
+        """
+        check_is_fitted(self)
+        return left_out_scores(self._model.scorer)
+
+    def change_rule(self, label_rule: Any) -> Self:
+        """Give a fitted model another label rule, without a refit.
+
+        Parameters
+        ----------
+        label_rule : str, LabelRule or callable
+            As in the constructor; one that learns does so from leave-one-out scores.
+        """
+        check_is_fitted(self)
+        rule = LABEL_RULES.resolve(label_rule)
+        rule.check()
+        with one_teacher(self):
+            model = self._model
+            fitted = rule.fit(model.scorer.references.sizes, _blocks_for(rule, model.scorer))
+            changed = copy.copy(self)
+            changed.label_rule = label_rule
+            changed._publish(replace(model, rule=fitted))
+            self.__dict__ = changed.__dict__
+        return self
+
     def plan(self, X: Any) -> Plan:
         """How a prediction for X would be computed, in words."""
         model, X = self._check_queries(X)
@@ -359,7 +418,12 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
 
 
 def _as_object(stage: str, name: str) -> str:
-    registry: Any = {"similarity": SIMILARITIES, "label_rule": LABEL_RULES, "tuning": TUNERS}.get(stage)
+    registry: Any = {
+        "similarity": SIMILARITIES,
+        "label_rule": LABEL_RULES,
+        "tuning": TUNERS,
+        "influence": INFLUENCES,
+    }.get(stage)
     known = registry is not None and name in registry.classes
     return f"{registry.classes[name].__name__}()" if known else "..."
 

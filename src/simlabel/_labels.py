@@ -19,6 +19,12 @@ Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 
 _SETS = (set, frozenset, list, tuple)
+_SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in _SETS}
+_SPARSE_TYPES: dict[str, type] = {
+    f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
+    for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
+    for kind in ("array", "matrix")
+}
 
 
 @dataclass(frozen=True)
@@ -230,6 +236,29 @@ class LabelSpace:
             self.container(names[k] for k in Y.indices[start:stop])
             for start, stop in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         ]
+
+
+def container_state(space: LabelSpace) -> Any:
+    """What `decode` needs to give back the same kind, as names and dtypes."""
+    if space.kind == "sparse":
+        kind, dtype = space.container
+        return (_name_in(_SPARSE_TYPES, kind), np.dtype(dtype))
+    return _name_in(_SET_TYPES, space.container) if space.kind == "sets" else space.container
+
+
+def container_of(kind: Kind, state: Any) -> Any:
+    """The inverse of `container_state`."""
+    if kind == "sparse":
+        return (_SPARSE_TYPES[state[0]], state[1])
+    return _SET_TYPES[state] if kind == "sets" else state
+
+
+def _name_in(types: dict[str, type], kind: type) -> str:
+    if types.get(kind.__name__) is not kind:
+        raise TypeError(
+            f"y was given as {kind!r}, which a model file cannot hold; known are {', '.join(types)}."
+        )
+    return kind.__name__
 
 
 def _from_pairs(rows: Any, columns: Any, shape: tuple[int, int]) -> Indicator:

@@ -7,6 +7,8 @@ a subtraction has no digits. Of a row of weight w one copy is left out, and w - 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +16,7 @@ import numpy.typing as npt
 from simlabel._scoring import Scorer
 from simlabel._validation import FloatArray
 from simlabel.engines import Exclude
-from simlabel.label_rules import TrainingBlock
+from simlabel.label_rules import ScoreBlock, TrainingBlock
 
 
 def own_entries(rows: npt.NDArray[np.integer], weights: FloatArray) -> Exclude:
@@ -27,7 +29,32 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     """Scores of all references, each left out of its own sums or not, block by block."""
     references = scorer.references
     for part in scorer.chunks(references.X):
-        rows = np.arange(part.start, part.stop)
-        exclude = own_entries(rows, references.weights) if leave_out else None
-        scores = scorer.score(references.X[part], exclude)
-        yield TrainingBlock(scores, references.Y[part], references.weights[part])
+        Y, weights = references.Y[part], references.weights[part]
+        scores = _left_out(scorer, part, Y) if leave_out else scorer.score(references.X[part])
+        yield TrainingBlock(scores, Y, weights)
+
+
+def _left_out(scorer: Scorer, part: slice, Y: Any) -> ScoreBlock:
+    solved, weights = scorer.solved, scorer.references.weights
+    if solved.left_out is not None:
+        return scorer.block(solved.left_out[part])
+    exclude = own_entries(np.arange(part.start, part.stop), weights)
+    scores = scorer.score(scorer.references.X[part], exclude)
+    if solved.scale is None:
+        return scores
+    labels = rescaled(scores.labels, solved.scale, Y, weights[part])
+    return replace(scores, labels=labels, ranking=labels)
+
+
+def rescaled(labels: FloatArray, scale: FloatArray | None, Y: Any, weights: FloatArray) -> FloatArray:
+    """Sums that were divided by counts: without the row there is less to divide by."""
+    if scale is None:
+        return labels
+    count = scale[: Y.shape[1]]
+    rest = count - Y.toarray() * np.minimum(weights, 1.0)[:, None]
+    return np.divide(labels * count, rest, out=np.zeros_like(labels), where=rest > 0)
+
+
+def left_out_scores(scorer: Scorer) -> FloatArray:
+    """Label weights of all references, each left out of its own, (n_references, n_labels)."""
+    return np.concatenate([block.scores.labels for block in training_blocks(scorer)])

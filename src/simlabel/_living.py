@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._model import Model
-from simlabel._references import Stack
 from simlabel._teaching import (
     Batch,
     drop_weightless,
@@ -19,8 +20,12 @@ from simlabel._teaching import (
     refuse_short_forms,
     taught,
 )
-from simlabel._validation import check_same_length
+from simlabel._validation import check_number, check_same_length
 from simlabel.engines import n_rows
+from simlabel.explanation import Explanation, largest_terms
+from simlabel.persistence import Reader, Writer, model_state, restored_model, write_file
+
+_SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
 
 
 class Living:
@@ -124,7 +129,7 @@ class Living:
         check_is_fitted(self)
         with one_teacher(self):
             model, references = self._model, self._model.scorer.references
-            X = references.raw.whole() if isinstance(references.raw, Stack) else references.raw
+            X = references.raw[:]
             labels, Y = model.labels.restricted(references.Y)
             changed: Any = self._blank()  # type: ignore[attr-defined]
             for name in ("n_features_in_", "feature_names_in_"):
@@ -134,3 +139,95 @@ class Living:
             changed._model.scorer.references.next_id = references.next_id
             self.__dict__ = changed.__dict__
         return self
+
+    def explain(self, X: Any, top: int = 10) -> Explanation:
+        """For every query and label, the labelled instances that contributed most.
+
+        Contributions, the rest and (with learned influence) the mean add up to the label's score.
+        The set size is explained too. Costs a block of n_references numbers for each query.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            Queries.
+        top : int
+            How many instances to list for each query and label.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear")
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
+        >>> print(model.explain([[0.1, 0.9]]))
+        Query 0: trees
+        1 label, because of these
+         instance    contribution  share
+         wood        0.9939        90.0%  ██████████████████
+         beach       0.1104        10.0%  ██
+         all others  0             0.0%
+        trees (score 0.9939)
+         instance    contribution  share
+         wood        0.9939        100.0%  ████████████████████
+         all others  0             0.0%
+        """
+        check_number("explain", "top", top, at_least=1, integer=True)
+        model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        scorer, Q = model.scorer, model.normalized(X)
+        references = scorer.references
+        terms = largest_terms(
+            Q,
+            scorer.prepared,
+            scorer.similarity,
+            scorer.weighting,
+            references.influence,
+            references.weights,
+            top,
+            scorer.n_jobs,
+        )
+        Y = model.label_sets(X)
+        return Explanation(
+            references.ids,
+            model.labels.classes,
+            references.sizes,
+            np.split(Y.indices, Y.indptr[1:-1]),
+            terms,
+            np.zeros(references.n_labels),
+            scorer.similarity,
+            references,
+            Q,
+            getattr(self, "feature_names_in_", None),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, for `simlabel.load`.
+
+        Arrays are stored as safetensors, the rest as JSON, all under checksums. The file is written
+        beside its place and then renamed: at any moment the old model or the new one is there, whole.
+        A similarity, weighting or rule given as a Python function is saved by the name under which it
+        was registered (`simlabel.persistence.register`); scikit-learn transformers cannot be saved.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from simlabel import SMLClassifier
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "photos.simlabel"
+        >>> SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).save(path)
+        """
+        check_is_fitted(self)
+        me: Any = self
+        writer = Writer()
+        params = {name: writer.encode(value, name) for name, value in me.get_params(deep=False).items()}
+        fitted = {name: writer.encode(getattr(self, name), name) for name in _SAVED if hasattr(self, name)}
+        model = model_state(self._model, writer)
+        state = {"class": type(self).__name__, "params": params, "fitted": fitted, "model": model}
+        write_file(path, state, writer.arrays)
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any], arrays: Any, mmap: bool) -> Self:
+        reader = Reader(arrays)
+        made: Any = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+        for name in _SAVED:
+            if name in state["fitted"]:
+                setattr(made, name, reader.decode(state["fitted"][name]))
+        made._publish(restored_model(state["model"], reader, mmap=mmap))
+        return made

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from simlabel._labels import LabelSpace
 from simlabel._scoring import Scorer
 from simlabel._validation import FloatArray, Rows
+from simlabel.calibration import LeaveOneOutCalibration, class_shares, label_shares
 from simlabel.engines import n_rows
 from simlabel.label_rules import LabelRule, ScoreBlock
 
@@ -33,6 +34,8 @@ class Model:
         Fitted.
     columns : array of int or None
         Of a precomputed matrix, the columns of the rows that were kept (weight above zero).
+    calibration : LeaveOneOutCalibration or None
+        Fitted; None for shares of the similarity.
     """
 
     labels: LabelSpace
@@ -40,16 +43,18 @@ class Model:
     scorer: Scorer
     rule: LabelRule
     columns: npt.NDArray[np.int64] | None
+    calibration: LeaveOneOutCalibration | None = None
 
     def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
         """Scores of checked queries, chunk by chunk."""
         for part in self.scorer.chunks(X):
-            Q = X[part]
-            if self.columns is not None:
-                Q = Q[:, self.columns]
-            if self.normalizer is not None:
-                Q = self.normalizer.transform(Q)
-            yield part, self.scorer.score(Q)
+            yield part, self.scorer.score(self.normalized(X[part]))
+
+    def normalized(self, X: Rows) -> Rows:
+        """Checked queries as the similarity compares them."""
+        if self.columns is not None:
+            X = X[:, self.columns]
+        return X if self.normalizer is None else self.normalizer.transform(X)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
@@ -72,42 +77,16 @@ class Model:
         return weights
 
     def probabilities(self, X: Rows) -> FloatArray:
-        """Share of the similarity that speaks for each label, (n_queries, n_labels)."""
-        shares = np.empty((n_rows(X), len(self.labels.classes)))
+        """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
+        shares = class_shares if self.labels.kind == "single" else label_shares
+        to_probabilities = shares if self.calibration is None else self.calibration.probabilities
+        result = np.empty((n_rows(X), len(self.labels.classes)))
         for part, scores in self.score_chunks(X):
-            shares[part] = class_shares(scores) if self.labels.kind == "single" else label_shares(scores)
-        return shares
+            result[part] = to_probabilities(scores)
+        return result
 
 
 def _single_label(scores: ScoreBlock) -> sp.csr_array:
     n, n_labels = scores.ranking.shape
     top = np.argmax(scores.ranking, axis=1)
     return sp.csr_array((np.ones(n, dtype=np.int8), top, np.arange(n + 1)), shape=(n, n_labels))
-
-
-def label_shares(scores: ScoreBlock) -> FloatArray:
-    """f_k over the whole similarity, strictly inside (0, 1)."""
-    total = scores.sizes.sum(axis=1, dtype=np.float64)[:, None]
-    ranking = scores.ranking.astype(np.float64)
-    shares = np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
-    edge = np.finfo(np.float64).eps
-    return np.clip(shares, edge, 1.0 - edge)
-
-
-def class_shares(scores: ScoreBlock) -> FloatArray:
-    """Shares that sum to 1 and rank as the scores do, also where similarities are negative."""
-    weights = scores.ranking.astype(np.float64)
-    if weights.shape[1] == 2:
-        margin = binary_margin(weights)
-        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
-    weights = weights - np.minimum(weights.min(axis=1, keepdims=True), 0.0)
-    total = weights.sum(axis=1, keepdims=True)
-    even = np.full_like(weights, 1.0 / weights.shape[1])
-    return np.divide(weights, total, out=even, where=total > 0)
-
-
-def binary_margin(weights: FloatArray) -> FloatArray:
-    """(F1 - F0) / (|F1| + |F0|), 0 where both are 0; (n_queries,)."""
-    total = np.abs(weights).sum(axis=1)
-    difference = weights[:, 1] - weights[:, 0]
-    return np.divide(difference, total, out=np.zeros_like(difference), where=total > 0)

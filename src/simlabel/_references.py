@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,8 @@ from simlabel._validation import FloatArray, Rows, take_rows
 Positions = npt.NDArray[np.int64]
 Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
 
-_TAIL_ROWS = 16384  # chunks that others are merged into are no larger: a batch never copies more than this
+_TAIL_ROWS = 8192  # chunks are merged up to this: few enough of them, and little is copied for a batch
+_PIECE_ROWS = 65536  # a chunk in which rows are forgotten is cut into pieces of this
 
 
 class Stack:
@@ -59,10 +60,6 @@ class Stack:
     def nnz(self) -> int:
         """Stored entries of sparse pieces."""
         return sum(piece.nnz for piece in self.pieces)
-
-    def max(self, initial: float) -> float:
-        """The largest number, or `initial`."""
-        return max(float(piece.max(initial=initial)) for piece in self.pieces)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -146,14 +143,15 @@ class Chunk:
     @cached_property
     def index(self) -> dict[Any, int]:
         """Where each id is."""
-        ids = self.ids if isinstance(self.ids, range) else self.ids.tolist()
-        return {name: i for i, name in enumerate(ids)}
+        return {name: i for i, name in enumerate(np.asarray(self.ids).tolist())}
 
-    def find(self, name: Any) -> int | None:
+    @property
+    def find(self) -> Callable[[Any], int | None]:
         """Position of an id, or None."""
-        if isinstance(self.ids, range):
-            return self.ids.index(name) if type(name) is int and name in self.ids else None
-        return self.index.get(name)
+        if not isinstance(self.ids, range):
+            return self.index.get
+        ids = self.ids
+        return lambda name: ids.index(name) if type(name) is int and name in ids else None
 
     def influence(self, sizes: npt.NDArray[np.int64]) -> Any:
         """[Y | one-hot of the set size], times the weights; made once for the same sizes."""
@@ -296,14 +294,13 @@ class References:
 
     def positions(self, names: Iterable[Any]) -> Positions:
         """Where these ids are; -1 for one that is not there."""
-        return np.array([self._position(name) for name in names], dtype=np.int64)
-
-    def _position(self, name: Any) -> int:
+        wanted = list(names)
+        found = np.full(len(wanted), -1, dtype=np.int64)
         for chunk, start in zip(self.chunks, self.starts, strict=False):
-            at = chunk.find(name)
-            if at is not None:
-                return int(start + at)
-        return -1
+            for i, at in enumerate(map(chunk.find, wanted)):
+                if at is not None:
+                    found[i] = start + at
+        return found
 
     def taught(self, chunk: Chunk) -> References:
         """These and some more: small chunks at the end are merged, so that there are never many."""
@@ -328,8 +325,8 @@ class References:
             if not here.any():
                 chunks.append(chunk)
                 continue
-            for first in range(0, len(chunk), _TAIL_ROWS):
-                rows = first + np.flatnonzero(~here[first : first + _TAIL_ROWS])
+            for first in range(0, len(chunk), _PIECE_ROWS):
+                rows = first + np.flatnonzero(~here[first : first + _PIECE_ROWS])
                 if len(rows):
                     chunks.append(chunk.part(rows))
         return References.of(chunks, self.next_id)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from simlabel._references import References
-from simlabel._validation import FloatArray, Rows
+from simlabel._validation import FloatArray, Rows, take_rows
 from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.influence import Influence, Setting, Solved
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
 from simlabel.sketching import FittedSketch
 from simlabel.weightings import Weighting
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
+
+
+def used_rows(references: References, solved: Solved) -> Rows:
+    """The references that are summed over."""
+    return references.X if solved.used is None else take_rows(references.X, solved.used)
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,8 @@ class Scorer:
     ready: Prepared | None
     similarity: Similarity
     weighting: Weighting | None
+    influence: Influence
+    solved: Solved
     engine: Engine
     n_jobs: int | None
     scales: FloatArray | None = None  # of references that were drawn: how many each stands for
@@ -35,17 +43,17 @@ class Scorer:
 
     @cached_property
     def prepared(self) -> Prepared:
-        """References made ready; those of a model that was just loaded are, when first needed."""
+        """What is summed over, made ready; of a model that was just loaded it is, when first needed."""
         if self.ready is not None:
             return self.ready
-        return prepare(self.references.X, [self.similarity], keep_views=True)
+        return prepare(used_rows(self.references, self.solved), [self.similarity], keep_views=True)
 
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        V = self.references.influence
+        V = self.solved.V
         if self.scales is not None:
-            V = sp.csr_array(V[:].multiply(self.scales[:, None]))
+            V = sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
         reducer = reducer_for(self.weighting, V, self.references.weights)
         return Job(self.similarity, self.weighting, reducer)
 
@@ -68,6 +76,10 @@ class Scorer:
             sums = self.sketch.sums(Q)
         else:
             sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
+        return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
+
+    def block(self, sums: FloatArray) -> ScoreBlock:
+        """Sums over labels and set sizes as a label rule sees them."""
         n_labels = self.references.n_labels
         labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
         silent = ~sums.any(axis=1)
@@ -77,6 +89,17 @@ class Scorer:
         ranking[silent] = self.frequencies[:n_labels]
         sizes[silent] = self.frequencies[n_labels:]
         return ScoreBlock(labels, sizes, ranking)
+
+    def with_references(self, references: References) -> Scorer:
+        """The same with other references, every resolved value held."""
+        setting = Setting(references, self.similarity, self.engine, self.n_jobs, seed=0)
+        solved = self.influence.solve(setting)
+        known = self.prepared if solved.used is None else None
+        ready = prepare(used_rows(references, solved), [self.similarity], keep_views=True, known=known)
+        after = replace(self, references=references, ready=ready, solved=solved)
+        if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
+            self.engine.carry(self.prepared, self.job, ready, after.job)
+        return after
 
     def chunks(self, Q: Rows) -> Iterator[slice]:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""

@@ -17,7 +17,7 @@ from simlabel._labels import LabelSpace, moved
 from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References, Stack
 from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
-from simlabel.engines import Sampled, prepare
+from simlabel.engines import Sampled
 
 _LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _GUARD = threading.Lock()
@@ -115,14 +115,17 @@ def forgotten(model: Model, names: Any) -> Model:
 
 
 def _with_references(model: Model, space: LabelSpace, references: References) -> Model:
-    scorer = model.scorer
-    ready = prepare(references.X, [scorer.similarity], keep_views=True, known=scorer.prepared)
     rule = model.rule.adapted(references.sizes, space.places(model.labels), len(space.classes))
-    after = replace(scorer, references=references, ready=ready)
-    same_sizes = np.array_equal(references.sizes, scorer.references.sizes)
-    if same_sizes and np.array_equal(space.classes, model.labels.classes):
-        scorer.engine.carry(scorer.prepared, scorer.job, ready, after.job)
-    return replace(model, labels=space, scorer=after, rule=rule)
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = calibration.adapted(space.places(model.labels), len(space.classes))
+    return replace(
+        model,
+        labels=space,
+        calibration=calibration,
+        scorer=model.scorer.with_references(references),
+        rule=rule,
+    )
 
 
 def _like(X: Rows, known: Rows) -> Rows:

@@ -166,8 +166,8 @@ def test_blocks_threads_and_memory_do_not_show(
     seed=st.integers(0, 2**32 - 1),
 )
 def test_row_order_does_not_show(case, which, seed):
-    # all these rows are the same set: which of equals are the nearest is a matter of their order
-    assume(not (which.name == "top-3" and str(case) == "Jaccard(weighted=False)"))
+    # sets and sums of minima are often equal: which of equals are the nearest is a matter of their order
+    assume(not (which.name == "top-3" and str(case) in ("Jaccard(weighted=False)", "Function(blocks)")))
     rng = np.random.default_rng(seed)
     X, Q, V = rng.random((20, 4)), rng.random((5, 4)), rng.random((20, 3))
     order = rng.permutation(20)

@@ -97,3 +97,10 @@ def test_bad_input_is_named():
         metrics.hamming_loss([[2, 0]], [[1, 0]])
     with pytest.raises(ValueError, match="NaN"):
         metrics.coverage([[1, 0]], [[np.nan, 0.0]])
+
+
+def test_one_label_is_ranked_first_where_it_is_true():
+    Y, F = np.array([[1], [0], [1]]), np.array([[0.3], [0.9], [-2.0]])
+    result = evaluate(Y, Y, F)
+    assert (result["one_error"], result["coverage"], result["average_precision"]) == (0.0, 0.0, 1.0)
+    assert np.isnan(result["ranking_loss"])

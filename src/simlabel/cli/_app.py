@@ -1,4 +1,4 @@
-"""The verbs, and how an error reaches the terminal: one line that says what to do."""
+"""The verbs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from simlabel.cli._compare import compare_verb
+from simlabel.cli._console import INTERRUPTED, guarded
+from simlabel.cli._datasets import datasets_verb
 from simlabel.cli._demo import run_demo
+from simlabel.cli._evaluate import evaluate_verb
+from simlabel.cli._explain import explain_verb
+from simlabel.cli._fit import fit_verb
+from simlabel.cli._options import Debug
+from simlabel.cli._predict import predict_verb
+from simlabel.cli._reproduce import reproduce_verb
 
 app = typer.Typer(
-    help="Similarity-based multi-label learning.", no_args_is_help=True, pretty_exceptions_enable=False
+    help="Similarity-based multi-label learning.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -21,19 +33,23 @@ def _root() -> None:
 
 
 @app.command()
+@guarded
 def demo(
     folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffle.")] = 0,
-    debug: Annotated[bool, typer.Option(help="Show the trace of an error.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Cross-validate SML on the yeast set beside the paper's figures, and show some predictions."""
-    try:
-        run_demo(Console(), folds=folds, seed=seed)
-    except (ValueError, OSError, ImportError) as error:
-        if debug:
-            raise
-        Console(stderr=True).print(f"[bold red]error[/]: {error}", highlight=False)
-        raise typer.Exit(1) from None
+    run_demo(Console(), folds=folds, seed=seed)
+
+
+app.command("datasets")(datasets_verb)
+app.command("fit")(fit_verb)
+app.command("predict")(predict_verb)
+app.command("evaluate")(evaluate_verb)
+app.command("explain")(explain_verb)
+app.command("compare")(compare_verb)
+app.command("reproduce")(reproduce_verb)
 
 
 def main() -> None:
@@ -41,4 +57,4 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)

@@ -1,7 +1,8 @@
 """Multi-label data sets: from files in the formats that people have, and by name."""
 
+from simlabel.datasets._chunks import FeatureChunks
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._load import list_datasets, load_dataset
 
-__all__ = ["load_dataset", "list_datasets", "Dataset", "DatasetError"]
+__all__ = ["load_dataset", "list_datasets", "Dataset", "DatasetError", "FeatureChunks"]

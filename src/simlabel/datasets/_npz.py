@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,27 @@ def read_npz(path: Path) -> Dataset:
     path : path
         The file.
     """
+    dataset: Dataset = _read(path, lambda members: _assemble(members, path))
+    return dataset
+
+
+def open_features(path: Path) -> tuple[Any, Sequence[str]]:
+    """X and the names of its columns, with or without labels beside them."""
+
+    def read(members: _Members) -> tuple[Any, Sequence[str]]:
+        X = members.matrix("X")
+        X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+        return X, members.names("feature_names", X.shape[1])
+
+    found: tuple[Any, Sequence[str]] = _read(path, read)
+    return found
+
+
+def _read(path: Path, use: Callable[[_Members], Any]) -> Any:
+    """Open an archive, and word what is wrong with it."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = _Members(archive, path)
-            return _assemble(members, path)
+            return use(_Members(archive, path))
     except DatasetError:
         raise
     except (*_DAMAGED, *_REFUSED) as error:

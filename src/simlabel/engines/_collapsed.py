@@ -207,11 +207,11 @@ class Collapsed(Engine):
         return outputs
 
 
-def _pieces_of(prepared: Prepared, job: Job) -> dict[int, tuple[Rows, Any]]:
-    """Pieces of references and their influence, by identity: a piece never changes."""
+def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Any]]:
+    """Pieces of references and their influence, by where they are in memory: a piece never changes."""
     assert isinstance(job.reducer, Sum)
     pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
-    return {id(X): (X, V) for X, V in pairs}
+    return {(id(X), (V.data if sp.issparse(V) else V).ctypes.data): (X, V) for X, V in pairs}
 
 
 def _width(prepared: Prepared, job: Job) -> int | None:

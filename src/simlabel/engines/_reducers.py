@@ -230,10 +230,42 @@ class _PartialRows:
         return result
 
 
+class Keep:
+    """The similarities themselves, one column per reference.
+
+    Parameters
+    ----------
+    n_references : int
+        How many.
+    """
+
+    def __init__(self, n_references: int) -> None:
+        self.width = n_references
+        self.bytes_per_query = 8 * n_references
+
+    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+        """Zeros."""
+        return _PartialKeep(np.zeros((n_queries, self.width)))
+
+
+@dataclass
+class _PartialKeep:
+    S: FloatArray
+
+    def add(self, S: FloatArray, part: slice) -> None:
+        self.S[:, part] = S.T
+
+    def merge(self, later: Self) -> None:
+        self.S += later.S
+
+    def finish(self) -> FloatArray:
+        return self.S
+
+
 def reducer_for(weighting: Weighting | None, V: Any, weights: FloatArray | None = None) -> Reducer:
     """The reducer that sums with influence V under a weighting; `weights` are those inside V."""
     if isinstance(weighting, TopK):
-        return Largest(V, weighting.k, weights)
+        return Largest(V, int(weighting.k), weights)
     if weighting is not None and weighting.scope == "row":
         return WholeRows(V, weighting)
     return Sum(V)

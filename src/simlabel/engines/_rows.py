@@ -50,6 +50,7 @@ class Prepared:
     beside: dict[Hashable, FloatArray]
     dtype: np.dtype[Any]
     views: dict[Hashable, Rows] = field(default_factory=dict)
+    largest: dict[Hashable, tuple[float, ...]] = field(default_factory=dict)
     columns: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
     def densify(self, key: Hashable) -> bool:
@@ -84,6 +85,11 @@ class Prepared:
             sides[key] = Side(self._cast(rows), numbers_beside(leaf, rows).astype(self.dtype, copy=False))
         return sides
 
+    def piece(self, key: Hashable, i: int) -> _Piece:
+        """What was made ready of one piece of the references."""
+        view = pieces(self.views[key])[i] if key in self.views else None
+        return pieces(self.beside[key])[i], self.largest[key][i], view
+
     @property
     def sparse(self) -> bool:
         """Whether the references are sparse."""
@@ -109,23 +115,21 @@ def prepare(
     leaves = {leaf.key: leaf for similarity in similarities for leaf in similarity.leaves()}
     beside: dict[Hashable, FloatArray] = {}
     views: dict[Hashable, Rows] = {}
+    largest: dict[Hashable, tuple[float, ...]] = {}
     ready = {} if known is None else {id(piece): i for i, piece in enumerate(pieces(known.X))}
     for key, leaf in leaves.items():
-        numbers, viewed = [], []
-        for piece in pieces(X):
-            i = ready.get(id(piece))
-            if known is None or i is None:
-                number, view = _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
-            else:
-                number = pieces(known.beside[key])[i]
-                view = pieces(known.views[key])[i] if key in known.views else None
-            numbers.append(number)
-            viewed.append(view)
-        beside[key] = stacked(numbers)
-        if viewed[0] is not None:
-            views[key] = stacked(viewed)
-    dtype = choose_dtype(X, similarities, beside)
-    return Prepared(X, leaves, beside, dtype, views)
+        found = [
+            _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
+            if known is None or (i := ready.get(id(piece))) is None
+            else known.piece(key, i)
+            for piece in pieces(X)
+        ]
+        beside[key] = stacked([piece[0] for piece in found])
+        largest[key] = tuple(piece[1] for piece in found)
+        if found[0][2] is not None:
+            views[key] = stacked([piece[2] for piece in found])
+    dtype = choose_dtype(X, similarities, {key: max(each, default=0.0) for key, each in largest.items()})
+    return Prepared(X, leaves, beside, dtype, views, largest)
 
 
 def pieces(X: Rows) -> tuple[Rows, ...]:
@@ -133,8 +137,11 @@ def pieces(X: Rows) -> tuple[Rows, ...]:
     return X.pieces if isinstance(X, Stack) else (X,)
 
 
-def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> tuple[FloatArray, Rows | None]:
-    """The numbers beside the rows, and where wanted the rows as the leaf sees them."""
+_Piece = tuple[FloatArray, float, Rows | None]
+
+
+def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
+    """The numbers beside the rows, the largest, and where wanted the rows as the leaf sees them."""
     beside = np.empty(n_rows(X))
     kept = []
     for part in blocks(n_rows(X), _rows_per_block(X)):
@@ -143,7 +150,7 @@ def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> tuple[FloatArray, Ro
         beside[part] = numbers_beside(leaf, rows)
         if keep_view:
             kept.append(rows)
-    return beside, joined(kept) if kept else None
+    return beside, float(beside.max(initial=0.0)), joined(kept) if kept else None
 
 
 def _check(leaf: Leaf, rows: Rows) -> None:
@@ -178,7 +185,7 @@ _LARGEST_FLOAT32 = 1e30
 
 
 def choose_dtype(
-    X: Rows, similarities: Iterable[Similarity], beside: dict[Hashable, FloatArray]
+    X: Rows, similarities: Iterable[Similarity], largest: dict[Hashable, float]
 ) -> np.dtype[Any]:
     """float32 where X is float32 and every similarity keeps its digits in it, else float64."""
     float32 = np.dtype(np.float32)
@@ -187,12 +194,12 @@ def choose_dtype(
     for similarity in similarities:
         bounds = []
         for leaf in similarity.leaves():
-            largest = float(beside[leaf.key].max(initial=0.0))
+            square = largest[leaf.key]
             if isinstance(leaf.similarity, Function):
                 return np.dtype(np.float64)
-            if leaf.similarity.relative_error(float32, largest) > _WORST_ERROR:
+            if leaf.similarity.relative_error(float32, square) > _WORST_ERROR:
                 return np.dtype(np.float64)
-            bounds.append(np.array([[leaf.similarity.largest(largest)]]))
+            bounds.append(np.array([[leaf.similarity.largest(square)]]))
         if similarity.assemble(bounds)[0, 0] > _LARGEST_FLOAT32:
             return np.dtype(np.float64)
     return float32

@@ -1,6 +1,52 @@
-"""Experiments: cross-validation with the paper's criteria, and the paper's published figures."""
+"""Experiments: protocols, comparisons, statistics, and the paper's published figures."""
 
-from simlabel.experiments._cross_validation import CrossValidation, cross_validate
+from simlabel.experiments._algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    AlgorithmAbsent,
+    find_algorithm,
+    list_algorithms,
+)
+from simlabel.experiments._claims import Claim, judge
+from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
+from simlabel.experiments._fold import FoldResult, criteria_for, summarize
+from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits, Split
 from simlabel.experiments._published import PUBLISHED, Figure
+from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reproduce
+from simlabel.experiments._run import compare, cross_validate
+from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
+from simlabel.experiments._store import write_atomically, written_whole
 
-__all__ = ["cross_validate", "CrossValidation", "PUBLISHED", "Figure"]
+__all__ = [
+    "compare",
+    "cross_validate",
+    "Comparison",
+    "CrossValidation",
+    "FoldResult",
+    "Failure",
+    "KFolds",
+    "FixedSplit",
+    "RandomSplits",
+    "Protocol",
+    "Split",
+    "ALGORITHMS",
+    "Algorithm",
+    "AlgorithmAbsent",
+    "find_algorithm",
+    "list_algorithms",
+    "rank_algorithms",
+    "Ranking",
+    "Pair",
+    "reproduce",
+    "Reproduction",
+    "FULL",
+    "QUICK",
+    "judge",
+    "Claim",
+    "criteria_for",
+    "summarize",
+    "write_atomically",
+    "written_whole",
+    "PUBLISHED",
+    "Figure",
+]

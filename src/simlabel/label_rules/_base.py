@@ -59,6 +59,8 @@ class LabelRule(BaseEstimator):
     maximum: int | None
     #: what `fit` wants to see
     needs: Needs = "nothing"
+    #: names of what `fit` learns, for a model file
+    fitted_state: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from simlabel._validation import FloatArray, check_number
-from simlabel.label_rules._base import Counts, LabelRule, ScoreBlock, TrainingBlock
+from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
+from simlabel.label_rules._gather import Gathered, gather
+from simlabel.label_rules._per_label import tuned_thresholds
 
 
 class SetSize(LabelRule):
@@ -32,6 +34,7 @@ class SetSize(LabelRule):
     """
 
     name = "set_size"
+    fitted_state = ("sizes_",)
 
     def __init__(self, minimum: int = 0, maximum: int | None = None) -> None:
         self.minimum = minimum
@@ -93,8 +96,9 @@ class Cutoff(LabelRule):
 
     Parameters
     ----------
-    value : float
+    value : float or "auto"
         A label weight is a sum over all references, so the value depends on their number.
+        ``"auto"`` is the one with the smallest hamming loss on leave-one-out scores.
     minimum, maximum : int
         Bounds on the number of labels.
 
@@ -108,7 +112,9 @@ class Cutoff(LabelRule):
 
     name = "cutoff"
 
-    def __init__(self, value: float = 0.5, minimum: int = 0, maximum: int | None = None) -> None:
+    def __init__(
+        self, value: float | Literal["auto"] = "auto", minimum: int = 0, maximum: int | None = None
+    ) -> None:
         self.value = value
         self.minimum = minimum
         self.maximum = maximum
@@ -116,11 +122,30 @@ class Cutoff(LabelRule):
     def check(self) -> None:
         """Raise ValueError where the value is no number."""
         super().check()
-        check_number("Cutoff", "value", self.value)
+        check_number("Cutoff", "value", self.value, also=("auto",))
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """Leave-one-out scores where the value is to be found."""
+        return "leave_one_out" if self.value == "auto" else "nothing"
+
+    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+        """Find the value: as if all labels were one."""
+        fitted = copy.copy(self)
+        if self.value != "auto":
+            fitted.value_ = float(self.value)
+            return fitted
+        data = gather(blocks)
+        n_labels = max(1, data.scores.shape[1])
+        flat = Gathered(
+            data.scores.reshape(-1, 1), data.truth.reshape(-1, 1), np.repeat(data.weights, n_labels)
+        )
+        fitted.value_ = float(tuned_thresholds(flat, "hamming_loss")[0]) if flat.scores.size else 0.0
+        return fitted
 
     def count(self, scores: ScoreBlock) -> Counts:
         """How many weights are above."""
-        return np.count_nonzero(scores.labels > self.value, axis=1)
+        return np.count_nonzero(scores.labels > self.value_, axis=1)
 
 
 class Custom(LabelRule):

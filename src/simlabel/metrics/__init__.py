@@ -1,4 +1,4 @@
-"""The five criteria of the paper, with ties counted against the scorer."""
+"""The paper's five criteria, with ties counted against the scorer, and what papers are asked for today."""
 
 from simlabel.metrics._criteria import (
     CRITERIA,
@@ -11,6 +11,15 @@ from simlabel.metrics._criteria import (
     row_criteria,
 )
 from simlabel.metrics._evaluation import Evaluation, evaluate
+from simlabel.metrics._named import (
+    MORE_CRITERIA,
+    criterion_rows,
+    find_criterion,
+    needs_propensities,
+    needs_scores,
+)
+from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
+from simlabel.metrics._top_k import ndcg_at, precision_at, propensities, propensity_scored_precision_at
 
 __all__ = [
     "hamming_loss",
@@ -18,9 +27,22 @@ __all__ = [
     "coverage",
     "ranking_loss",
     "average_precision",
+    "subset_accuracy",
+    "f1_micro",
+    "f1_macro",
+    "f1_instance",
+    "precision_at",
+    "ndcg_at",
+    "propensities",
+    "propensity_scored_precision_at",
     "evaluate",
     "Evaluation",
     "CRITERIA",
+    "MORE_CRITERIA",
     "Criterion",
+    "find_criterion",
+    "needs_scores",
+    "needs_propensities",
+    "criterion_rows",
     "row_criteria",
 ]

@@ -94,8 +94,17 @@ def _mean_over_defined(measure: Any, Y_true: Any, scores: Any, *, needs_false: b
     total = 0.0
     for start in range(0, rows.size, step):
         part = rows[start : start + step]
-        total += measure(truth[part].toarray(), scores[part]) * part.size
+        total += measure(*_two_columns(truth[part].toarray(), scores[part])) * part.size
     return float(total / rows.size)
+
+
+def _two_columns(truth: Any, scores: Any) -> tuple[Any, Any]:
+    """scikit-learn reads one column as classes; a false label below all others makes it a ranking."""
+    if truth.shape[1] > 1:
+        return truth, scores
+    return np.hstack([truth, np.zeros_like(truth)]), np.hstack(
+        [scores, np.full_like(scores, scores.min() - 1)]
+    )
 
 
 def hamming_loss(Y_true: Any, Y_pred: Any) -> float:

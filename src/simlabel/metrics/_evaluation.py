@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from simlabel.metrics._criteria import (
-    CRITERIA,
-    as_truth,
-    average_precision,
-    coverage,
-    hamming_loss,
-    one_error,
-    ranking_loss,
-)
+from simlabel.metrics._criteria import CRITERIA, as_truth
+from simlabel.metrics._named import find_criterion, measure
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The five criteria of one set of predictions.
+    """The criteria of one set of predictions.
 
     Attributes
     ----------
     values : dict of str to float
-        By the names in `CRITERIA`.
+        By name.
     undefined : dict of str to int
         Number of rows that a criterion leaves out because it is not defined on them: rows with
         no true label, and for ranking loss also rows with all of them.
@@ -45,12 +39,19 @@ class Evaluation:
         for name, value in self.values.items():
             left_out = self.undefined[name]
             note = f"  ({left_out} of {self.n_rows} rows left out: undefined)" if left_out else ""
-            lines.append(f"{CRITERIA[name].title:<18} {value:.4f}{note}")
+            lines.append(f"{find_criterion(name).title:<18} {value:.4f}{note}")
         return "\n".join(lines)
 
 
-def evaluate(Y_true: Any, Y_pred: Any, scores: Any) -> Evaluation:
-    """The paper's five criteria.
+def evaluate(
+    Y_true: Any,
+    Y_pred: Any,
+    scores: Any,
+    *,
+    criteria: Sequence[str] | None = None,
+    propensity: Any = None,
+) -> Evaluation:
+    """The paper's five criteria, or those that are named.
 
     Parameters
     ----------
@@ -58,6 +59,10 @@ def evaluate(Y_true: Any, Y_pred: Any, scores: Any) -> Evaluation:
         True and predicted label sets.
     scores : array, (n_rows, n_labels)
         Label weights, as `decision_function` gives them.
+    criteria : sequence of str, optional
+        Names out of `CRITERIA` (the default, all five) and `MORE_CRITERIA`.
+    propensity : array, (n_labels,), optional
+        What `propensities` says of the training labels, for ``psp@k``.
 
     Examples
     --------
@@ -67,17 +72,19 @@ def evaluate(Y_true: Any, Y_pred: Any, scores: Any) -> Evaluation:
     Coverage           0.5000
     Ranking loss       0.5000
     Average precision  0.7500
+    >>> print(evaluate([[1, 0]], [[1, 1]], [[0.9, 0.6]], criteria=["subset_accuracy", "precision@1"]))
+    Subset accuracy    0.0000
+    Precision@1        1.0000
     """
     truth = as_truth(Y_true)
+    names = tuple(CRITERIA) if criteria is None else tuple(criteria)
+    values = {name: measure(name, truth, Y_pred, scores, propensity) for name in names}
+    return Evaluation(values, {name: _undefined_rows(name, truth) for name in names}, truth.shape[0])
+
+
+def _undefined_rows(name: str, truth: Any) -> int:
     counts = np.diff(truth.indptr)
-    none = int(np.sum(counts == 0))
-    no_pairs = int(np.sum((counts == 0) | (counts == truth.shape[1])))
-    values = {
-        "hamming_loss": hamming_loss(truth, Y_pred),
-        "one_error": one_error(truth, scores),
-        "coverage": coverage(truth, scores),
-        "ranking_loss": ranking_loss(truth, scores),
-        "average_precision": average_precision(truth, scores),
-    }
-    undefined = dict.fromkeys(values, none) | {"hamming_loss": 0, "ranking_loss": no_pairs}
-    return Evaluation(values, undefined, truth.shape[0])
+    if name == "ranking_loss":
+        return int(np.sum((counts == 0) | (counts == truth.shape[1])))
+    needs_a_label = find_criterion(name).column is not None or name.startswith("ndcg@")
+    return int(np.sum(counts == 0)) if needs_a_label else 0

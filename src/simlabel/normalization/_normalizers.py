@@ -23,6 +23,8 @@ class Normalizer(TransformerMixin, BaseEstimator):
     nonnegative_output: bool = False
     #: whether fit learns something from the rows, so that they are needed to learn it anew
     learns: bool = True
+    #: names of what fit learns, for a model file
+    fitted_state: ClassVar[tuple[str, ...]] = ()
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the training rows."""
@@ -49,6 +51,8 @@ class UnitLength(Normalizer):
 
 class _Affine(Normalizer):
     """(X - shift) * scale; a sparse X is not shifted, so that it stays sparse."""
+
+    fitted_state = ("shift_", "scale_")
 
     def transform(self, X: Rows) -> Rows:
         """Shift and scale the columns."""
@@ -131,6 +135,8 @@ class Chain(Normalizer):
     array([[-0.707, -0.707],
            [ 0.707,  0.707]])
     """
+
+    fitted_state = ("fitted_",)
 
     def __init__(self, steps: Sequence[Any]) -> None:
         self.steps = steps

@@ -7,7 +7,7 @@ traits. They can be added and multiplied, and restricted to columns.
 from simlabel._registry import Registry
 from simlabel.similarities._base import Form, Grid, Leaf, Similarity
 from simlabel.similarities._chi_square import ChiSquare
-from simlabel.similarities._composite import OnColumns, Product, Sum
+from simlabel.similarities._composite import ColumnView, OnColumns, Product, Sum
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._cosine import Cosine
 from simlabel.similarities._function import Function
@@ -39,6 +39,7 @@ __all__ = [
     "Sum",
     "Product",
     "OnColumns",
+    "ColumnView",
     "Similarity",
     "CoordinateSimilarity",
     "Form",

@@ -31,11 +31,14 @@ class Grid:
         True for a positive scale, whose best value may lie between two candidates.
     note : str
         What a reader of the search should know, e.g. that the data have no spread.
+    at_mean : int
+        Place of the value that is taken where nothing can be told apart.
     """
 
     values: tuple[float, ...]
     refine: bool = False
     note: str = ""
+    at_mean: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,10 @@ class Similarity(BaseEstimator):
     positive_definite: bool = False
     #: defined for features >= 0 only
     nonnegative_input: bool = False
+    #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
+    column_sum: str = ""
+    #: names of what `fit` learns, for a model file
+    fitted_state: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
@@ -124,6 +131,10 @@ class Similarity(BaseEstimator):
     def expanded(self, rows: Rows) -> Rows:
         """Columns whose plain inner product is this similarity, (n_rows, expanded_width)."""
         raise TypeError(f"{type(self).__name__} has no explicit columns.")
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """What each column adds to `column_sum`, for one query and some rows, (n_rows, n_columns)."""
+        raise TypeError(f"{type(self).__name__} is no function of a sum over columns.")
 
     def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
         """Combine one finished block per leaf, in the order of `leaves`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from simlabel._kernels import chi_square_distances, negative_exponential
 from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import Grid
@@ -28,6 +30,7 @@ class ChiSquare(CoordinateSimilarity):
 
     name = "chi_square"
     positive_definite = True
+    column_sum = "chi-square distance"
     nonnegative_input = True
     sums = staticmethod(chi_square_distances)
 
@@ -42,6 +45,11 @@ class ChiSquare(CoordinateSimilarity):
         """Chi-square distances to similarities, in place."""
         negative_exponential(T, T.dtype.type(self.gamma))
         return T
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Squared differences over sums; 0 where both are 0."""
+        both = X + q
+        return np.divide((X - q) ** 2, both, out=np.zeros_like(both), where=both > 0)
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
         """A log grid around 1 / (mean chi-square distance), taken over at most 1,000 rows."""

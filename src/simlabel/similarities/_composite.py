@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from simlabel._validation import FloatArray, Rows
 from simlabel.normalization import fit_normalizer, resolve_normalizer
@@ -110,7 +110,7 @@ class Product(_Pair):
         return left
 
 
-class _ColumnView:
+class ColumnView(BaseEstimator):
     """Some columns of the rows, normalized on their own."""
 
     def __init__(self, columns: Any, normalizer: Any) -> None:
@@ -147,6 +147,7 @@ class OnColumns(Similarity):
 
     name = "on_columns"
     form = "composite"
+    fitted_state = ("_view",)
 
     def __init__(self, similarity: Similarity, columns: Any, normalizer: Any = None) -> None:
         self.similarity = similarity
@@ -174,7 +175,7 @@ class OnColumns(Similarity):
         columns = column_indices(self.columns, X.shape[1], feature_names)
         normalizer = fit_normalizer(resolve_normalizer(self.normalizer), X[:, columns], sample_weight)
         fitted = clone(self)
-        fitted._view = _ColumnView(columns, normalizer)
+        fitted._view = ColumnView(columns, normalizer)
         fitted.similarity = self.similarity.fit(fitted._view(X), None, sample_weight)
         return fitted
 

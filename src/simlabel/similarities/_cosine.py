@@ -27,6 +27,7 @@ class Cosine(Similarity):
     name = "cosine"
     form = "dot"
     positive_definite = True
+    column_sum = "cosine"
 
     def views(self) -> tuple[View, ...]:
         """Rows are brought to unit length first."""
@@ -43,3 +44,7 @@ class Cosine(Similarity):
     def expanded(self, rows: Rows) -> Rows:
         """Unit rows as they are."""
         return rows
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Products of rows at unit length."""
+        return X * q

@@ -22,7 +22,18 @@ def bandwidth_grid(mean_distance: float) -> Grid:
     """
     if not mean_distance > 0:
         return Grid((1.0,), note="the training rows do not differ: gamma = 1")
-    return Grid(tuple(factor / mean_distance for factor in _FACTORS), refine=True)
+    return Grid(tuple(factor / mean_distance for factor in _FACTORS), refine=True, at_mean=3)
+
+
+def mean_square(X: Rows, sample_weight: FloatArray | None) -> float:
+    """E|x|^2 over the rows."""
+    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    X = X[:]
+    if sp.issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return float(np.average(squares, weights=weights))
 
 
 def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from simlabel._kernels import l1_distances, negative_exponential
 from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import Grid
@@ -28,6 +30,7 @@ class Laplacian(CoordinateSimilarity):
 
     name = "laplacian"
     positive_definite = True
+    column_sum = "L1 distance"
     sums = staticmethod(l1_distances)
 
     def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
@@ -41,6 +44,10 @@ class Laplacian(CoordinateSimilarity):
         """L1 distances to similarities, in place."""
         negative_exponential(T, T.dtype.type(self.gamma))
         return T
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Absolute differences."""
+        return np.abs(X - q)
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
         """A log grid around 1 / (mean L1 distance)."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from simlabel._validation import FloatArray, Rows, check_number, dense_rows
-from simlabel.similarities._base import Similarity
+from simlabel.similarities._base import Grid, Similarity
+from simlabel.similarities._grids import mean_square
+
+_DEGREES = (1, 2, 3, 4, 6, 8)
+_SHARES = (0.0, 0.25, 1.0, 4.0)  # of the mean squared length
 
 
 def whole_power(S: FloatArray, exponent: int) -> FloatArray:
@@ -34,10 +38,10 @@ class Polynomial(Similarity):
 
     Parameters
     ----------
-    degree : int
-        d, at least 1.
-    coef0 : float
-        c, not negative: it trades higher-order terms for lower-order ones.
+    degree : int or "auto"
+        d, at least 1; ``"auto"`` is resolved at fit by the classifier's `tuning`.
+    coef0 : float or "auto"
+        c, not negative: it trades higher-order terms for lower-order ones. Likewise.
 
     Examples
     --------
@@ -49,29 +53,44 @@ class Polynomial(Similarity):
     name = "polynomial"
     form = "dot"
     positive_definite = True
+    column_sum = "inner product"
 
-    def __init__(self, degree: int = 2, coef0: float = 1.0) -> None:
+    def __init__(self, degree: int | Literal["auto"] = 2, coef0: float | Literal["auto"] = 1.0) -> None:
         self.degree = degree
         self.coef0 = coef0
 
     def check(self) -> None:
         """Raise ValueError where the degree is no whole number or c is negative."""
-        check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True)
-        check_number(type(self).__name__, "coef0", self.coef0, at_least=0)
+        check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True, also=("auto",))
+        check_number(type(self).__name__, "coef0", self.coef0, at_least=0, also=("auto",))
+
+    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
+        """Degrees up to 8, and c around the mean squared length of a row."""
+        found = {}
+        if self.degree == "auto":
+            found["degree"] = Grid(_DEGREES)
+        if self.coef0 == "auto":
+            square = mean_square(X, sample_weight) or 1.0
+            found["coef0"] = Grid(tuple(share * square for share in _SHARES), at_mean=_SHARES.index(1.0))
+        return found
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products to similarities, in place."""
-        if self.coef0:
+        if self.coef0 != 0:
             T += T.dtype.type(self.coef0)
-        return whole_power(T, self.degree)
+        return whole_power(T, int(self.degree))
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Products."""
+        return X * q
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
         """c^(d / 2)."""
-        return np.full(len(side), float(self.coef0) ** (self.degree / 2))
+        return np.full(len(side), float(self.coef0) ** (int(self.degree) / 2))
 
     def expanded_width(self, n_features: int) -> int | None:
         """Degree 1: the columns and a constant; degree 2: also all products of two columns."""
-        constant = int(self.coef0 > 0)
+        constant = int(float(self.coef0) > 0)
         if self.degree == 1:
             return n_features + constant
         if self.degree == 2:
@@ -80,22 +99,21 @@ class Polynomial(Similarity):
 
     def expanded(self, rows: Rows) -> Rows:
         """(c, sqrt(2c) x, x_a^2, sqrt(2) x_a x_b) for degree 2, (sqrt(c), x) for degree 1."""
-        scale = np.sqrt(2.0 * self.coef0) if self.degree == 2 else 1.0
-        constant = self.coef0 if self.degree == 2 else np.sqrt(self.coef0)
+        c, square = float(self.coef0), self.degree == 2
         parts: list[Any] = []
-        if self.coef0 > 0:
-            parts.append(np.full((rows.shape[0], 1), constant))
-        if self.degree == 1 or self.coef0 > 0:
-            parts.append(rows * scale)
-        if self.degree == 2:
+        if c > 0:
+            parts.append(np.full((rows.shape[0], 1), c if square else np.sqrt(c)))
+        if c > 0 or not square:
+            parts.append(rows * (np.sqrt(2.0 * c) if square else 1.0))
+        if square:
             parts = [dense_rows(part) for part in parts] + _products_of_two(dense_rows(rows))
         if len(parts) == 1:
             return parts[0]
-        return sp.hstack(parts, format="csr") if sp.issparse(rows) and self.degree == 1 else np.hstack(parts)
+        return sp.hstack(parts, format="csr") if sp.issparse(rows) and not square else np.hstack(parts)
 
     def largest(self, largest_square: float) -> float:
         """(largest squared length + c)^d."""
-        return float((largest_square + self.coef0) ** self.degree)
+        return float((largest_square + float(self.coef0)) ** int(self.degree))
 
 
 class Linear(Polynomial):
@@ -111,8 +129,7 @@ class Linear(Polynomial):
     name = "linear"
 
     def __init__(self) -> None:
-        self.degree = 1
-        self.coef0 = 0.0
+        super().__init__(1, 0.0)
 
 
 class Quadratic(Polynomial):
@@ -120,7 +137,7 @@ class Quadratic(Polynomial):
 
     Parameters
     ----------
-    coef0 : float
+    coef0 : float or "auto"
         c, not negative.
 
     Examples
@@ -132,6 +149,5 @@ class Quadratic(Polynomial):
 
     name = "quadratic"
 
-    def __init__(self, coef0: float = 1.0) -> None:
-        self.degree = 2
-        self.coef0 = coef0
+    def __init__(self, coef0: float | Literal["auto"] = 1.0) -> None:
+        super().__init__(2, coef0)

@@ -30,6 +30,7 @@ class RBF(Similarity):
     name = "rbf"
     form = "dot"
     positive_definite = True
+    column_sum = "squared distance"
 
     def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
         self.gamma = gamma
@@ -46,6 +47,10 @@ class RBF(Similarity):
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
         """exp(-gamma * squared length)."""
         return np.exp(-float(self.gamma) * side)
+
+    def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
+        """Squared differences."""
+        return (X - q) ** 2
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
         """A log grid around 1 / (mean squared distance)."""

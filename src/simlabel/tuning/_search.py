@@ -1,182 +1,140 @@
-"""What all searches share: candidates from grids, one pass for all of them, the best one."""
+"""What all searches share: candidates from grids, the best of them, refined once."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._leave_one_out import own_entries
 from simlabel._references import References
-from simlabel._validation import FloatArray, take_rows
-from simlabel.engines import Engine, Job, blocks, prepare, reducer_for
-from simlabel.metrics import CRITERIA, row_criteria
-from simlabel.similarities import Grid, Similarity
+from simlabel.similarities import Grid
+from simlabel.tuning._criterion import Criterion, check_criterion, criterion_name, higher_is_better
+from simlabel.tuning._masked import best_of, measure
+from simlabel.tuning._problem import Candidate, Problem
 from simlabel.tuning._result import TuningResult
-from simlabel.weightings import Weighting
-
-Candidate = dict[str, Any]
+from simlabel.tuning._ridge import RidgeSearch
 
 _REFINED = tuple(2.0**power for power in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75))
-_SAME = 1e-9  # criteria this close are equal: rounding must not choose
-_SCORES_BYTES = 1 << 26  # scores of all candidates for one chunk of queries
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a search works on."""
-
-    similarity: Similarity
-    weighting: Weighting | None
-    references: References
-    engine: Engine
-    n_jobs: int | None
-    seed: int
+RIDGE_ROWS = 2500  # rows on which bandwidth and penalty of learned influence are chosen, at the most
 
 
 class Search(BaseEstimator):
     """Base class: resolves what is "auto" by scoring training rows against the others."""
 
     name: ClassVar[str]
-    criterion: str
+    criterion: Criterion
 
     def check(self) -> None:
         """Raise ValueError where a setting is not understood."""
-        known = [name for name, criterion in CRITERIA.items() if criterion.column is not None]
-        if self.criterion not in known:
-            raise ValueError(
-                f"{type(self).__name__}: unknown criterion {self.criterion!r}; "
-                f"expected one of {', '.join(known)}."
-            )
+        check_criterion(type(self).__name__, self.criterion)
 
     def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
         """Which references are scored."""
         raise TypeError(f"{type(self).__name__} does not say which rows it scores.")
 
-    def run(self, problem: Problem) -> tuple[Similarity, TuningResult]:
-        """Return the similarity with every "auto" replaced, and the curve."""
-        X, weights = problem.references.X, problem.references.weights
-        grids = problem.similarity.grids(X, weights, problem.seed)
+    def run(self, problem: Problem, start: Candidate | None = None) -> tuple[Problem, TuningResult]:
+        """Return the problem with every "auto" replaced, and the curve.
+
+        Parameters
+        ----------
+        start : dict, optional
+            A candidate known to be good, from where learned influence begins to look.
+        """
+        problem.influence.check_similarity(problem.similarity, problem.weighting)
+        if problem.influence.learned:
+            return self._run_ridge(problem, start)
+        grids = problem.grids()
         rows = self.queries(problem.references, problem.seed)
-        if not grids:
-            return problem.similarity, TuningResult(
-                (), (), self.criterion, (), (), {}, 0, "nothing is 'auto'"
-            )
         tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
-        note = "; ".join(grid.note for grid in grids.values() if grid.note)
-        measured = self._measure(problem, tried, rows) if len(tried) > 1 else [(math.nan, math.nan)]
-        best = self._best(measured)
+        if len(tried) == 1:
+            return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
+        ranked = problem.two_sided()
+        measured = self.measure(ranked, tried, rows)
+        best = best_of([value for value, _ in measured], higher_is_better(self.criterion))
         if best is None:
-            best = _middle(tried, grids)
-            note = note or "the criterion cannot tell the candidates apart: 1 / (mean distance) is taken"
-        else:
-            finer = _refine(tried[best], grids)
-            measured += self._measure(problem, finer, rows) if finer else []
-            tried += finer
-            best = self._best(measured)
-            assert best is not None
+            note = "the criterion cannot tell the candidates apart: 1 / (mean distance) is taken"
+            at = _middle(tried, grids)
+            return self._finished(problem, grids, tried, measured, len(rows), _note(grids, note), at)
+        finer = _refine(tried[best], grids)
+        measured += self.measure(ranked, finer, rows) if finer else []
+        return self._finished(
+            problem, grids, tried + finer, measured, len(rows), _note(grids, self.note(rows, problem))
+        )
+
+    def measure(
+        self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
+    ) -> list[tuple[float, float]]:
+        """Mean and standard error of the criterion for each candidate."""
+        return measure(problem, candidates, rows, self.criterion)
+
+    def note(self, rows: npt.NDArray[np.int64], problem: Problem) -> str:
+        """What a reader of the curve should know."""
+        return ""
+
+    def _run_ridge(self, problem: Problem, start: Candidate | None) -> tuple[Problem, TuningResult]:
+        n, note = problem.references.n_rows, ""
+        part = problem
+        if n > RIDGE_ROWS:
+            rows = np.sort(np.random.default_rng(problem.seed).choice(n, RIDGE_ROWS, replace=False))
+            part = problem.on_rows(rows)
+            note = f"chosen on a sample of {RIDGE_ROWS:,} of {n:,} rows"
+        grids = part.grids()
+        if len(_product(grids)) == 1:
+            tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
+            return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
+        tried, measured = RidgeSearch(part.two_sided(), self.criterion).run(grids, start)
+        return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
+
+    def _finished(
+        self,
+        problem: Problem,
+        grids: dict[str, Grid],
+        tried: list[Candidate],
+        measured: list[tuple[float, float]],
+        n_queries: int,
+        note: str,
+        at: int | None = None,
+    ) -> tuple[Problem, TuningResult]:
         values, errors = zip(*measured, strict=True)
-        chosen = tried[best]
+        if at is None:
+            found = best_of(values, higher_is_better(self.criterion))
+            at = 0 if found is None else found
         result = TuningResult(
             tuple(grids),
             tuple(tried),
-            self.criterion,
+            criterion_name(self.criterion),
             values,
             errors,
-            chosen,
-            len(rows) if len(tried) > 1 else 0,
+            tried[at],
+            n_queries,
             note,
         )
-        return problem.similarity.replaced(chosen), result
-
-    def _best(self, measured: Sequence[tuple[float, float]]) -> int | None:
-        """Index of the best candidate, the first among equals; None if all are equal or undefined."""
-        values = np.array([value for value, _ in measured])
-        if np.isnan(values).all():
-            return None
-        sign = 1.0 if CRITERIA[self.criterion].higher_is_better else -1.0
-        values = sign * values
-        top = np.nanmax(values)
-        if top - np.nanmin(values) <= _SAME:
-            return None
-        return int(np.argmax(values >= top - _SAME))
-
-    def _measure(
-        self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
-    ) -> list[tuple[float, float]]:
-        """Mean and standard error of the criterion for each candidate, all in one pass."""
-        references = problem.references
-        Y = _two_sided(references.Y)
-        V = sp.csr_array(Y.astype(np.float64).multiply(references.weights[:, None]))
-        reducer = reducer_for(problem.weighting, V, references.weights)
-        similarities = [problem.similarity.replaced(candidate) for candidate in candidates]
-        jobs = [Job(similarity, problem.weighting, reducer) for similarity in similarities]
-        prepared = prepare(references.X, similarities)
-        column = CRITERIA[self.criterion].column
-        per_row: Any = np.empty((len(jobs), len(rows)))
-        for part in blocks(len(rows), max(1, _SCORES_BYTES // (8 * len(jobs) * max(1, V.shape[1])))):
-            asked = rows[part]
-            scores = problem.engine.reduce(
-                take_rows(references.X, asked),
-                prepared,
-                jobs,
-                exclude=own_entries(asked, references.weights),
-                n_jobs=problem.n_jobs,
-            )
-            for i, score in enumerate(scores):
-                per_row[i, part] = row_criteria(Y[asked], _without_noise(score))[:, column]
-        return [_mean_and_error(row, references.weights[rows]) for row in per_row]
+        if not grids:
+            result = replace(result, candidates=(), values=(), errors=(), best={}, note="nothing is 'auto'")
+        return problem.resolved(tried[at]), result
 
 
-def _without_noise(scores: FloatArray) -> FloatArray:
-    """Scores to the digits that do not depend on the order of summation, so that ties are ties."""
-    largest = np.abs(scores).max(axis=1, keepdims=True, initial=0.0)
-    digits = 5 if scores.dtype == np.float32 else 10
-    return np.round(np.divide(scores, largest, out=np.zeros_like(scores), where=largest > 0), digits)
+def _note(grids: dict[str, Grid], note: str) -> str:
+    notes = [grid.note for grid in grids.values() if grid.note]
+    return "; ".join(dict.fromkeys([*notes, note] if note else notes))
 
 
-def _two_sided(Y: sp.csr_array) -> sp.csr_array:
-    """One label cannot be ranked; as present against absent it can."""
-    if Y.shape[1] != 1:
-        return Y
-    present = Y.toarray()
-    return sp.csr_array(np.hstack([1 - present, present]))
-
-
-def _product(grids: dict[str, Grid]) -> list[tuple[float, ...]]:
+def _product(grids: dict[str, Grid]) -> list[tuple[Any, ...]]:
     return list(itertools.product(*(grid.values for grid in grids.values())))
 
 
 def _refine(best: Candidate, grids: dict[str, Grid]) -> list[Candidate]:
     """Values between the best candidate and its neighbours, for one scale at a time."""
-    finer = []
-    for name, grid in grids.items():
-        if grid.refine:
-            finer += [best | {name: best[name] * factor} for factor in _REFINED]
-    return finer
+    scales = [name for name, grid in grids.items() if grid.refine]
+    return [best | {name: best[name] * factor} for name in scales for factor in _REFINED]
 
 
 def _middle(tried: list[Candidate], grids: dict[str, Grid]) -> int:
-    """The candidate at 1 / (mean distance), which a grid has at its fourth place."""
-    wanted = {name: grid.values[min(3, len(grid.values) - 1)] for name, grid in grids.items()}
-    return tried.index(wanted)
-
-
-def _mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    defined = ~np.isnan(values)
-    if not defined.any():
-        return math.nan, math.nan
-    values, weights = values[defined], weights[defined]
-    mean = float(np.average(values, weights=weights))
-    n = float(weights.sum())
-    if n <= 1:
-        return mean, math.nan
-    variance = float(np.average((values - mean) ** 2, weights=weights)) * n / (n - 1)
-    return mean, math.sqrt(variance / n)
+    """The candidate at 1 / (mean distance), or in the middle of a grid."""
+    return tried.index({name: grid.values[grid.at_mean] for name, grid in grids.items()})

@@ -13,6 +13,8 @@ from simlabel.similarities._polynomial import whole_power
 
 Scope = Literal["entry", "row"]
 
+_NEIGHBOURS = (5, 10, 20, 50, 100, 200, 500)
+
 
 class Weighting(BaseEstimator):
     """Base class: psi of a block of similarities.
@@ -30,6 +32,10 @@ class Weighting(BaseEstimator):
     def apply(self, S: FloatArray) -> FloatArray:
         """psi(S), (n_queries, n_references); may overwrite `S`."""
         return S
+
+    def grids(self, n_references: int) -> dict[str, tuple[float, ...]]:
+        """Candidates for each parameter that is ``"auto"``."""
+        return {}
 
 
 class Power(Weighting):
@@ -103,8 +109,8 @@ class TopK(Weighting):
 
     Parameters
     ----------
-    k : int
-        How many.
+    k : int or "auto"
+        How many; ``"auto"`` is resolved at fit by the classifier's `tuning`.
 
     Examples
     --------
@@ -116,12 +122,18 @@ class TopK(Weighting):
     name = "top_k"
     scope = "row"
 
-    def __init__(self, k: int = 10) -> None:
+    def __init__(self, k: int | Literal["auto"] = 10) -> None:
         self.k = k
 
     def check(self) -> None:
         """Raise ValueError where k is not a positive whole number."""
-        check_number("TopK", "k", self.k, at_least=1, integer=True)
+        check_number("TopK", "k", self.k, at_least=1, integer=True, also=("auto",))
+
+    def grids(self, n_references: int) -> dict[str, tuple[float, ...]]:
+        """From few neighbours to many, as far as there are references."""
+        if self.k != "auto":
+            return {}
+        return {"k": tuple(k for k in _NEIGHBOURS if k < n_references) or (1,)}
 
 
 class Custom(Weighting):

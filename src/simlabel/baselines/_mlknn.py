@@ -1,0 +1,173 @@
+"""ML-kNN: nearest neighbours, and the maximum a posteriori rule on how many of them have a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from simlabel._labels import Indicator
+from simlabel._validation import Rows, check_number
+from simlabel.baselines._base import BaselineClassifier, Scores
+
+_QUERY_BLOCK = 4096  # rows asked for neighbours in one go, so that memory follows the block
+
+
+class MLkNN(BaselineClassifier):
+    """Multi-label k nearest neighbours, by Zhang and Zhou (2007).
+
+    For every label, the number of a row's neighbours that have it is the evidence; how likely each
+    number is with and without the label is counted on the training rows, where a row is never
+    its own neighbour, even if it has duplicates.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours of a row. With fewer other rows than that in fit, all of them are taken
+        (`n_neighbors_`).
+    smoothing : float, default=1.0
+        Laplace smoothing of the counts; 1 in the paper.
+    scale : bool, default=True
+        Whether to scale every column to [0, 1] by its range in fit, as WEKA and Mulan do; the paper's
+        own text is silent. A column that was constant in fit does not count. Sparse rows are scaled
+        but not shifted, which leaves distances the same.
+    n_jobs : int, optional
+        Threads of the neighbour search; -1 takes every core.
+
+    Attributes
+    ----------
+    classes_ : array, (n_labels,)
+        Names of the labels.
+    n_neighbors_ : int
+        Neighbours that were used.
+    prior_ : array, (n_labels,)
+        Probability of each label before its neighbours are seen.
+    likelihood_ : array, (2, n_labels, n_neighbors_ + 1)
+        ``likelihood_[h, l, j]``: probability that j neighbours have label l, for a row without it
+        (h = 0) and with it (h = 1).
+
+    Notes
+    -----
+    `predict_proba` gives the posterior probability of each label on its own, and `decision_function`
+    the same numbers; a label is predicted when it is likelier present than absent, so a tie means
+    absent, and a label set may be empty. With one class per row the posteriors are divided by
+    their sum, and the highest wins. Which of several rows at exactly the same distance
+    are taken is up to the index of scikit-learn's ``NearestNeighbors``; the paper does not say.
+
+    References
+    ----------
+    M.-L. Zhang and Z.-H. Zhou. ML-KNN: A lazy learning approach to multi-label learning.
+    Pattern Recognition 40(7), 2007.
+
+    Examples
+    --------
+    >>> from simlabel.baselines import MLkNN
+    >>> X = [[0.0], [0.1], [0.2], [0.9], [1.0], [1.1]]
+    >>> y = [{"sea"}, {"sea"}, {"sea"}, {"sunset"}, {"sunset"}, {"sunset"}]
+    >>> MLkNN(n_neighbors=2).fit(X, y).predict([[0.05], [1.05]])
+    [{'sea'}, {'sunset'}]
+    """
+
+    n_neighbors_: int
+    prior_: npt.NDArray[np.float64]
+    likelihood_: npt.NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        smoothing: float = 1.0,
+        scale: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.smoothing = smoothing
+        self.scale = scale
+        self.n_jobs = n_jobs
+
+    def _learn(self, X: Rows, Y: Indicator) -> None:
+        check_number("MLkNN", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
+        check_number("MLkNN", "smoothing", self.smoothing, above=0)
+        n_rows, s = X.shape[0], float(self.smoothing)
+        if n_rows < 2:
+            raise ValueError(f"MLkNN needs 2 rows or more (none is its own neighbour), got {n_rows} sample.")
+        self.n_neighbors_ = min(int(self.n_neighbors), n_rows - 1)
+        self._origin, self._factor = _column_ranges(X, bool(self.scale))
+        self._index = NearestNeighbors(n_neighbors=self.n_neighbors_, n_jobs=self.n_jobs).fit(self._scaled(X))
+        self._Y = Y
+        present = Y.toarray().astype(bool)
+        self.prior_ = (s + present.sum(axis=0)) / (2 * s + n_rows)
+        # Without an argument, kneighbors leaves each row out of its own neighbours.
+        counts = self._count_labels(self._index.kneighbors(return_distance=False))
+        table = _count_table(counts, present, self.n_neighbors_ + 1)
+        self.likelihood_ = (s + table) / (s * table.shape[2] + table.sum(axis=2, keepdims=True))
+
+    def _scores(self, X: Rows) -> Scores:
+        """Posterior probability of every label, (n_rows, n_labels)."""
+        posterior = np.empty((X.shape[0], len(self.classes_)))
+        label = np.arange(len(self.classes_))
+        for start in range(0, X.shape[0], _QUERY_BLOCK):
+            rows = slice(start, start + _QUERY_BLOCK)
+            counts = self._count_labels(self._index.kneighbors(self._scaled(X[rows]), return_distance=False))
+            absent = (1 - self.prior_) * self.likelihood_[0, label, counts]
+            present = self.prior_ * self.likelihood_[1, label, counts]
+            posterior[rows] = present / (present + absent)
+        return posterior
+
+    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+        return scores > 0.5
+
+    def predict_proba(self, X: Any) -> Scores:
+        """Give the posterior probability of every label.
+
+        Parameters
+        ----------
+        X : array-like, sparse or data frame, (n_rows, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        array, (n_rows, n_labels)
+            With one class per row, every row sums to 1.
+        """
+        posterior = self._scores(self._check(X))
+        if self._space.kind == "single":
+            posterior /= posterior.sum(axis=1, keepdims=True)
+        return posterior
+
+    def _scaled(self, X: Rows) -> Rows:
+        if isinstance(X, np.ndarray):
+            return (X - self._origin) * self._factor
+        return X @ sp.diags_array(self._factor)
+
+    def _count_labels(self, neighbours: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """How many neighbours have each label, (n_rows, n_labels)."""
+        n_rows, k = neighbours.shape
+        ones = np.ones(neighbours.size, dtype=np.int64)
+        starts = np.arange(0, neighbours.size + 1, k)
+        chosen = sp.csr_array((ones, neighbours.ravel(), starts), shape=(n_rows, self._Y.shape[0]))
+        return np.asarray((chosen @ self._Y).toarray())
+
+
+def _column_ranges(X: Rows, scale: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """What to take off each column, and what to multiply it by."""
+    if not scale:
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    spread = high.astype(np.float64) - low
+    factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    return low.astype(np.float64), factor
+
+
+def _count_table(
+    counts: npt.NDArray[np.int64], present: npt.NDArray[np.bool_], width: int
+) -> npt.NDArray[np.float64]:
+    """table[h, l, j]: training rows without (h = 0) or with (h = 1) label l of which j neighbours have it."""
+    n_labels = counts.shape[1]
+    cell = (present * n_labels + np.arange(n_labels)) * width + counts
+    return np.bincount(cell.ravel(), minlength=2 * n_labels * width).reshape(2, n_labels, width).astype(float)

@@ -1,0 +1,148 @@
+"""Probabilities calibrated on leave-one-out scores."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import scipy.optimize
+import scipy.special
+from sklearn.base import BaseEstimator
+from sklearn.isotonic import IsotonicRegression
+
+from simlabel._validation import FloatArray, check_number
+from simlabel.calibration._shares import class_shares, label_shares
+from simlabel.label_rules import ScoreBlock, TrainingBlock
+
+
+class LeaveOneOutCalibration(BaseEstimator):
+    """For each label, how often it was right at a given share of the similarity.
+
+    The shares of the training rows are taken with each row left out, so that they are like those
+    of new instances. A label with enough examples on both sides gets an isotonic curve, a rarer one
+    a logistic curve with Platt's smoothing. A 1-D y gets one temperature for all classes, which
+    keeps their order.
+
+    Parameters
+    ----------
+    enough : int
+        Rows with and rows without a label that make an isotonic curve.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X, y = [[0.0], [0.1], [1.0], [1.1]], [{"a"}, {"a"}, {"b"}, {"b"}]
+    >>> model = SMLClassifier(normalizer=None, calibration="loo").fit(X, y)
+    >>> p = model.predict_proba([[0.05]])
+    >>> bool(p[0, 0] > p[0, 1])
+    True
+    """
+
+    name = "loo"
+
+    def __init__(self, enough: int = 100) -> None:
+        self.enough = enough
+
+    def check(self) -> None:
+        """Raise ValueError where `enough` is not a positive whole number."""
+        check_number("LeaveOneOutCalibration", "enough", self.enough, at_least=1, integer=True)
+
+    def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
+        """Return a copy that has learnt from leave-one-out scores; `single` for one class per row."""
+        shares, truth, weights = [], [], []
+        for block in blocks:
+            shares.append(class_shares(block.scores) if single else label_shares(block.scores))
+            truth.append(block.Y.toarray())
+            weights.append(block.weights)
+        p, Y, w = np.concatenate(shares), np.concatenate(truth), np.concatenate(weights)
+        fitted = copy.copy(self)
+        fitted.single_ = single
+        if single:
+            fitted.temperature_ = _temperature(p, Y, w)
+        else:
+            fitted.curves_ = [_curve(p[:, k], Y[:, k], w, self.enough) for k in range(p.shape[1])]
+        return fitted
+
+    def adapted(self, places: Any, n_labels: int) -> Self:
+        """Return a copy for more labels: those that it has not learnt from keep their share."""
+        if self.single_:
+            return self
+        adapted = copy.copy(self)
+        adapted.curves_ = [LogisticCurve(1.0, 0.0)] * n_labels
+        for old, new in enumerate(places):
+            adapted.curves_[new] = self.curves_[old]
+        return adapted
+
+    def probabilities(self, scores: ScoreBlock) -> FloatArray:
+        """Calibrated probabilities, (n_queries, n_labels), strictly inside (0, 1) for label sets."""
+        if self.single_:
+            return scipy.special.softmax(_logarithm(class_shares(scores)) / self.temperature_, axis=1)
+        shares = label_shares(scores)
+        return np.column_stack([curve(shares[:, k]) for k, curve in enumerate(self.curves_)])
+
+
+class PiecewiseCurve:
+    """A rising curve through points, strictly inside (0, 1)."""
+
+    def __init__(self, x: FloatArray, y: FloatArray) -> None:
+        self.x, self.y = x, y
+
+    def __call__(self, shares: FloatArray) -> FloatArray:
+        return np.interp(shares, self.x, self.y)
+
+
+class LogisticCurve:
+    """1 / (1 + exp(-(slope * logit(share) + offset)))."""
+
+    def __init__(self, slope: float, offset: float) -> None:
+        self.slope, self.offset = slope, offset
+
+    def __call__(self, shares: FloatArray) -> FloatArray:
+        edge = np.finfo(np.float64).eps
+        return np.clip(
+            scipy.special.expit(self.slope * scipy.special.logit(shares) + self.offset), edge, 1 - edge
+        )
+
+
+def _curve(p: FloatArray, y: Any, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
+    present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
+    if min(present, absent) >= enough:
+        isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)
+        # a pool of n rows says no more than 1 / (n + 2) about what it has not seen
+        edge = 1.0 / (present + absent + 2.0)
+        return PiecewiseCurve(isotonic.X_thresholds_, np.clip(isotonic.y_thresholds_, edge, 1 - edge))
+    return _platt(scipy.special.logit(p), y, w, present, absent)
+
+
+def _platt(x: FloatArray, y: Any, w: FloatArray, present: float, absent: float) -> LogisticCurve:
+    """Logistic regression on smoothed targets (Platt 1999); the slope is not negative."""
+    target = np.where(y > 0, (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0))
+
+    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+        z = parameters[0] * x + parameters[1]
+        error = w * (scipy.special.expit(z) - target)
+        value = float(w @ (np.logaddexp(0.0, z) - target * z)) / w.sum()
+        return value, np.array([error @ x, error.sum()]) / w.sum()
+
+    start = np.array([1.0, 0.0])
+    best = scipy.optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, 100.0), (-100.0, 100.0)]
+    )
+    return LogisticCurve(float(best.x[0]), float(best.x[1]))
+
+
+def _temperature(p: FloatArray, Y: Any, w: FloatArray) -> float:
+    """The temperature with the smallest log loss."""
+    logs = _logarithm(p)
+
+    def loss(log_temperature: float) -> float:
+        log_p = scipy.special.log_softmax(logs / np.exp(log_temperature), axis=1)
+        return -float(w @ (Y * log_p).sum(axis=1)) / float(w.sum())
+
+    return float(np.exp(scipy.optimize.minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))
+
+
+def _logarithm(p: FloatArray) -> FloatArray:
+    return np.log(np.maximum(p, np.finfo(np.float64).tiny))

@@ -1,0 +1,36 @@
+"""The share of the similarity that speaks for a label: probabilities without calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlabel._validation import FloatArray
+from simlabel.label_rules import ScoreBlock
+
+
+def label_shares(scores: ScoreBlock) -> FloatArray:
+    """f_k over the whole similarity, strictly inside (0, 1)."""
+    total = scores.sizes.sum(axis=1, dtype=np.float64)[:, None]
+    ranking = scores.ranking.astype(np.float64)
+    shares = np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
+    edge = np.finfo(np.float64).eps
+    return np.clip(shares, edge, 1.0 - edge)
+
+
+def class_shares(scores: ScoreBlock) -> FloatArray:
+    """Shares that sum to 1 and rank as the scores do, also where similarities are negative."""
+    weights = scores.ranking.astype(np.float64)
+    if weights.shape[1] == 2:
+        margin = binary_margin(weights)
+        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+    weights = weights - np.minimum(weights.min(axis=1, keepdims=True), 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    even = np.full_like(weights, 1.0 / weights.shape[1])
+    return np.divide(weights, total, out=even, where=total > 0)
+
+
+def binary_margin(weights: FloatArray) -> FloatArray:
+    """(F1 - F0) / (|F1| + |F0|), 0 where both are 0; (n_queries,)."""
+    total = np.abs(weights).sum(axis=1)
+    difference = weights[:, 1] - weights[:, 0]
+    return np.divide(difference, total, out=np.zeros_like(difference), where=total > 0)

@@ -1,0 +1,135 @@
+"""`simlabel compare`: several algorithms on several data sets, on the same folds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from simlabel.cli import _options as options
+from simlabel.cli._console import FAILED, guarded, progress, say, show_json
+from simlabel.cli._tables import show_comparison
+from simlabel.experiments import (
+    ALGORITHMS,
+    AlgorithmAbsent,
+    Comparison,
+    compare,
+    find_algorithm,
+    list_algorithms,
+    rank_algorithms,
+)
+from simlabel.reports import check_report_path, comparison_report, write_report
+
+_DEFAULT = "sml,autosml,mlknn,br,rf"
+
+Sources = Annotated[
+    list[str] | None, typer.Argument(help="Files, or names of data sets.", show_default=False)
+]
+Algorithms = Annotated[
+    str,
+    typer.Option(
+        "--algorithms",
+        "-a",
+        help=f"Names with commas between: {', '.join(ALGORITHMS)}; or module:Class of any estimator.",
+    ),
+]
+
+
+@guarded
+def compare_verb(
+    data: Sources = None,
+    algorithms: Algorithms = _DEFAULT,
+    list_them: Annotated[bool, typer.Option("--list", help="List the algorithms and leave.")] = False,
+    folds: options.Folds = 10,
+    repeats: options.Repeats = 1,
+    stratified: options.Stratified = False,
+    fixed_split: options.FixedParts = False,
+    test_share: options.TestShare = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    folder: options.Folder = options.RUNS,
+    criteria: options.Criteria = "paper",
+    report: options.Reports = None,
+    labels: options.Labels = None,
+    label_prefix: options.LabelPrefix = None,
+    label_column: options.LabelColumn = None,
+    separator: options.Separator = None,
+    delimiter: options.Delimiter = None,
+    missing: options.Missing = None,
+    format: options.Format = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Compare algorithms on the same folds of one or more data sets.
+
+    Each finished fold is kept; the same command goes on from where it was stopped.
+    """
+    if list_them:
+        _list_algorithms(json)
+        return
+    if not data:
+        raise typer.BadParameter("give at least one data set, e.g. simlabel compare yeast.")
+    names = _checked(algorithms)
+    shown = options.criteria_of(criteria)
+    protocol = options.protocol_of(folds, repeats, stratified, fixed_split, test_share, seed)
+    for path in report or ():
+        check_report_path(path)
+    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, missing, format)
+    sets = [reading.load(source) for source in data]
+    with progress("comparing") as bar:
+        found = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
+    if found.results and report:
+        page = comparison_report(found, sets, protocol, criteria=shown, seed=seed)
+        for path in report:
+            write_report(page, path)
+            say(f"wrote {escape(str(path))}")
+    if json:
+        show_json(found.to_dict(shown))
+    else:
+        _show(found, shown)
+    _say_failures(found)
+
+
+def _show(found: Comparison, criteria: list[str]) -> None:
+    console = Console()
+    for name in found.data_names:
+        show_comparison(console, found, name, criteria)
+    if len(found.data_names) > 1 and len(found.algorithms()) > 1:
+        criterion = "average_precision" if "average_precision" in criteria else criteria[0]
+        ranking = rank_algorithms(found.means(criterion), criterion)
+        console.print(str(ranking), highlight=False)
+
+
+def _say_failures(found: Comparison) -> None:
+    """An absent algorithm is said; one that failed makes the command fail."""
+    for failure in found.failures:
+        say(f"[bold yellow]left out[/]: {escape(str(failure))}")
+    if not found.results or any(failure.data for failure in found.failures):
+        raise typer.Exit(FAILED)
+
+
+def _checked(algorithms: str) -> list[str]:
+    """Names that exist; those that exist but are not installed are said later, by the comparison."""
+    names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    for name in names:
+        if name in ALGORITHMS:
+            continue
+        try:
+            find_algorithm(name)
+        except AlgorithmAbsent as error:
+            raise typer.BadParameter(str(error)) from None
+    if not names:
+        raise typer.BadParameter("give at least one algorithm.")
+    return names
+
+
+def _list_algorithms(json: bool) -> None:
+    table = list_algorithms()
+    if json:
+        show_json(table.reset_index().to_dict("records"))
+        return
+    for name, row in table.iterrows():
+        absent = "" if row["available"] else " (not installed here)"
+        Console().print(f"{name:<11} {row['title']:<13} {row['what']}{absent}", highlight=False)

@@ -1,0 +1,53 @@
+"""`simlabel explain`: why a model gives the labels it gives."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from simlabel.cli import _options as options
+from simlabel.cli._console import guarded, show_json
+from simlabel.cli._models import FittedModel
+from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
+
+
+@guarded
+def explain_verb(
+    model: ModelFile,
+    data: RowsFile,
+    rows: Annotated[str, typer.Option(help="Which rows, counted from 0: 0,5,7-9.")] = "0",
+    top: Annotated[int, typer.Option(min=1, help="Labelled instances to list for each label.")] = 5,
+    index_base: IndexBase = None,
+    delimiter: options.Delimiter = None,
+    format: options.Format = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show which labelled instances decided, for each predicted label and for the number of labels."""
+    wanted = _rows(rows)
+    fitted = FittedModel.open(model)
+    X = rows_of(data, fitted, wanted, format=format, delimiter=delimiter, index_base=index_base)
+    explanation = fitted.explain(X, top)
+    if json:
+        frame = explanation.to_frame()
+        frame["row"] = [wanted[query] for query in frame["query"]]
+        kept = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
+        show_json(kept.where(kept.notna(), None).to_dict("records"))
+        return
+    console = Console()
+    if wanted != list(range(len(wanted))):
+        listed = ", ".join(f"query {query} is row {row}" for query, row in enumerate(wanted))
+        console.print(f"{data}: {listed}", highlight=False)
+    console.print(explanation)
+
+
+def _rows(text: str) -> list[int]:
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise typer.BadParameter(f"rows are numbers and ranges, such as 0,5,7-9; got {text!r}.")
+        found += range(int(first), int(last) + 1) if dash else [int(first)]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,101 @@
+"""A model file and the rows it is asked about."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from simlabel import load
+from simlabel.datasets import Dataset, FeatureChunks
+from simlabel.datasets._dataset import Numbered
+
+BLOCK = 256  # rows that are predicted in one go, always: so that no figure depends on how a file is read
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A model from a file.
+
+    Attributes
+    ----------
+    estimator : SMLClassifier
+    features : tuple of str, or int
+        Names of its features; only their number where it was fitted without names.
+    labels : list of str
+    """
+
+    estimator: Any
+    features: Sequence[str] | int
+    labels: list[str]
+
+    @classmethod
+    def open(cls, path: Path) -> FittedModel:
+        """Read a model that `simlabel fit` or `save` wrote."""
+        estimator = load(path)
+        names = getattr(estimator, "feature_names_in_", None)
+        features = int(estimator.n_features_in_) if names is None else tuple(map(str, names))
+        return cls(estimator, features, [str(label) for label in estimator.classes_])
+
+    def sets(self, X: Any) -> list[tuple[str, ...]]:
+        """Label sets, strongest first."""
+        return [tuple(map(str, labels)) for labels in self._ask("predict_sets", X)]
+
+    def weights(self, X: Any) -> Any:
+        """Label weights, (n_rows, n_labels)."""
+        found = self._ask("decision_function", X)
+        return np.column_stack([-found, found]) if found.ndim == 1 else found
+
+    def probabilities(self, X: Any) -> Any:
+        """Probabilities, (n_rows, n_labels)."""
+        return self._ask("predict_proba", X)
+
+    def explain(self, X: Any, top: int) -> Any:
+        """What decided."""
+        return self._ask("explain", X, top=top)
+
+    def _ask(self, method: str, X: Any, **options: Any) -> Any:
+        with warnings.catch_warnings():
+            # the columns were matched by name when the file was read
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return getattr(self.estimator, method)(X, **options)
+
+
+def as_fitted(data: Dataset) -> tuple[Any, list[set[str]]]:
+    """X with the names of its columns, where it has any, and label sets by name."""
+    names = list(data.label_names)
+    bounds = zip(data.Y.indptr[:-1], data.Y.indptr[1:], strict=True)
+    sets = [{names[k] for k in data.Y.indices[start:stop]} for start, stop in bounds]
+    if isinstance(data.feature_names, Numbered):
+        return data.X, sets
+    columns = list(data.feature_names)
+    if sp.issparse(data.X):
+        return pd.DataFrame.sparse.from_spmatrix(data.X, columns=columns), sets
+    return pd.DataFrame(data.X, columns=columns), sets
+
+
+def blocks(chunks: FeatureChunks) -> Iterator[Any]:
+    """The rows of a file in blocks of `BLOCK`, however they were read."""
+    held: list[Any] = []
+    count = 0
+    for chunk in chunks:
+        held.append(chunk)
+        count += chunk.shape[0]
+        while count >= BLOCK:
+            whole = _stacked(held)
+            yield whole[:BLOCK]
+            held, count = [whole[BLOCK:]], count - BLOCK
+    if count:
+        yield _stacked(held)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)

@@ -1,0 +1,151 @@
+"""Options that several verbs have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from simlabel.datasets import Dataset, load_dataset
+from simlabel.datasets._detect import detect_format
+from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
+from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
+
+_DATA, _PROTOCOL = "How to read the data", "How to divide the data"
+
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        help="Label columns: names with commas between; for ARFF also a number (the first n; the last: -n) "
+        "or a Mulan XML file.",
+        rich_help_panel=_DATA,
+    ),
+]
+LabelPrefix = Annotated[
+    str | None, typer.Option(help="How the names of label columns begin.", rich_help_panel=_DATA)
+]
+LabelColumn = Annotated[
+    str | None, typer.Option(help="One column that holds lists of labels.", rich_help_panel=_DATA)
+]
+Separator = Annotated[
+    str | None, typer.Option(help="Between the labels of such a list [default: ;].", rich_help_panel=_DATA)
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Between the cells of a CSV file.", rich_help_panel=_DATA)
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(help="What to put for a missing value: mean, median, most_frequent.", rich_help_panel=_DATA),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(help="arff, svmlight, xmc, csv, parquet or npz, if not as detected.", rich_help_panel=_DATA),
+]
+
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=_PROTOCOL)]
+Repeats = Annotated[int, typer.Option(min=1, help="Repeat with other shuffles.", rich_help_panel=_PROTOCOL)]
+Stratified = Annotated[
+    bool,
+    typer.Option(
+        "--stratified", help="Keep each label's share alike in all folds.", rich_help_panel=_PROTOCOL
+    ),
+]
+FixedParts = Annotated[
+    bool,
+    typer.Option(
+        "--fixed-split", help="Use the set's own training and test parts.", rich_help_panel=_PROTOCOL
+    ),
+]
+TestShare = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, max=1.0, help="Random splits with this share for testing.", rich_help_panel=_PROTOCOL
+    ),
+]
+
+Seed = Annotated[int, typer.Option(min=0, help="Seed of shuffles and algorithms.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Folds that run at a time, each in its own process.")]
+Folder = Annotated[
+    Path, typer.Option(help="Finished folds are kept here, and a run that was stopped goes on from them.")
+]
+Criteria = Annotated[
+    str,
+    typer.Option(
+        help=f"Which criteria to show: 'paper' ({', '.join(CRITERIA)}), 'all', or names with commas between: "
+        f"{', '.join(MORE_CRITERIA)}."
+    ),
+]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option("--report", help="Write a report: .html, .md or .tex. Can be given several times."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")]
+
+RUNS = Path("simlabel-runs")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user says that data are to be read."""
+
+    labels: str | None = None
+    label_prefix: str | None = None
+    label_column: str | None = None
+    separator: str | None = None
+    delimiter: str | None = None
+    missing: str | None = None
+    format: str | None = None
+
+    def load(self, source: str) -> Dataset:
+        """Load a file, or a set by its name."""
+        options: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
+        if self.labels is not None:
+            options["labels"] = self._labels(source)
+        try:
+            return load_dataset(source, **options)
+        except TypeError as error:  # an option that the format does not have
+            raise typer.BadParameter(str(error)) from None
+
+    def _labels(self, source: str) -> Any:
+        text = str(self.labels)
+        path = Path(source)
+        kind = self.format or (detect_format(path) if path.is_file() else "arff")
+        if kind == "arff" and re.fullmatch(r"-?\d+", text):
+            return int(text)
+        if kind == "arff" and text.lower().endswith(".xml"):
+            return text
+        return [name.strip() for name in text.split(",")]
+
+
+def protocol_of(
+    folds: int, repeats: int, stratified: bool, fixed_split: bool, test_share: float | None, seed: int
+) -> Protocol:
+    """The protocol that the options mean; two at once are misuse."""
+    if fixed_split and test_share is not None:
+        raise typer.BadParameter("--fixed-split and --test-share exclude each other.")
+    if (fixed_split or test_share is not None) and stratified:
+        raise typer.BadParameter("--stratified is about folds; leave out --fixed-split and --test-share.")
+    if fixed_split:
+        return FixedSplit()
+    if test_share is not None:
+        return RandomSplits(test_share, repeats, seed)
+    return KFolds(folds, repeats, stratified, seed)
+
+
+def criteria_of(text: str) -> list[str]:
+    """Names of criteria; an unknown one is misuse."""
+    if text in ("paper", "all"):
+        return [*CRITERIA] if text == "paper" else [*CRITERIA, *MORE_CRITERIA]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in CRITERIA and name not in MORE_CRITERIA:
+            try:
+                find_criterion(name)
+            except ValueError as error:
+                raise typer.BadParameter(str(error)) from None
+            raise typer.BadParameter(f"{name!r} is not kept by comparisons; they have k = 1, 3 and 5.")
+    return names

@@ -1,0 +1,102 @@
+"""`simlabel predict`: a model file and a file of rows into a file of label sets, as a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from simlabel.cli import _options as options
+from simlabel.cli._console import guarded, progress, say
+from simlabel.cli._models import FittedModel, blocks
+from simlabel.cli._writers import ENDINGS, open_writer
+from simlabel.datasets import FeatureChunks
+
+ModelFile = Annotated[Path, typer.Argument(help="A model file that fit wrote.")]
+RowsFile = Annotated[Path, typer.Argument(help="A file of rows; labels in it are not looked at.")]
+IndexBase = Annotated[
+    int | None, typer.Option(min=0, max=1, help="Number of the first feature in an svmlight file.")
+]
+
+
+@guarded
+def predict_verb(
+    model: ModelFile,
+    data: RowsFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to: .csv, .parquet, .jsonl, or - for stdout.")
+    ] = Path("-"),
+    to: Annotated[str | None, typer.Option(help="csv, parquet or jsonl, if not as the ending says.")] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Write each label's weight too.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write each label's probability too.")
+    ] = False,
+    separator: Annotated[str, typer.Option(help="Between the labels of a set, in CSV.")] = ";",
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows that are read at a time.")] = 4096,
+    index_base: IndexBase = None,
+    delimiter: options.Delimiter = None,
+    format: options.Format = None,
+    debug: options.Debug = False,
+) -> None:
+    """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory."""
+    kind = _kind(output, to)
+    fitted = FittedModel.open(model)
+    chunks = FeatureChunks(
+        data, fitted.features, chunk_rows, format=format, delimiter=delimiter, index_base=index_base
+    )
+    asked = {"score": fitted.weights} if scores else {}
+    asked |= {"probability": fitted.probabilities} if probabilities else {}
+    total, done = count_rows(data, chunks.format), 0
+    with open_writer(output, kind, fitted.labels, list(asked), separator) as writer, progress("predicting") as bar:
+        for X in blocks(chunks):
+            writer.write(done, fitted.sets(X), {name: ask(X) for name, ask in asked.items()})
+            done += X.shape[0]
+            bar(done, max(total, done), f"predicting {data.name}")
+    if chunks.unknown:
+        say(f"[bold yellow]note[/]: {chunks.unknown:,} texts that the model does not know were taken as none")
+    if str(output) != "-":
+        say(f"wrote {done:,} rows to {escape(str(output))}")
+
+
+def _kind(output: Path, to: str | None) -> str:
+    kind = to or ENDINGS.get(output.suffix.lower(), "csv" if str(output) == "-" else "")
+    if kind not in ENDINGS.values():
+        raise typer.BadParameter(f"predictions go to {', '.join(ENDINGS)}; got {str(output)!r}. Or use --to.")
+    if kind == "parquet" and str(output) == "-":
+        raise typer.BadParameter("Parquet does not go to a terminal; give a file with --output.")
+    return kind
+
+
+def count_rows(path: Path, format: str) -> int:
+    """About how many rows a file has, for the bar; 0 where that is not quickly told."""
+    if format == "parquet":
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(path).num_rows)
+    if format == "npz" or path.suffix == ".gz":
+        return 0
+    with path.open("rb") as stream:
+        return sum(part.count(b"\n") for part in iter(lambda: stream.read(1 << 20), b""))
+
+
+def rows_of(path: Path, fitted: FittedModel, rows: list[int], **reading: Any) -> Any:
+    """Chosen rows of a file, in the model's columns."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    found: dict[int, Any] = {}
+    first = 0
+    for X in blocks(FeatureChunks(path, fitted.features, 4096, **reading)):
+        found |= {row: X[[row - first]] for row in rows if first <= row < first + X.shape[0]}
+        first += X.shape[0]
+        if len(found) == len(set(rows)):
+            break
+    absent = [row for row in rows if row not in found]
+    if absent:
+        raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {absent[0]}.")
+    parts = [found[row] for row in rows]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+
+

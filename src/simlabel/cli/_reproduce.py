@@ -1,0 +1,64 @@
+"""`simlabel reproduce`: the paper's tables, run again."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from simlabel.cli import _options as options
+from simlabel.cli._console import FAILED, guarded, progress, say, show_json
+from simlabel.cli._tables import show_reproduction
+from simlabel.experiments import FULL, QUICK, KFolds, reproduce
+from simlabel.reports import check_report_path, reproduction_report, write_report
+
+
+class Table(StrEnum):
+    """The paper's tables."""
+
+    yeast = "yeast"
+    image = "image"
+
+
+@guarded
+def reproduce_verb(
+    table: Annotated[Table, typer.Argument(help="Which of the paper's tables.")],
+    quick: Annotated[bool, typer.Option("--quick", help="SML and ML-kNN only.")] = False,
+    folds: options.Folds = 10,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    folder: options.Folder = options.RUNS,
+    report: options.Reports = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Run one of the paper's tables again: published, measured, and what becomes of its claims.
+
+    Each finished fold is kept; the same command goes on from where it was stopped.
+    """
+    for path in report or ():
+        check_report_path(path)
+    with progress("reproducing") as bar:
+        found = reproduce(
+            table.value,
+            algorithms=QUICK if quick else FULL,
+            folds=folds,
+            seed=seed,
+            folder=folder,
+            jobs=jobs,
+            on_progress=bar,
+        )
+    for path in report or ():
+        write_report(reproduction_report(found, KFolds(folds, seed=seed), seed=seed), path)
+        say(f"wrote {escape(str(path))}")
+    if json:
+        show_json(found.to_dict())
+    elif found.comparison.results:
+        show_reproduction(Console(), found)
+    for failure in found.comparison.failures:
+        say(f"[bold yellow]left out[/]: {escape(str(failure))}")
+    if not found.comparison.results or any(failure.data for failure in found.comparison.failures):
+        raise typer.Exit(FAILED)

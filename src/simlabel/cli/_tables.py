@@ -1,0 +1,84 @@
+"""Tables for the terminal: they fit its width, and break into several where they must."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from simlabel.experiments import Comparison, Reproduction
+from simlabel.metrics import find_criterion
+
+_FIGURE = 13  # columns of the terminal for one criterion, with the space around it
+
+
+def figure(mean: float, std: float) -> str:
+    """Mean and deviation, or the mean alone where there is only one fold."""
+    if math.isnan(mean):
+        return "undefined"
+    return f"{mean:.3f}" if math.isnan(std) else f"{mean:.3f}±{std:.3f}"
+
+
+def heading(criterion: str) -> str:
+    """Title and direction of a criterion."""
+    found = find_criterion(criterion)
+    return f"{found.title} {'↑' if found.higher_is_better else '↓'}"
+
+
+def show_comparison(console: Console, comparison: Comparison, data: str, criteria: Sequence[str]) -> None:
+    """Algorithms down, criteria across, best in bold; as many tables as the width asks for."""
+    names = comparison.algorithms(data)
+    shown = [criterion for criterion in criteria if criterion in comparison.criteria(data)]
+    widest = max(len(comparison.titles[name]) for name in names)
+    at_a_time = max(1, (console.width - widest - 2) // _FIGURE)
+    for start in range(0, len(shown), at_a_time):
+        part = shown[start : start + at_a_time]
+        title = f"{data}: {comparison.protocol}, mean ± standard deviation" if start == 0 else None
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        table.add_column("Algorithm", no_wrap=True)
+        for criterion in part:
+            table.add_column(heading(criterion), justify="right")
+        for name in names:
+            series = comparison.of(data, name)
+            cells = [
+                Text(
+                    figure(series.mean(criterion), series.std(criterion)),
+                    style="bold" if name in comparison.best(data, criterion) else "",
+                )
+                for criterion in part
+            ]
+            table.add_row(comparison.titles[name], *cells)
+        console.print(table)
+
+
+def show_reproduction(console: Console, reproduction: Reproduction) -> None:
+    """Published beside measured for each algorithm and criterion, then the claims."""
+    title = f"{reproduction.data.name}: the paper's table, {reproduction.comparison.protocol}"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("Algorithm", no_wrap=True)
+    table.add_column("Criterion", no_wrap=True)
+    for heading_text in ("Published", "Measured", "Within one std"):
+        table.add_column(heading_text, justify="right", no_wrap=heading_text != "Within one std")
+    last = ""
+    for row in reproduction.rows():
+        if last not in ("", row.algorithm):
+            table.add_section()
+        agrees = {True: "yes", False: "[bold]no[/]", None: "-"}[row.agrees]
+        published = "-" if row.published is None else str(row.published)
+        first = row.algorithm if row.algorithm != last else ""
+        table.add_row(first, heading(row.criterion), published, str(row.measured), agrees)
+        last = row.algorithm
+    console.print(table)
+    console.print("The paper's claims, judged by what was measured:")
+    for claim in reproduction.claims():
+        console.print(
+            f"- {claim.text}: [bold]{claim.verdict}[/]. {_sentence(claim.because)}", highlight=False
+        )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

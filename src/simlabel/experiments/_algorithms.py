@@ -1,0 +1,188 @@
+"""Algorithms by name: ours, the paper's four rivals, scikit-learn's, and any importable class."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from simlabel.experiments._powerset import LabelPowerset, OrConstant
+
+_TREES = 300
+_MOST_STEPS = 1000  # of the logistic regressions' solver
+
+
+class AlgorithmAbsent(LookupError):
+    """An algorithm that is not installed here, or does not exist."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A named estimator.
+
+    Attributes
+    ----------
+    name : str
+        As it is asked for.
+    title : str
+        As it is shown.
+    estimator : estimator
+        Not yet fitted.
+    sparse_labels : bool
+        Whether it takes a sparse indicator; others get a dense one.
+    """
+
+    name: str
+    title: str
+    estimator: Any
+    sparse_labels: bool = False
+
+
+@dataclass(frozen=True)
+class _Entry:
+    title: str
+    what: str
+    make: str | Callable[[int, int], Any]  # "module:Class", or a function of seed and n_jobs
+
+
+def _scaled(estimator: Any) -> Any:
+    """Columns to unit variance first; not centred, so that sparse stays sparse."""
+    return make_pipeline(StandardScaler(with_mean=False), estimator)
+
+
+def _logistic() -> LogisticRegression:
+    return LogisticRegression(max_iter=_MOST_STEPS)
+
+
+_ENTRIES = {
+    "sml": _Entry("SML", "the paper's method, gamma by its search", "simlabel:SMLClassifier"),
+    "autosml": _Entry(
+        "AutoSML", "chooses among configurations by leave-one-out", "simlabel:AutoSMLClassifier"
+    ),
+    "mlknn": _Entry("ML-kNN", "10 nearest neighbours, Bayesian", "simlabel.baselines:MLkNN"),
+    "boostexter": _Entry("BoosTexter", "500 boosted stumps", "simlabel.baselines:BoosTexter"),
+    "adtboost": _Entry(
+        "ADTBoost.MH", "alternating decision tree, 50 rounds", "simlabel.baselines:ADTBoostMH"
+    ),
+    "ranksvm": _Entry("Rank-SVM", "ranking SVM, polynomial of degree 8", "simlabel.baselines:RankSVM"),
+    "br": _Entry(
+        "BR-logistic",
+        "binary relevance, one logistic regression per label",
+        lambda seed, jobs: _scaled(OneVsRestClassifier(_logistic())),
+    ),
+    "cc": _Entry(
+        "CC-logistic",
+        "classifier chain of logistic regressions, in a random order",
+        lambda seed, jobs: _scaled(
+            ClassifierChain(OrConstant(_logistic()), order="random", random_state=seed)
+        ),
+    ),
+    "lp": _Entry(
+        "LP-logistic",
+        "label powerset: one logistic regression over the distinct label sets",
+        lambda seed, jobs: _scaled(LabelPowerset(_logistic())),
+    ),
+    "knn": _Entry(
+        "KNeighbors",
+        "10 nearest neighbours",
+        lambda seed, jobs: _scaled(KNeighborsClassifier(10, n_jobs=jobs)),
+    ),
+    "rf": _Entry(
+        "RandomForest",
+        f"{_TREES} trees",
+        lambda seed, jobs: RandomForestClassifier(_TREES, random_state=seed, n_jobs=jobs),
+    ),
+    "et": _Entry(
+        "ExtraTrees",
+        f"{_TREES} trees",
+        lambda seed, jobs: ExtraTreesClassifier(_TREES, random_state=seed, n_jobs=jobs),
+    ),
+}
+
+#: names that `find_algorithm` knows
+ALGORITHMS = tuple(_ENTRIES)
+
+
+def find_algorithm(name: str, *, seed: int = 0, n_jobs: int = 1) -> Algorithm:
+    """The algorithm of a name, or of ``module:Class``.
+
+    Parameters
+    ----------
+    name : str
+        One of `ALGORITHMS`, or the address of a class with no required parameters, such as
+        ``"sklearn.neural_network:MLPClassifier"``.
+    seed : int
+        Its `random_state`, where it has one.
+    n_jobs : int
+        Its `n_jobs`, where it has one.
+
+    Raises
+    ------
+    AlgorithmAbsent
+        If there is none of that name here.
+
+    Examples
+    --------
+    >>> find_algorithm("knn").title
+    'KNeighbors'
+    >>> find_algorithm("sklearn.tree:DecisionTreeClassifier", seed=7).estimator.random_state
+    7
+    """
+    if name in _ENTRIES:
+        entry = _ENTRIES[name]
+        if isinstance(entry.make, str):
+            return Algorithm(name, entry.title, _imported(entry.make, seed, n_jobs), sparse_labels=True)
+        return Algorithm(name, entry.title, entry.make(seed, n_jobs))
+    if ":" not in name:
+        known = ", ".join(ALGORITHMS)
+        raise AlgorithmAbsent(f"unknown algorithm {name!r}; expected one of {known}, or module:Class.")
+    return Algorithm(name, name.partition(":")[2], _imported(name, seed, n_jobs))
+
+
+def _imported(address: str, seed: int, n_jobs: int) -> Any:
+    module, _, name = address.partition(":")
+    try:
+        make = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise AlgorithmAbsent(f"{address} is not installed here: {error}.") from None
+    try:
+        estimator = make()
+        known = estimator.get_params(deep=False)
+    except (TypeError, AttributeError) as error:
+        raise AlgorithmAbsent(
+            f"{address} is not a scikit-learn estimator without required parameters: {error}."
+        ) from None
+    wanted = {"random_state": seed, "n_jobs": n_jobs}
+    return estimator.set_params(**{key: value for key, value in wanted.items() if key in known})
+
+
+def list_algorithms() -> pd.DataFrame:
+    """What `find_algorithm` knows, whether it is here, and what it is.
+
+    Examples
+    --------
+    >>> list_algorithms().loc["rf", "title"]
+    'RandomForest'
+    """
+    rows = []
+    for name, entry in _ENTRIES.items():
+        try:
+            find_algorithm(name)
+            here = True
+        except AlgorithmAbsent:
+            here = False
+        rows.append({"name": name, "title": entry.title, "available": here, "what": entry.what})
+    return pd.DataFrame(rows).set_index("name")

@@ -1,0 +1,156 @@
+"""What came out of a comparison, and the tables it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from simlabel._validation import FloatArray
+from simlabel.experiments._fold import FoldResult
+from simlabel.metrics import CRITERIA, Evaluation, find_criterion
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What came out on each fold.
+
+    Attributes
+    ----------
+    folds : tuple of Evaluation
+        In order.
+    """
+
+    folds: tuple[Evaluation, ...]
+
+    def values(self, criterion: str) -> FloatArray:
+        """A criterion on each fold."""
+        return np.array([fold[criterion] for fold in self.folds])
+
+    def mean(self, criterion: str) -> float:
+        """Mean over the folds on which the criterion is defined."""
+        values = self.values(criterion)
+        values = values[~np.isnan(values)]
+        return float(values.mean()) if values.size else float("nan")
+
+    def std(self, criterion: str) -> float:
+        """Standard deviation over those folds; NaN for a single one."""
+        values = self.values(criterion)
+        values = values[~np.isnan(values)]
+        return float(values.std(ddof=1)) if values.size > 1 else float("nan")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An algorithm that did not get through a fold of a data set, or is not here at all."""
+
+    data: str
+    algorithm: str
+    split: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f" on {self.data}, {self.split}" if self.data else ""
+        return f"{self.algorithm}{where}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of several algorithms on several data sets.
+
+    Attributes
+    ----------
+    protocol : str
+        In words.
+    titles : dict of str to str
+        Names of the algorithms and how they are shown, in the order in which they were asked for.
+    results : dict of (data set, algorithm) to tuple of FoldResult
+        Only what is complete.
+    failures : tuple of Failure
+        What did not get through, with the reason.
+    """
+
+    protocol: str
+    titles: Mapping[str, str]
+    results: Mapping[tuple[str, str], tuple[FoldResult, ...]]
+    failures: tuple[Failure, ...] = field(default=())
+
+    @property
+    def data_names(self) -> list[str]:
+        """Data sets with at least one result."""
+        return list(dict.fromkeys(data for data, _ in self.results))
+
+    def algorithms(self, data: str | None = None) -> list[str]:
+        """Algorithms with a result: on a data set, or on every one."""
+        wanted = self.data_names if data is None else [data]
+        return [name for name in self.titles if all((one, name) in self.results for one in wanted)]
+
+    def of(self, data: str, algorithm: str) -> CrossValidation:
+        """The folds of one algorithm on one data set."""
+        return CrossValidation(tuple(fold.evaluation for fold in self.results[data, algorithm]))
+
+    def criteria(self, data: str) -> list[str]:
+        """Criteria that were measured on a data set."""
+        folds = next(found for (one, _), found in self.results.items() if one == data)
+        return list(folds[0].evaluation.values)
+
+    def best(self, data: str, criterion: str) -> set[str]:
+        """The algorithms with the best mean, more than one where they are equal to three digits."""
+        means = {name: round(self.of(data, name).mean(criterion), 3) for name in self.algorithms(data)}
+        means = {name: mean for name, mean in means.items() if not np.isnan(mean)}
+        if not means:
+            return set()
+        top = max(means.values()) if find_criterion(criterion).higher_is_better else min(means.values())
+        return {name for name, mean in means.items() if mean == top}
+
+    def means(self, criterion: str) -> pd.DataFrame:
+        """Mean of a criterion: a row for each data set, a column for each algorithm that ran on all."""
+        names = self.algorithms()
+        rows = [[self.of(data, name).mean(criterion) for name in names] for data in self.data_names]
+        return pd.DataFrame(rows, index=self.data_names, columns=[self.titles[name] for name in names])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each data set, algorithm, fold and criterion."""
+        rows: list[dict[str, Any]] = []
+        for (data, name), folds in self.results.items():
+            for number, fold in enumerate(folds, 1):
+                for criterion, value in fold.evaluation.values.items():
+                    rows.append(
+                        {
+                            "data": data,
+                            "algorithm": self.titles[name],
+                            "fold": number,
+                            "criterion": criterion,
+                            "value": value,
+                        }
+                    )
+        return pd.DataFrame(rows, columns=["data", "algorithm", "fold", "criterion", "value"])
+
+    def to_dict(self, criteria: Sequence[str] = tuple(CRITERIA)) -> dict[str, Any]:
+        """Means, deviations and folds, for machines; a criterion that is nowhere defined is None."""
+        found: dict[str, Any] = {}
+        for (data, name), folds in self.results.items():
+            series = self.of(data, name)
+            found.setdefault(data, {})[name] = {
+                "criteria": {
+                    criterion: {
+                        "mean": _number(series.mean(criterion)),
+                        "std": _number(series.std(criterion)),
+                        "folds": [_number(value) for value in series.values(criterion)],
+                    }
+                    for criterion in criteria
+                    if criterion in self.criteria(data)
+                },
+                "fit_seconds": sum(fold.fit_seconds for fold in folds),
+                "predict_seconds": sum(fold.predict_seconds for fold in folds),
+                "notes": sorted({note for fold in folds for note in fold.notes}),
+            }
+        failures = [vars(failure) for failure in self.failures]
+        return {"protocol": self.protocol, "results": found, "failures": failures}
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,160 @@
+"""One fold: fit, ask, measure; and what is kept of it."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from simlabel._validation import FloatArray
+from simlabel.datasets import Dataset
+from simlabel.experiments._algorithms import Algorithm
+from simlabel.experiments._outputs import label_probabilities, label_scores, label_sets
+from simlabel.experiments._protocols import Split
+from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, propensities
+
+_BINS = 10  # of the calibration curve
+
+Triples = tuple[tuple[int, int, int], ...]
+Bins = tuple[tuple[float, float, int], ...]
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What came out on one fold.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        All criteria.
+    fit_seconds, predict_seconds : float
+    hits, predicted, true : tuple of int
+        For each label, in how many rows it was rightly predicted, predicted, true.
+    sizes : tuple of (int, int, int)
+        True number of labels, predicted number, how many rows.
+    calibration : tuple of (float, float, int) or None
+        For ten equal bins of probability: sum of the probabilities, number of true labels, number of
+        pairs. None where the algorithm gives no probabilities.
+    notes : tuple of str
+        Warnings, each once.
+    """
+
+    evaluation: Evaluation
+    fit_seconds: float
+    predict_seconds: float
+    hits: tuple[int, ...]
+    predicted: tuple[int, ...]
+    true: tuple[int, ...]
+    sizes: Triples
+    calibration: Bins | None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it; NaN becomes None."""
+        evaluation = self.evaluation
+        values = {name: None if math.isnan(value) else value for name, value in evaluation.values.items()}
+        kept = {name: value for name, value in vars(self).items() if name != "evaluation"}
+        return {"values": values, "undefined": evaluation.undefined, "n_rows": evaluation.n_rows, **kept}
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> FoldResult:
+        """Back from what `to_dict` gave."""
+        values = {name: math.nan if value is None else value for name, value in kept["values"].items()}
+        bins = kept["calibration"]
+        return cls(
+            Evaluation(values, kept["undefined"], kept["n_rows"]),
+            kept["fit_seconds"],
+            kept["predict_seconds"],
+            tuple(kept["hits"]),
+            tuple(kept["predicted"]),
+            tuple(kept["true"]),
+            tuple((t, p, n) for t, p, n in kept["sizes"]),
+            None if bins is None else tuple((p, y, n) for p, y, n in bins),
+            tuple(kept["notes"]),
+        )
+
+
+def criteria_for(n_labels: int) -> list[str]:
+    """All criteria that so many labels allow: k is at most their number."""
+    more = [name for name in MORE_CRITERIA if "@" not in name or int(name.partition("@")[2]) <= n_labels]
+    return [*CRITERIA, *more]
+
+
+def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[str]) -> FoldResult:
+    """Fit on the training rows and measure on the test rows."""
+    train = data.Y[split.train]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        started = time.perf_counter()
+        model = clone(algorithm.estimator).fit(data.X[split.train], _as_taken(train, algorithm))
+        fitted = time.perf_counter()
+        _predict_in_order(model)
+        X, truth = data.X[split.test], data.Y[split.test]
+        predicted, scores = label_sets(model, X, data.n_labels), label_scores(model, X, data.n_labels)
+        asked = time.perf_counter()
+        probabilities = label_probabilities(model, X, data.n_labels)
+    found = evaluate(truth, predicted, scores, criteria=criteria, propensity=propensities(train))
+    notes = tuple(dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught))
+    seconds = (fitted - started, asked - fitted)
+    return summarize(found, truth, predicted, probabilities, seconds, notes)
+
+
+def summarize(
+    evaluation: Evaluation,
+    truth: Any,
+    predicted: Any,
+    probabilities: FloatArray | None,
+    seconds: tuple[float, float],
+    notes: tuple[str, ...] = (),
+) -> FoldResult:
+    """What is kept of predictions for a whole part of the rows."""
+    return FoldResult(
+        evaluation,
+        *seconds,
+        _column_sums(sp.csr_array(truth.multiply(predicted))),
+        _column_sums(predicted),
+        _column_sums(truth),
+        _size_table(truth, predicted),
+        None if probabilities is None else _calibration(truth, probabilities),
+        notes,
+    )
+
+
+def _as_taken(Y: Any, algorithm: Algorithm) -> Any:
+    if algorithm.sparse_labels:
+        return Y
+    dense = Y.toarray()
+    return dense.ravel() if dense.shape[1] == 1 else dense
+
+
+def _predict_in_order(model: Any) -> None:
+    """Forests add up their trees in the order in which threads finish: rounding would differ by chance."""
+    if type(model).__module__.startswith("sklearn.ensemble"):
+        model.set_params(n_jobs=1)
+
+
+def _column_sums(Y: Any) -> tuple[int, ...]:
+    return tuple(np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).tolist())
+
+
+def _size_table(truth: Any, predicted: Any) -> Triples:
+    sizes = np.column_stack([truth.sum(axis=1, dtype=np.int64), predicted.sum(axis=1, dtype=np.int64)])
+    pairs, counts = np.unique(sizes, axis=0, return_counts=True)
+    rows = zip(pairs.tolist(), counts.tolist(), strict=True)
+    return tuple((true, found, count) for (true, found), count in rows)
+
+
+def _calibration(truth: Any, probabilities: FloatArray) -> Bins:
+    bins = np.minimum((probabilities * _BINS).astype(np.int64), _BINS - 1).ravel()
+    summed = np.bincount(bins, weights=probabilities.ravel(), minlength=_BINS)
+    counts = np.bincount(bins, minlength=_BINS)
+    true_pairs = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)) * truth.shape[1] + truth.indices
+    true = np.bincount(bins[true_pairs], minlength=_BINS)
+    return tuple(zip(summed.tolist(), true.astype(float).tolist(), counts.tolist(), strict=True))

@@ -1,0 +1,75 @@
+"""Scores, label sets and probabilities of any scikit-learn multi-label estimator, in one form each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._validation import FloatArray
+
+
+def label_scores(model: Any, X: Any, n_labels: int) -> FloatArray:
+    """Scores, (n_rows, n_labels): by `decision_function`, or without one by `predict_proba`.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> model = KNeighborsClassifier(1).fit([[0.0], [1.0]], [[1, 0, 0], [0, 1, 0]])
+    >>> label_scores(model, [[0.9]], 3)  # predict_proba is a list here, and the third label never occurs
+    array([[0., 1., 0.]])
+    """
+    for method in ("decision_function", "predict_proba"):
+        ask = getattr(model, method, None)
+        if ask is not None:
+            return _matrix(ask(X), model, n_labels)
+    raise TypeError(
+        f"{type(model).__name__} has neither decision_function nor predict_proba: nothing ranks its labels."
+    )
+
+
+def label_probabilities(model: Any, X: Any, n_labels: int) -> FloatArray | None:
+    """Probabilities, (n_rows, n_labels), or None where the estimator has none."""
+    ask = getattr(model, "predict_proba", None)
+    return None if ask is None else _matrix(ask(X), model, n_labels)
+
+
+def _matrix(found: Any, model: Any, n_labels: int) -> FloatArray:
+    if isinstance(found, list):  # one array for each label, one column for each of its classes
+        columns = [_column_of_one(part, classes) for part, classes in zip(found, model.classes_, strict=True)]
+        matrix = np.column_stack(columns)
+    else:
+        matrix = np.asarray(found, dtype=np.float64)
+        if n_labels == 1:  # a problem of one label is one of two classes to most estimators
+            matrix = _column_of_one(matrix, model.classes_)[:, None] if matrix.ndim == 2 else matrix[:, None]
+    if matrix.ndim != 2 or matrix.shape[1] != n_labels:
+        raise ValueError(
+            f"{type(model).__name__} gives scores of shape {matrix.shape}; "
+            f"expected {n_labels} columns, one per label."
+        )
+    return matrix
+
+
+def _column_of_one(part: Any, classes: Any) -> FloatArray:
+    """The column of class 1; where the label never occurred there is none, where it always did only that."""
+    part = np.asarray(part, dtype=np.float64)
+    if part.shape[1] == 1 and len(classes) != 1:
+        return part[:, 0]
+    where = np.flatnonzero(np.asarray(classes) == 1)
+    column: FloatArray = part[:, where[0]] if where.size else np.zeros(len(part))
+    return column
+
+
+def label_sets(model: Any, X: Any, n_labels: int) -> sp.csr_array:
+    """Predicted sets, (n_rows, n_labels)."""
+    found = model.predict(X)
+    if not sp.issparse(found):
+        found = np.asarray(found)
+        found = found[:, None] if found.ndim == 1 and n_labels == 1 else found
+    if found.ndim != 2 or found.shape[1] != n_labels:
+        raise ValueError(
+            f"{type(model).__name__} predicts an array of shape {found.shape}; "
+            f"expected {n_labels} columns, one per label."
+        )
+    return sp.csr_array(found).astype(np.int8)

@@ -1,0 +1,162 @@
+"""Protocols: which rows are learnt from and which are asked about."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import KFold, ShuffleSplit
+
+from simlabel._validation import check_number
+from simlabel.datasets import Dataset
+from simlabel.datasets._dataset import TEST, TRAIN
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from and rows to ask about, with a name that says which split this is."""
+
+    name: str
+    train: Rows
+    test: Rows
+
+
+class Protocol(ABC):
+    """How a data set is divided; the same protocol and data always give the same splits."""
+
+    @abstractmethod
+    def splits(self, data: Dataset) -> list[Split]:
+        """All splits, in order."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """In words."""
+
+
+@dataclass(frozen=True)
+class KFolds(Protocol):
+    """k-fold cross-validation, possibly repeated with other shuffles.
+
+    Parameters
+    ----------
+    folds : int
+        Number of parts; each is asked about once, by a model of the others.
+    repeats : int
+        How many times the whole is done, with seeds `seed`, `seed` + 1, ...
+    stratified : bool
+        Keep each label's share alike in all parts (iterative stratification; needs the package
+        iterative-stratification, which the extra ``compare`` installs).
+    seed : int
+        Of the shuffle.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> data = Dataset("d", np.eye(6), sp.csr_array(np.ones((6, 1), dtype=np.int8)), "a", "abcdef")
+    >>> [split.name for split in KFolds(3).splits(data)]
+    ['fold-1', 'fold-2', 'fold-3']
+    >>> print(KFolds(5, repeats=2, stratified=True))
+    5-fold cross-validation, iteratively stratified, repeated 2 times
+    """
+
+    folds: int = 10
+    repeats: int = 1
+    stratified: bool = False
+    seed: int = 0
+
+    def splits(self, data: Dataset) -> list[Split]:
+        """All splits, repeat by repeat."""
+        check_number("KFolds", "folds", self.folds, at_least=2, integer=True)
+        check_number("KFolds", "repeats", self.repeats, at_least=1, integer=True)
+        if data.n_rows < self.folds:
+            raise ValueError(f"{self.folds} folds need at least {self.folds} rows; X has {data.n_rows}.")
+        found = []
+        for repeat in range(self.repeats):
+            prefix = f"repeat-{repeat + 1}-" if self.repeats > 1 else ""
+            for number, (train, test) in enumerate(self._parts(data, self.seed + repeat), 1):
+                found.append(Split(f"{prefix}fold-{number}", train, test))
+        return found
+
+    def _parts(self, data: Dataset, seed: int) -> Any:
+        if not self.stratified:
+            return KFold(self.folds, shuffle=True, random_state=seed).split(np.empty(data.n_rows))
+        try:
+            from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
+        except ImportError:
+            raise ImportError(
+                "stratified folds need the package iterative-stratification: "
+                "pip install 'simlabel[compare]', or use plain folds."
+            ) from None
+        folds = MultilabelStratifiedKFold(self.folds, shuffle=True, random_state=seed)
+        return folds.split(np.empty(data.n_rows), data.Y.toarray())
+
+    def __str__(self) -> str:
+        kind = ", iteratively stratified" if self.stratified else ""
+        times = f", repeated {self.repeats} times" if self.repeats > 1 else ""
+        return f"{self.folds}-fold cross-validation{kind}{times}"
+
+
+@dataclass(frozen=True)
+class FixedSplit(Protocol):
+    """The training and test parts that the data set comes with; development rows are left aside.
+
+    Examples
+    --------
+    >>> print(FixedSplit())
+    the data set's own training and test parts
+    """
+
+    def splits(self, data: Dataset) -> list[Split]:
+        """The one split."""
+        if data.split is None:
+            raise ValueError(
+                f"{data.name} comes in one piece; a fixed split needs training and test parts "
+                "(name-train and name-test). Use folds instead."
+            )
+        return [Split("own", np.flatnonzero(data.split == TRAIN), np.flatnonzero(data.split == TEST))]
+
+    def __str__(self) -> str:
+        return "the data set's own training and test parts"
+
+
+@dataclass(frozen=True)
+class RandomSplits(Protocol):
+    """A random share of the rows is asked about; again and again.
+
+    Parameters
+    ----------
+    test_share : float
+        Share of the rows that are asked about.
+    repeats : int
+        How many times.
+    seed : int
+        Of the shuffles.
+
+    Examples
+    --------
+    >>> print(RandomSplits(0.25, repeats=3))
+    3 random splits, 25% of the rows for testing
+    """
+
+    test_share: float = 0.2
+    repeats: int = 1
+    seed: int = 0
+
+    def splits(self, data: Dataset) -> list[Split]:
+        """One split for each repeat."""
+        check_number("RandomSplits", "repeats", self.repeats, at_least=1, integer=True)
+        check_number("RandomSplits", "test_share", self.test_share, above=0)
+        if self.test_share >= 1:
+            raise ValueError(f"RandomSplits: test_share must be below 1, got {self.test_share!r}.")
+        shuffles = ShuffleSplit(self.repeats, test_size=self.test_share, random_state=self.seed)
+        parts = enumerate(shuffles.split(np.empty(data.n_rows)), 1)
+        return [Split(f"split-{number}", train, test) for number, (train, test) in parts]
+
+    def __str__(self) -> str:
+        many = "1 random split" if self.repeats == 1 else f"{self.repeats} random splits"
+        return f"{many}, {self.test_share:.0%} of the rows for testing"

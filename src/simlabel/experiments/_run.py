@@ -1,0 +1,250 @@
+"""Run comparisons: fold by fold, in parallel, and on from where a former run was stopped."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+from joblib import Parallel, delayed
+
+from simlabel._labels import LabelSpace
+from simlabel._validation import check_number
+from simlabel.datasets import Dataset, load_dataset
+from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_algorithm
+from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
+from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
+from simlabel.experiments._protocols import KFolds, Protocol, Split
+from simlabel.experiments._store import FoldStore, data_key
+
+Progress = Callable[[int, int, str], None]
+_Task = tuple[Algorithm, Split]
+_Outcome = tuple[FoldResult | None, str]
+
+
+def compare(
+    data: Sequence[Dataset | str] | Dataset | str,
+    algorithms: Sequence[str] | Mapping[str, Any],
+    protocol: Protocol | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> Comparison:
+    """Run algorithms on data sets, all on the same folds.
+
+    Parameters
+    ----------
+    data : Dataset or str, or a list of them
+        Data sets, or names and paths for `load_dataset`.
+    algorithms : list of str, or dict of str to estimator
+        Names for `find_algorithm`, or estimators of your own with the names they go by.
+    protocol : Protocol, optional
+        `KFolds` (the default, ten plain folds), `FixedSplit` or `RandomSplits`.
+    folder : path, optional
+        Where each finished fold is written at once. A run that was stopped goes on from there, with the
+        result that it would have had.
+    jobs : int
+        How many folds run at a time, each in a process of its own; the cores are shared among them.
+    seed : int
+        `random_state` of the algorithms that are given by name.
+    on_progress : callable, optional
+        Called with (folds done, folds in all, what was done last).
+
+    Returns
+    -------
+    Comparison
+        An algorithm that is absent or fails is listed in its `failures`; the others go on.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0]] * 10)
+    >>> Y = sp.csr_array(np.array([[1, 0, 1], [0, 1, 1]] * 10, dtype=np.int8))
+    >>> data = Dataset("twice", X, Y, ("a", "b", "c"), ("x", "y"))
+    >>> result = compare(data, ["sml", "knn"], KFolds(5))
+    >>> result.of("twice", "sml").mean("one_error")
+    0.0
+    """
+    check_number("compare", "jobs", jobs, at_least=1, integer=True)
+    protocol = KFolds(seed=seed) if protocol is None else protocol
+    chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
+    sets = [data] if isinstance(data, Dataset | str) else list(data)
+    store = None if folder is None else FoldStore(Path(folder))
+    results: dict[tuple[str, str], tuple[FoldResult, ...]] = {}
+    for number, item in enumerate(sets):
+        dataset = item if isinstance(item, Dataset) else load_dataset(item)
+        if any(name == dataset.name for name, _ in results):
+            raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
+        runner = _Runner(dataset, chosen, protocol, store, jobs)
+        report = _shifted(on_progress, number, len(sets))
+        found, failed = runner.run(report)
+        results |= found
+        failures += failed
+    titles = {algorithm.name: algorithm.title for algorithm in chosen}
+    return Comparison(str(protocol), titles, results, tuple(failures))
+
+
+def cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    folds: int = 10,
+    seed: int = 0,
+    on_fold: Callable[[int, int], None] | None = None,
+) -> CrossValidation:
+    """Fit on all folds but one, evaluate on that one, for each.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With `decision_function` or `predict_proba`; it is cloned for each fold.
+    X : array or sparse, (n_rows, n_features)
+    y : array, sparse or data frame of 0/1, or list of label sets
+    folds : int
+        How many; rows are shuffled first.
+    seed : int
+        For the shuffle.
+    on_fold : callable, optional
+        Called with (folds done, folds in all).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simlabel import SMLClassifier
+    >>> X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
+    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> cross_validate(SMLClassifier("linear"), X, Y, folds=4).mean("hamming_loss")
+    0.0
+    """
+    space, Y = LabelSpace.learn(y)
+    names = tuple(map(str, space.classes))
+    data = Dataset("data", X, Y, names, tuple(map(str, range(X.shape[1]))))
+    algorithm = _as_algorithm("estimator", estimator)
+    results = []
+    splits = KFolds(folds, seed=seed).splits(data)
+    for split in splits:
+        results.append(run_fold(data, algorithm, split, criteria_for(data.n_labels)).evaluation)
+        if on_fold is not None:
+            on_fold(len(results), len(splits))
+    return CrossValidation(tuple(results))
+
+
+def _chosen(
+    algorithms: Sequence[str] | Mapping[str, Any], seed: int, n_jobs: int
+) -> tuple[list[Algorithm], list[Failure]]:
+    if isinstance(algorithms, Mapping):
+        return [_as_algorithm(name, estimator) for name, estimator in algorithms.items()], []
+    found, failures = [], []
+    for name in dict.fromkeys(algorithms):
+        try:
+            found.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
+        except AlgorithmAbsent as error:
+            failures.append(Failure("", name, "", str(error)))
+    return found, failures
+
+
+def _as_algorithm(name: str, estimator: Any) -> Algorithm:
+    ours = type(estimator).__module__.partition(".")[0] == "simlabel"
+    return Algorithm(name, name, estimator, sparse_labels=ours)
+
+
+def _shifted(on_progress: Progress | None, number: int, count: int) -> Progress:
+    """Progress over all data sets; those still to come are taken to have as many folds as this one."""
+
+    def report(done: int, total: int, what: str) -> None:
+        if on_progress is not None:
+            on_progress(number * total + done, count * total, what)
+
+    return report
+
+
+class _Runner:
+    """All algorithms on one data set."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        algorithms: list[Algorithm],
+        protocol: Protocol,
+        store: FoldStore | None,
+        jobs: int,
+    ) -> None:
+        self.data, self.jobs, self.store = data, jobs, store
+        self.algorithms = algorithms
+        self.splits = protocol.splits(data)
+        self.criteria = criteria_for(data.n_labels)
+        self.tasks = [(algorithm, split) for algorithm in algorithms for split in self.splits]
+        self.paths: list[Path | None] = [None] * len(self.tasks)
+        if store is not None:
+            key = data_key(data)
+            self.paths = [store.path(key, data, one, protocol, split) for one, split in self.tasks]
+
+    def run(self, report: Progress) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
+        """Results by algorithm, and what failed."""
+        outcomes: dict[int, _Outcome] = {}
+        for number, path in enumerate(self.paths):
+            kept = (
+                self.store.read(path, self.criteria) if self.store is not None and path is not None else None
+            )
+            if kept is not None:
+                outcomes[number] = (kept, "")
+        report(
+            len(outcomes),
+            len(self.tasks),
+            f"{self.data.name}: found finished folds" if outcomes else self.data.name,
+        )
+        for number, outcome in self._run_missing(outcomes):
+            outcomes[number] = outcome
+            algorithm, split = self.tasks[number]
+            report(len(outcomes), len(self.tasks), f"{self.data.name}: {algorithm.title}, {split.name}")
+        return self._gathered(outcomes)
+
+    def _run_missing(self, finished: Mapping[int, Any]) -> Iterator[tuple[int, _Outcome]]:
+        missing = [number for number in range(len(self.tasks)) if number not in finished]
+        if not missing:
+            return
+        calls = (
+            delayed(_run_task)(number, self.data, *self.tasks[number], self.criteria, self.paths[number])
+            for number in missing
+        )
+        yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered")(calls)
+
+    def _gathered(
+        self, outcomes: Mapping[int, _Outcome]
+    ) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
+        results: dict[tuple[str, str], list[FoldResult]] = {}
+        failures: dict[str, Failure] = {}
+        for number, (algorithm, split) in enumerate(self.tasks):
+            result, message = outcomes[number]
+            if result is None:
+                failures.setdefault(
+                    algorithm.name, Failure(self.data.name, algorithm.name, split.name, message)
+                )
+            else:
+                results.setdefault((self.data.name, algorithm.name), []).append(result)
+        whole = {key: tuple(found) for key, found in results.items() if key[1] not in failures}
+        return whole, list(failures.values())
+
+
+def _run_task(
+    number: int, data: Dataset, algorithm: Algorithm, split: Split, criteria: list[str], path: Path | None
+) -> tuple[int, _Outcome]:
+    """Run a fold and keep it; an algorithm that fails is reported, not raised, so that the others go on."""
+    try:
+        result = run_fold(data, algorithm, split, criteria)
+    except Exception as error:
+        return number, (None, _one_line(error))
+    if path is not None:
+        FoldStore.write(path, result)
+    return number, (result, "")
+
+
+def _one_line(error: BaseException) -> str:
+    text = re.sub(r"\s+", " ", str(error)).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,137 @@
+"""Finished folds on disk: each is one small file, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+import sklearn
+
+from simlabel.datasets import Dataset
+from simlabel.experiments._algorithms import Algorithm
+from simlabel.experiments._fold import FoldResult
+from simlabel.experiments._protocols import Protocol, Split
+
+_WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A temporary file that takes the place of `path` at the end: the old one or the new one is there, whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: str) -> None:
+    """Write a text file, whole or not at all."""
+    with written_whole(path) as temporary:
+        temporary.write_text(content, encoding="utf-8")
+
+
+class FoldStore:
+    """A folder of finished folds.
+
+    A fold is found again only for the same rows, the same algorithm with the same parameters, the same
+    protocol and the same versions; so a folder can be shared by many comparisons.
+
+    Parameters
+    ----------
+    folder : path
+        It is made where it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+
+    def path(
+        self, data_key: str, data: Dataset, algorithm: Algorithm, protocol: Protocol, split: Split
+    ) -> Path:
+        """Where the result of a fold is, or will be."""
+        parts = (data_key, algorithm_key(algorithm), repr(protocol), split.name)
+        key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+        return self.folder / _slug(data.name) / _slug(algorithm.name) / f"{split.name}-{key}.json"
+
+    def read(self, path: Path, criteria: list[str]) -> FoldResult | None:
+        """A finished fold that has all criteria; None where there is none."""
+        try:
+            result = FoldResult.from_dict(json.loads(path.read_text()))
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            return None  # not ours, or of another version: the fold is run again and written over it
+        return result if set(criteria) <= set(result.evaluation.values) else None
+
+    @staticmethod
+    def write(path: Path, result: FoldResult) -> None:
+        """Keep a finished fold."""
+        write_atomically(path, json.dumps(result.to_dict(), allow_nan=False))
+
+
+def data_key(data: Dataset) -> str:
+    """A digest of all rows and labels."""
+    digest = hashlib.sha256()
+    for matrix in (data.X, data.Y):
+        parts = (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,)
+        for part in parts:
+            array = np.ascontiguousarray(part)
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.data)
+    if data.split is not None:
+        digest.update(np.ascontiguousarray(data.split).data)
+    return digest.hexdigest()
+
+
+def algorithm_key(algorithm: Algorithm) -> str:
+    """A digest of an algorithm's class, its parameters, and the versions of what it runs on."""
+    estimator = algorithm.estimator
+    kept = {}
+    for name, value in estimator.get_params(deep=True).items():
+        if name.rpartition("__")[2] in _WITHOUT_EFFECT or _is_list_of_steps(value):
+            continue
+        # a nested estimator's parameters are listed by themselves
+        kept[name] = _address(value) if hasattr(value, "get_params") else value
+    home = importlib.import_module(type(estimator).__module__.partition(".")[0])
+    versions = (_own_source(), getattr(home, "__version__", ""), sklearn.__version__, np.__version__)
+    return f"{_address(estimator)} {joblib.hash(kept)} {versions}"
+
+
+@lru_cache(maxsize=1)
+def _own_source() -> str:
+    """A digest of this package: a version number does not change with every change."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in ("cli", "reports"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _address(thing: Any) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def _is_list_of_steps(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(step, tuple) for step in value)
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip(".") or "_"

@@ -1,0 +1,75 @@
+"""What an influence is given, and what it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from simlabel._references import References
+from simlabel._validation import FloatArray
+from simlabel.engines import Engine
+from simlabel.similarities import Similarity
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an influence is computed from, with all values resolved."""
+
+    references: References
+    similarity: Similarity
+    engine: Engine
+    n_jobs: int | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Solved:
+    """scores(q) = sum over the used references of similarity * V, plus the intercept.
+
+    Columns are the labels, then the set sizes that occur.
+
+    Attributes
+    ----------
+    V : array, sparse or Stack, (n_used, n_labels + n_sizes)
+        Influence of each used reference.
+    intercept : array, (n_labels + n_sizes,), or None
+        None for sums that have none.
+    used : array of int or None
+        Positions of the references that are summed over; None for all.
+    left_out : array, (n_references, n_labels + n_sizes), or None
+        Leave-one-out scores where they are known in closed form; None where masking gives them.
+    scale : array, (n_labels + n_sizes,), or None
+        Of sums divided by counts, the counts: leaving a row out divides by less.
+    """
+
+    V: Any
+    intercept: FloatArray | None = None
+    used: npt.NDArray[np.int64] | None = None
+    left_out: FloatArray | None = None
+    scale: FloatArray | None = None
+
+
+class Influence(BaseEstimator):
+    """Base class."""
+
+    name: ClassVar[str]
+    #: whether (similarity, penalty) are chosen by leave-one-out in closed form
+    learned: bool = False
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter is out of range."""
+
+    def grids(self) -> dict[str, tuple[float, ...]]:
+        """Candidates for each parameter that is ``"auto"``."""
+        return {}
+
+    def check_similarity(self, similarity: Similarity, weighting: Any) -> None:
+        """Raise ValueError where this influence is not defined for a similarity or a weighting."""
+
+    def solve(self, setting: Setting) -> Solved:
+        """The influence of all references."""
+        raise TypeError(f"{type(self).__name__} does not say how it is computed.")

@@ -1,0 +1,79 @@
+"""Kernel ridge regression and its leave-one-out scores in closed form.
+
+With S the similarities of the references, W their weights and lambda the penalty, the influence is
+A (Y - mean), A = (S + lambda W^-1)^-1. Leaving out one copy of row i (all of it where its weight is
+below 1) changes its score by the residual over 1 - leverage, and the mean that is taken off is the
+one without it (Allen 1974; for the mean, the residual is linear in it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from simlabel._validation import FloatArray
+
+
+@dataclass(frozen=True)
+class RidgeSolution:
+    """Influence V (n, width), the mean that was taken off (width,), and leave-one-out scores (n, width)."""
+
+    V: FloatArray
+    mean: FloatArray
+    left_out: FloatArray
+
+
+def ridge_solution(S: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float) -> RidgeSolution:
+    """Solve for one penalty.
+
+    Parameters
+    ----------
+    S : array, (n, n)
+        Similarities of the references to each other.
+    targets : array, (n, width)
+        What each should score: labels and one-hot set sizes.
+    weights : array, (n,)
+        How many times each counts.
+    penalty : float
+        lambda, above 0.
+
+    Examples
+    --------
+    >>> solution = ridge_solution(np.eye(2), np.array([[1.0], [0.0]]), np.ones(2), 1.0)
+    >>> solution.V.ravel(), solution.mean
+    (array([ 0.25, -0.25]), array([0.5]))
+    """
+    A = positive_definite_inverse(S, penalty / weights)
+    AY, A1, diagonal = A @ targets, A.sum(axis=1), np.diag(A)
+    mean = weights @ targets / weights.sum()
+    V = AY - np.outer(A1, mean)
+    left = np.minimum(weights, 1.0)
+    mean_without = means_without(targets, weights, left)
+    residuals = (penalty / weights)[:, None] * (AY - A1[:, None] * mean_without)
+    leverage = (1.0 - penalty * diagonal / weights) / weights
+    return RidgeSolution(V, mean, targets - residuals / (1.0 - left * leverage)[:, None])
+
+
+def means_without(targets: FloatArray, weights: FloatArray, left: FloatArray) -> FloatArray:
+    """Weighted mean of the targets without `left` of each row's weight, (n, width)."""
+    rest = weights.sum() - left[:, None]
+    total = weights @ targets - left[:, None] * targets
+    return np.divide(total, rest, out=np.zeros_like(total), where=rest > 1e-12)
+
+
+def positive_definite_inverse(S: FloatArray, ridge: FloatArray) -> FloatArray:
+    """(S + diag(ridge))^-1, symmetric; an error where that is not positive definite."""
+    A: Any = np.array(S, order="F")
+    A[np.diag_indices_from(A)] += ridge
+    factor, failed = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1)
+    if failed:
+        raise ValueError(
+            f"The similarities are not positive definite at penalty {float(ridge.max()):.3g}: "
+            f"raise the penalty, e.g. Ridge(penalty=1.0), or use influence='uniform'."
+        )
+    inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(inverse)
+    return lower + np.tril(inverse, -1).T

@@ -1,0 +1,165 @@
+"""Criteria of the first k labels: precision@k, nDCG@k and propensity-scored precision@k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import ndcg_score
+
+from simlabel._validation import FloatArray, check_number
+from simlabel.metrics._criteria import _BLOCK, as_truth, check_scores
+
+_A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
+
+
+def propensities(Y_train: Any, *, a: float = _A, b: float = _B) -> FloatArray:
+    """How likely a true label is to be recorded, by its frequency in the training rows, (n_labels,).
+
+    The model of Jain, Prabhu and Varma (2016), with the constants that the extreme classification
+    repository uses for sets without their own.
+
+    Examples
+    --------
+    >>> propensities([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
+    array([0.8  , 0.721])
+    """
+    truth = as_truth(Y_train, "Y_train")
+    counts = np.bincount(truth.indices, minlength=truth.shape[1])
+    constant = (np.log(max(truth.shape[0], 2)) - 1.0) * (b + 1.0) ** a
+    # a set of one or two rows makes the constant negative; a propensity is at most 1
+    return (
+        np.minimum(1.0, 1.0 / (1.0 + constant * (counts + b) ** -a)) if constant > 0 else np.ones(len(counts))
+    )
+
+
+def _check_k(k: int, n_labels: int) -> None:
+    check_number("precision@k and nDCG@k", "k", k, at_least=1, integer=True)
+    if k > n_labels:
+        raise ValueError(f"k is {k}, but there are only {n_labels} labels; choose k up to {n_labels}.")
+
+
+def _top_blocks(Y_true: Any, scores: Any, k: int) -> Iterator[tuple[slice, Any, Any, Any]]:
+    """Blocks of rows: where, their truth (dense), their first k labels, and the truth of these.
+
+    Among equal scores the false labels come first, so that ties count against the scorer.
+    """
+    truth = as_truth(Y_true)
+    scores = check_scores(scores, truth)
+    _check_k(k, truth.shape[1])
+    step = max(1, _BLOCK // truth.shape[1])
+    for start in range(0, truth.shape[0], step):
+        part = slice(start, min(truth.shape[0], start + step))
+        dense = truth[part].toarray()
+        order = np.lexsort((dense, -scores[part]), axis=1)[:, :k]
+        yield part, dense, order, np.take_along_axis(dense, order, axis=1)
+
+
+def precision_at_rows(Y_true: Any, scores: Any, k: int) -> FloatArray:
+    """Share of true labels among the first k, for each row, (n_rows,).
+
+    Examples
+    --------
+    >>> precision_at_rows([[1, 0, 1], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], 2)
+    array([0.5, 0. ])
+    """
+    parts = [hits.sum(axis=1) / k for _, _, _, hits in _top_blocks(Y_true, scores, k)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def ndcg_at_rows(Y_true: Any, scores: Any, k: int) -> FloatArray:
+    """Normalized discounted cumulative gain of the first k labels, for each row; NaN without true labels.
+
+    Equal scores share the mean gain of their places, as in scikit-learn.
+
+    Examples
+    --------
+    >>> ndcg_at_rows([[1, 0, 1]], [[0.9, 0.5, 0.1]], 3).round(4)
+    array([0.9197])
+    """
+    truth = as_truth(Y_true)
+    scores = check_scores(scores, truth)
+    _check_k(k, truth.shape[1])
+    discount = np.where(np.arange(truth.shape[1]) < k, 1.0 / np.log2(np.arange(truth.shape[1]) + 2.0), 0.0)
+    before = np.concatenate([[0.0], np.cumsum(discount)])
+    out = np.full(truth.shape[0], np.nan)
+    for i in range(truth.shape[0]):
+        labels = truth.indices[truth.indptr[i] : truth.indptr[i + 1]]
+        if labels.size == 0:
+            continue
+        ranked = np.sort(-scores[i])
+        first = np.searchsorted(ranked, -scores[i, labels], side="left")
+        last = np.searchsorted(ranked, -scores[i, labels], side="right")
+        out[i] = ((before[last] - before[first]) / (last - first)).sum() / before[labels.size]
+    return out
+
+
+def precision_at(Y_true: Any, scores: Any, k: int) -> float:
+    """Share of true labels among the k that are scored highest, averaged over the rows.
+
+    Examples
+    --------
+    >>> precision_at([[1, 0, 1], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], 2)
+    0.25
+    """
+    rows = precision_at_rows(Y_true, scores, k)
+    return float(rows.mean()) if rows.size else float("nan")
+
+
+def ndcg_at(Y_true: Any, scores: Any, k: int) -> float:
+    """Normalized discounted cumulative gain of the first k labels, over the rows that have a label.
+
+    Examples
+    --------
+    >>> round(ndcg_at([[1, 0, 1]], [[0.9, 0.5, 0.1]], 3), 4)
+    0.9197
+    """
+    truth = as_truth(Y_true)
+    scores = check_scores(scores, truth)
+    _check_k(k, truth.shape[1])
+    rows = np.flatnonzero(np.diff(truth.indptr))
+    if rows.size == 0:
+        return float("nan")
+    if truth.shape[1] == 1:
+        return 1.0  # one label is always in its place; scikit-learn refuses to say so
+    total = 0.0
+    step = max(1, _BLOCK // truth.shape[1])
+    for start in range(0, rows.size, step):
+        part = rows[start : start + step]
+        total += ndcg_score(truth[part].toarray(), scores[part], k=k) * part.size
+    return float(total / rows.size)
+
+
+def propensity_scored_precision_at(Y_true: Any, scores: Any, k: int, propensity: Any) -> float:
+    """Precision@k in which a rare label counts for more, as a share of the best that is possible.
+
+    Parameters
+    ----------
+    Y_true : array or sparse of 0/1, (n_rows, n_labels)
+    scores : array, (n_rows, n_labels)
+    k : int
+    propensity : array, (n_labels,)
+        From `propensities` of the training rows.
+
+    Examples
+    --------
+    >>> propensity = propensities([[1, 0], [1, 1], [1, 0], [1, 0]])
+    >>> round(propensity_scored_precision_at([[1, 1]], [[0.9, 0.1]], 1, propensity), 3)
+    0.902
+    """
+    gain = 1.0 / np.asarray(propensity, dtype=np.float64)
+    reached = best = 0.0
+    for _, dense, order, hits in _top_blocks(Y_true, scores, k):
+        if gain.shape != (dense.shape[1],):
+            raise ValueError(f"propensity has shape {gain.shape}, but there are {dense.shape[1]} labels.")
+        reached += float((hits * gain[order]).sum())
+        best += float(-np.sort(-(dense * gain), axis=1)[:, :k].sum())
+    return reached / best if best else float("nan")
+
+
+def psp_rows(Y_true: Any, scores: Any, k: int, propensity: Any) -> FloatArray:
+    """Propensity-scored gain of the first k labels, for each row, not yet divided by the best."""
+    gain = 1.0 / np.asarray(propensity, dtype=np.float64)
+    parts = [(hits * gain[order]).sum(axis=1) / k for _, _, order, hits in _top_blocks(Y_true, scores, k)]
+    return np.concatenate(parts) if parts else np.empty(0)

@@ -1,0 +1,145 @@
+"""A fitted model <-> plain state and arrays."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simlabel._labels import LabelSpace, container_of, container_state
+from simlabel._model import Model
+from simlabel._references import Chunk, References
+from simlabel._scoring import Scorer
+from simlabel.persistence._container import MappedRows, ModelFileError
+from simlabel.persistence._values import Reader, Writer
+
+State = dict[str, Any]
+_ROWS = ("X", "raw")
+_COMPANIONS = ("Y", "weights", "ids")
+
+
+def model_state(model: Model, writer: Writer) -> State:
+    """What makes up a model, as JSON; its arrays go to the writer."""
+    scorer = model.scorer
+    encode = writer.encode
+    return {
+        "labels": {
+            "kind": model.labels.kind,
+            "classes": writer.array(model.labels.classes, "labels"),
+            "container": encode(container_state(model.labels), "the container of y"),
+        },
+        "normalizer": encode(model.normalizer, "normalizer"),
+        "similarity": encode(scorer.similarity, "similarity"),
+        "weighting": encode(scorer.weighting, "weighting"),
+        "engine": encode(scorer.engine, "engine"),
+        "n_jobs": encode(scorer.n_jobs, "n_jobs"),
+        "rule": encode(model.rule, "label_rule"),
+        "columns": encode(model.columns, "columns"),
+        "next_id": scorer.references.next_id,
+        "chunks": [_chunk_state(c, writer, f"chunks/{i}") for i, c in enumerate(scorer.references.chunks)],
+    }
+
+
+def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
+    state: State = {"n": len(chunk), "sizes": chunk.sizes.tolist()}
+    for part in (*_ROWS, *_COMPANIONS):
+        value = getattr(chunk, part)
+        if part == "X" and isinstance(value, list):
+            value = _object_array(value)
+        state[part] = writer.encode(value, f"{where}/{part}")
+    return state
+
+
+def _object_array(rows: list[Any]) -> Any:
+    array = np.empty(len(rows), dtype=object)
+    array[:] = rows
+    return array
+
+
+def restored_model(state: State, reader: Reader, *, mmap: bool) -> Model:
+    """The model that was saved."""
+    decode = reader.decode
+    labels = state["labels"]
+    classes = decode(labels["classes"])
+    space = LabelSpace(labels["kind"], classes, container_of(labels["kind"], decode(labels["container"])))
+    lazy = [_LazyChunk(each, reader, len(classes)) for each in state["chunks"]]
+    chunks = lazy if mmap else [chunk.whole() for chunk in lazy]
+    scorer = Scorer(
+        References.of(chunks, state["next_id"]),
+        None,
+        decode(state["similarity"]),
+        decode(state["weighting"]),
+        decode(state["engine"]),
+        state["n_jobs"],
+    )
+    return Model(space, decode(state["normalizer"]), scorer, decode(state["rule"]), decode(state["columns"]))
+
+
+class _LazyChunk(Chunk):
+    """A chunk whose dense rows stay in the file, and whose other parts are read when first needed."""
+
+    def __init__(self, state: State, reader: Reader, n_labels: int) -> None:
+        self._state, self._reader, self._n_labels = state, reader, n_labels
+        self.__dict__["sizes"] = np.array(state["sizes"], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._state["n"])
+
+    @cached_property
+    def X(self) -> Any:
+        return self._rows("X")
+
+    @cached_property
+    def raw(self) -> Any:  # type: ignore[override]
+        return self._rows("raw")
+
+    @cached_property
+    def Y(self) -> Any:
+        Y = self._read("Y")
+        if Y.shape != (len(self), self._n_labels):
+            raise ModelFileError(
+                f"the label sets of a chunk have shape {Y.shape}, not {(len(self), self._n_labels)}."
+            )
+        return Y
+
+    @cached_property
+    def weights(self) -> Any:  # type: ignore[override]
+        return self._read("weights")
+
+    @cached_property
+    def ids(self) -> Any:  # type: ignore[override]
+        return self._read("ids")
+
+    def _rows(self, part: str) -> Any:
+        state = self._state[part]
+        if isinstance(state, dict) and state["is"] == "array":
+            rows: Any = self._reader.arrays.rows(state["name"])
+        else:
+            rows = self._read(part)
+        if rows is None:
+            return None
+        if isinstance(rows, np.ndarray):  # objects: numbers come as mapped rows
+            rows = rows.tolist()
+        self._check(part, rows)
+        return rows
+
+    def _read(self, part: str) -> Any:
+        value = self._reader.decode(self._state[part])
+        if part in _COMPANIONS:
+            self._check(part, value)
+        return value
+
+    def _check(self, part: str, value: Any) -> None:
+        count = value.shape[0] if hasattr(value, "shape") else len(value)
+        if count != len(self):
+            raise ModelFileError(f"{part} of a chunk has {count} rows, not {len(self)}.")
+
+    def whole(self) -> Chunk:
+        """The same, all of it read and verified."""
+        X, raw = (rows[:] if isinstance(rows, MappedRows) else rows for rows in (self.X, self.raw))
+        X, raw = (np.array(rows) if isinstance(rows, np.ndarray) else rows for rows in (X, raw))
+        return Chunk(X, self.Y, self.weights, self.ids, raw)
+
+    def __reduce__(self) -> Any:
+        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw)

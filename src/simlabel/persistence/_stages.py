@@ -1,0 +1,46 @@
+"""The classes that a model file may name: these and no others, so that loading runs no foreign code.
+
+What a stage is made of it declares itself: its parameters, and in `fitted_state` the names of what
+it has learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from simlabel.engines import ENGINES
+from simlabel.label_rules import LABEL_RULES
+from simlabel.label_rules import Custom as CustomRule
+from simlabel.normalization import NORMALIZERS, Chain
+from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
+from simlabel.tuning import TUNERS, TuningResult
+from simlabel.weightings import WEIGHTINGS
+from simlabel.weightings import Custom as CustomWeighting
+
+
+def _classes() -> Iterable[type[Any]]:
+    for registry in (SIMILARITIES, WEIGHTINGS, NORMALIZERS, LABEL_RULES, TUNERS, ENGINES):
+        yield from registry.classes.values()
+    yield from (
+        Function,
+        Sum,
+        Product,
+        OnColumns,
+        ColumnView,
+        Chain,
+        CustomWeighting,
+        CustomRule,
+        TuningResult,
+    )
+
+
+#: name in a file -> class; the room and the class, e.g. "similarities.RBF"
+CLASSES: dict[str, type[Any]] = {f"{cls.__module__.split('.')[1]}.{cls.__name__}": cls for cls in _classes()}
+KEYS: dict[type[Any], str] = {cls: key for key, cls in CLASSES.items()}
+
+
+def parameters(cls: type[Any]) -> list[str]:
+    """Names of what the class is made with."""
+    return [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls._get_param_names())

@@ -1,0 +1,119 @@
+"""From results to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simlabel.datasets import Dataset
+from simlabel.experiments import Comparison, Protocol, Reproduction, rank_algorithms
+from simlabel.metrics import CRITERIA
+from simlabel.reports import _sections as sections
+from simlabel.reports._page import Block, Report, Section, Text
+from simlabel.reports._showcase import showcase
+
+_SHOWN_CLOSELY = ("sml", "autosml")  # whose tuning and examples are shown
+
+
+def comparison_report(
+    comparison: Comparison,
+    data: Sequence[Dataset],
+    protocol: Protocol,
+    *,
+    criteria: Sequence[str] = tuple(CRITERIA),
+    seed: int = 0,
+) -> Report:
+    """A report on a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    data : sequence of Dataset
+        The sets that it was run on.
+    protocol : Protocol
+        As it was run.
+    criteria : sequence of str
+        What to show.
+    seed : int
+        For the choice of examples.
+    """
+    sets = [one for one in data if one.name in comparison.data_names]
+    found = []
+    if len(sets) > 1 and len(comparison.algorithms()) > 1:
+        criterion = "average_precision" if "average_precision" in criteria else criteria[0]
+        found.append(sections.ranking_section(rank_algorithms(comparison.means(criterion), criterion)))
+    for one in sets:
+        found += data_sections(comparison, one, protocol, criteria, seed, with_name=len(sets) > 1)
+    notes = sections.notes_blocks(comparison)
+    if notes:
+        found.append(Section("Notes", tuple(notes)))
+    names = ", ".join(one.name for one in sets)
+    return Report(f"Comparison on {names}", comparison.protocol, _facts(comparison, sets), tuple(found))
+
+
+def reproduction_report(reproduction: Reproduction, protocol: Protocol, *, seed: int = 0) -> Report:
+    """A report on one of the paper's tables, run again: as `comparison_report`, and the paper's figures."""
+    data, comparison = reproduction.data, reproduction.comparison
+    page = comparison_report(comparison, [data], protocol, seed=seed)
+    title = f"The paper's table on {data.name}, run again"
+    first = sections.published_section(reproduction)
+    return Report(title, page.subtitle, page.facts, (first, *page.sections))
+
+
+def _facts(comparison: Comparison, sets: Sequence[Dataset]) -> tuple[tuple[str, str], ...]:
+    folds = len(next(iter(comparison.results.values())))
+    if len(sets) > 1:
+        return (
+            ("data sets", str(len(sets))),
+            ("rows in all", f"{sum(one.n_rows for one in sets):,}"),
+            ("algorithms", str(len(comparison.titles))),
+            ("test parts each", str(folds)),
+        )
+    (one,) = sets
+    return (
+        ("rows", f"{one.n_rows:,}"),
+        ("features", f"{one.n_attributes:,}"),
+        ("labels", f"{one.n_labels:,}"),
+        ("labels per row", f"{one.cardinality:.2f}"),
+        ("algorithms", str(len(comparison.titles))),
+        ("test parts", str(folds)),
+    )
+
+
+def data_sections(
+    comparison: Comparison,
+    data: Dataset,
+    protocol: Protocol,
+    criteria: Sequence[str],
+    seed: int,
+    *,
+    with_name: bool,
+) -> list[Section]:
+    """All that is shown of one data set."""
+    name, prefix = data.name, f"{data.name}: " if with_name else ""
+    names = comparison.algorithms(name)
+    closely = next((one for one in _SHOWN_CLOSELY if one in names), names[0])
+    title = comparison.titles[closely]
+    compared = [sections.comparison_table(comparison, name, criteria)]
+    boxes = sections.box_plots(comparison, name, criteria)
+    labels = [sections.label_table(comparison, data, closely), sections.co_occurrence_table(data)]
+    sizes: list[Block | None] = [
+        sections.size_table(comparison, name, closely),
+        sections.calibration_block(comparison, name),
+    ]
+    found = [
+        _section(f"{prefix}Comparison", [*compared, sections.time_table(comparison, name)]),
+        _section(f"{prefix}Spread over the folds", [boxes]),
+        _section(f"{prefix}Labels", labels),
+        _section(f"{prefix}Numbers of labels and probabilities", sizes),
+    ]
+    if closely in _SHOWN_CLOSELY:
+        shown = showcase(data, protocol, closely, seed)
+        note = Text(
+            f"{title}, fitted on the first split's training rows; the rows below are from its test part."
+        )
+        found.append(_section(f"{prefix}A closer look at {title}", [note, shown.tuning, shown.examples]))
+    return [section for section in found if section.blocks]
+
+
+def _section(title: str, blocks: Sequence[Block | None]) -> Section:
+    return Section(title, tuple(block for block in blocks if block is not None))

@@ -1,0 +1,187 @@
+"""Sections of a report, each from a comparison and its data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlabel.datasets import Dataset
+from simlabel.experiments import Comparison, Ranking, Reproduction
+from simlabel.metrics import find_criterion
+from simlabel.reports import _figures as figures
+from simlabel.reports import _summaries as summaries
+from simlabel.reports._page import Block, Cell, Picture, Pictures, Section, Text, table
+
+_LABELS_OPEN, _LABELS_TOGETHER = 30, 20  # labels in a table before it is folded; in the co-occurrence table
+
+
+def figure_text(mean: float, std: float) -> str:
+    """Mean and deviation to three digits."""
+    if math.isnan(mean):
+        return "-"
+    return f"{mean:.3f}" if math.isnan(std) else f"{mean:.3f} ± {std:.3f}"
+
+
+def heading(criterion: str) -> str:
+    """Title and direction of a criterion."""
+    found = find_criterion(criterion)
+    return f"{found.title} {'↑' if found.higher_is_better else '↓'}"
+
+
+def comparison_table(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block:
+    """Mean ± standard deviation, best in bold."""
+    shown = [criterion for criterion in criteria if criterion in comparison.criteria(data)]
+    best = {criterion: comparison.best(data, criterion) for criterion in shown}
+    rows = []
+    for name in comparison.algorithms(data):
+        series = comparison.of(data, name)
+        cells = [
+            Cell(figure_text(series.mean(criterion), series.std(criterion)), name in best[criterion])
+            for criterion in shown
+        ]
+        rows.append([comparison.titles[name], *cells])
+    caption = f"{data}: {comparison.protocol}; mean ± standard deviation, best in bold"
+    return table(["Algorithm", *map(heading, shown)], rows, caption)
+
+
+def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block | None:
+    """How the folds spread; None where there are too few of them."""
+    names = comparison.algorithms(data)
+    if len(comparison.results[data, names[0]]) < 3:
+        return None
+    pictures = []
+    for criterion in criteria:
+        if criterion not in comparison.criteria(data):
+            continue
+        values = {comparison.titles[name]: comparison.of(data, name).values(criterion) for name in names}
+        values = {name: found[~np.isnan(found)] for name, found in values.items()}
+        pictures.append(
+            Picture(figures.box_plot(values, find_criterion(criterion).title), heading(criterion))
+        )
+    return Pictures(tuple(pictures))
+
+
+def ranking_section(ranking: Ranking) -> Section:
+    """Mean ranks over the data sets, with the tests."""
+    blocks: list[Block] = [Text(line) for line in str(ranking).splitlines()]
+    picture = figures.rank_plot(ranking) if not math.isnan(ranking.friedman) else None
+    if picture is not None:
+        caption = "Critical-difference diagram: algorithms under one bar are not told apart by Nemenyi's test"
+        blocks.append(Picture(picture, caption))
+    pairs = [[pair.first, pair.second, f"{pair.p_value:.3g}", f"{pair.p_holm:.3g}"] for pair in ranking.pairs]
+    caption = "Wilcoxon's signed-rank test for each pair, and with Holm's correction"
+    blocks.append(table(["First", "Second", "p", "p (Holm)"], pairs, caption, folded=len(pairs) > 10))
+    return Section("Over all data sets", tuple(blocks))
+
+
+def label_table(comparison: Comparison, data: Dataset, algorithm: str) -> Block:
+    """Precision, recall, F1 and support of each label, the most frequent first."""
+    found = summaries.label_scores(comparison.results[data.name, algorithm])
+    rows = [
+        [
+            str(data.label_names[k]),
+            *(_share(values[k]) for values in (found.precision, found.recall, found.f1)),
+            f"{found.support[k]:,}",
+        ]
+        for k in np.argsort(-found.support, kind="stable")
+    ]
+    caption = f"{comparison.titles[algorithm]} on each label, all folds together"
+    headings = ["Label", "Precision", "Recall", "F1", "Support"]
+    return table(headings, rows, caption, folded=len(rows) > _LABELS_OPEN)
+
+
+def _share(value: float) -> Cell:
+    return Cell("-") if math.isnan(value) else Cell(f"{value:.3f}", heat=float(value))
+
+
+def size_table(comparison: Comparison, data: str, algorithm: str) -> Block:
+    """True against predicted number of labels."""
+    sizes, counts = summaries.size_confusion(comparison.results[data, algorithm])
+    totals = np.maximum(counts.sum(axis=1), 1)
+    rows = [
+        [str(size), *(Cell(f"{n:,}" if n else "·", heat=float(n / totals[i])) for n in counts[i])]
+        for i, size in enumerate(sizes)
+    ]
+    title = comparison.titles[algorithm]
+    caption = f"{title}: rows by their true number of labels (down) and the predicted number (across)"
+    return table(["True \\ predicted", *map(str, sizes)], rows, caption)
+
+
+def co_occurrence_table(data: Dataset) -> Block:
+    """Which labels come together."""
+    labels, shares = summaries.co_occurrence(data, _LABELS_TOGETHER)
+    names = [figures.short(str(data.label_names[k])) for k in labels]
+    rows = [
+        [name, *(Cell(f"{value:.2f}" if value else "·", heat=float(value)) for value in shares[i])]
+        for i, name in enumerate(names)
+    ]
+    most = f" (the {len(labels)} most frequent)" if len(labels) < data.n_labels else ""
+    caption = f"Share of the instances with a label (down) that have another one too (across){most}"
+    return table(["Label", *names], rows, caption, upright=True)
+
+
+def calibration_block(comparison: Comparison, data: str) -> Block | None:
+    """Curves of all algorithms that give probabilities."""
+    curves, errors = {}, []
+    for name in comparison.algorithms(data):
+        folds = comparison.results[data, name]
+        curve = summaries.calibration_curve(folds)
+        if curve is not None:
+            title = comparison.titles[name]
+            curves[title] = curve
+            errors.append(f"{title} {summaries.calibration_error(folds):.3f}")
+    if not curves:
+        return None
+    caption = f"Calibration; mean distance from the diagonal: {', '.join(errors)}"
+    return Picture(figures.calibration_plot(curves), caption)
+
+
+def time_table(comparison: Comparison, data: str) -> Block:
+    """Seconds for all folds together."""
+    rows = []
+    for name in comparison.algorithms(data):
+        folds = comparison.results[data, name]
+        seconds = (sum(fold.fit_seconds for fold in folds), sum(fold.predict_seconds for fold in folds))
+        rows.append([comparison.titles[name], *(f"{value:.1f}" for value in seconds)])
+    return table(["Algorithm", "Fit (s)", "Predict (s)"], rows, "Time for all folds together")
+
+
+def notes_blocks(comparison: Comparison) -> list[Block]:
+    """What was left out, and what the algorithms warned about."""
+    blocks: list[Block] = [Text(f"Left out: {failure}") for failure in comparison.failures]
+    rows = []
+    for (data, name), folds in comparison.results.items():
+        notes = dict.fromkeys(note for fold in folds for note in fold.notes)
+        rows += [[data, comparison.titles[name], note] for note in notes]
+    if rows:
+        caption = "Warnings of the algorithms, each once"
+        blocks.append(table(["Data set", "Algorithm", "Warning"], rows, caption, folded=True))
+    return blocks
+
+
+def published_section(reproduction: Reproduction) -> Section:
+    """Published beside measured, and the claims."""
+    agrees = {True: "yes", False: "no", None: "-"}
+    rows = [
+        [
+            row.algorithm,
+            heading(row.criterion),
+            "-" if row.published is None else str(row.published),
+            str(row.measured),
+            agrees[row.agrees],
+        ]
+        for row in reproduction.rows()
+    ]
+    headings = ["Algorithm", "Criterion", "Published", "Measured", "Within one std"]
+    blocks: list[Block] = [table(headings, rows, "The paper's figures and ours, mean ± standard deviation")]
+    claims = [[claim.text, Cell(claim.verdict, best=True), claim.because] for claim in reproduction.claims()]
+    blocks.append(
+        table(
+            ["The paper says", "Verdict", "Because"],
+            claims,
+            "The paper's claims, judged by what was measured",
+        )
+    )
+    return Section("The paper's table, run again", tuple(blocks))

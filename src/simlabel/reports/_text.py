@@ -1,0 +1,148 @@
+"""Reports as Markdown and as LaTeX; drawings are for HTML only."""
+
+from __future__ import annotations
+
+from simlabel.reports._page import Cell, Examples, Report, Table, Text
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "±": r"$\pm$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "·": r"$\cdot$",
+    "…": r"\ldots{}",
+}
+
+
+def to_markdown(report: Report) -> str:
+    """All texts and tables as Markdown.
+
+    Examples
+    --------
+    >>> from simlabel.reports._page import Section, table
+    >>> rows = [["SML", Cell("0.193", best=True)], ["a|b", "0.194"]]
+    >>> section = Section("All", (table(["Who", "Loss ↓"], rows, "Losses"),))
+    >>> page = Report("Title", "ten folds", (), (section,))
+    >>> print(to_markdown(page))
+    # Title
+    <BLANKLINE>
+    ten folds
+    <BLANKLINE>
+    ## All
+    <BLANKLINE>
+    Losses
+    <BLANKLINE>
+    | Who | Loss ↓ |
+    | :-- | --: |
+    | SML | **0.193** |
+    | a\\|b | 0.194 |
+    <BLANKLINE>
+    """
+    parts = [f"# {report.title}", report.subtitle]
+    if report.facts:
+        parts.append(", ".join(f"{value} {what}" for what, value in report.facts))
+    for section in report.sections:
+        parts.append(f"## {section.title}")
+        for block in section.blocks:
+            if isinstance(block, Text):
+                parts.append(block.text)
+            elif isinstance(block, Table):
+                parts += [block.caption, _markdown_table(block)]
+            elif isinstance(block, Examples):
+                parts.append(_markdown_table(_example_table(block)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(block: Table) -> str:
+    def line(cells: list[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    rows = [line([_markdown(Cell(heading)) for heading in block.headings])]
+    rows.append(line([":--", *["--:"] * (len(block.headings) - 1)]))
+    rows += [line([_markdown(cell) for cell in row]) for row in block.rows]
+    return "\n".join(rows)
+
+
+def _markdown(cell: Cell) -> str:
+    text = cell.text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    return f"**{text}**" if cell.best else text
+
+
+def _example_table(block: Examples) -> Table:
+    rows = []
+    for example in block.examples:
+        predicted = ", ".join(name if right else f"{name} (wrong)" for name, right in example.predicted)
+        cells = (example.title, predicted, ", ".join(example.missed), "; ".join(example.reasons))
+        rows.append(tuple(Cell(cell) for cell in cells))
+    return Table(("Instance", "Predicted", "Missed", "Because of"), tuple(rows), "Examples")
+
+
+def to_latex(report: Report) -> str:
+    r"""All tables as LaTeX, for ``\usepackage{booktabs}``.
+
+    Examples
+    --------
+    >>> from simlabel.reports._page import Section, table
+    >>> rows = [["SML", Cell("0.193 ± 0.013", best=True)]]
+    >>> page = Report("Title", "", (), (Section("All", (table(["Who", "Loss_1 ↓"], rows, "Losses"),)),))
+    >>> print(to_latex(page))
+    % Title; needs \usepackage{booktabs}
+    \begin{table}
+      \centering
+      \caption{Losses}
+      \begin{tabular}{lr}
+        \toprule
+        Who & Loss\_1 $\downarrow$ \\
+        \midrule
+        SML & \textbf{0.193 $\pm$ 0.013} \\
+        \bottomrule
+      \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    parts = [f"% {report.title}; needs \\usepackage{{booktabs}}"]
+    for section in report.sections:
+        for block in section.blocks:
+            if isinstance(block, Table):
+                parts.append(_latex_table(block))
+            elif isinstance(block, Examples):
+                parts.append(_latex_table(_example_table(block)))
+    return "\n".join(parts) + "\n"
+
+
+def _latex_table(block: Table) -> str:
+    columns = "l" + "r" * (len(block.headings) - 1)
+    body = [" & ".join(_latex(cell) for cell in row) + r" \\" for row in block.rows]
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{_escaped(block.caption)}}}",
+        rf"  \begin{{tabular}}{{{columns}}}",
+        r"    \toprule",
+        "    " + " & ".join(_escaped(heading) for heading in block.headings) + r" \\",
+        r"    \midrule",
+        *(f"    {line}" for line in body),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex(cell: Cell) -> str:
+    return rf"\textbf{{{_escaped(cell.text)}}}" if cell.best else _escaped(cell.text)
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text.replace("\n", " "))

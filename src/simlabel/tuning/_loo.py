@@ -1,0 +1,63 @@
+"""Leave-one-out over all rows, all candidates in one symmetric pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from simlabel._references import References, Stack
+from simlabel.tuning._criterion import Criterion
+from simlabel.tuning._masked import measure
+from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._search import Search
+
+
+class LeaveOneOut(Search):
+    """Score every labelled row against all others.
+
+    Inner products or distances of a pair are computed once, for all candidates and for both rows
+    of the pair.
+
+    Parameters
+    ----------
+    criterion : str or callable
+        What decides: one of the five criteria by name, or a function (Y_true, scores) -> float, the
+        higher the better.
+    most_rows : int
+        Beyond this number of rows, a seeded sample of so many is scored, against all others.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X = [[0.0, 1.0], [0.1, 1.0], [1.0, 0.0], [1.0, 0.1]]
+    >>> model = SMLClassifier("rbf", tuning="loo").fit(X, [{"a"}, {"a"}, {"b"}, {"b"}])
+    >>> model.tuning_.n_queries
+    4
+    """
+
+    name = "loo"
+
+    def __init__(self, criterion: Criterion = "average_precision", most_rows: int = 20_000) -> None:
+        self.criterion = criterion
+        self.most_rows = most_rows
+
+    def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
+        """All rows, or a seeded sample of them."""
+        n = references.n_rows
+        if n <= self.most_rows:
+            return np.arange(n)
+        return np.sort(np.random.default_rng(seed).choice(n, self.most_rows, replace=False))
+
+    def measure(
+        self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
+    ) -> list[tuple[float, float]]:
+        """Mean and standard error of the criterion for each candidate, each pair touched once."""
+        all_rows = len(rows) == problem.references.n_rows and not isinstance(problem.references.X, Stack)
+        return measure(problem, candidates, rows, self.criterion, symmetric=all_rows)
+
+    def note(self, rows: npt.NDArray[np.int64], problem: Problem) -> str:
+        """Whether a sample was scored."""
+        n = problem.references.n_rows
+        return "" if len(rows) == n else f"{len(rows):,} of {n:,} rows were scored, against all others"

@@ -1,0 +1,105 @@
+"""Candidates scored by masked sums, all of them in one pass over the similarities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simlabel._leave_one_out import own_entries, rescaled
+from simlabel._references import Stack
+from simlabel._validation import FloatArray, take_rows
+from simlabel.engines import Job, blocks, prepare, reducer_for
+from simlabel.tuning._criterion import Criterion, Judge, uses_sizes
+from simlabel.tuning._problem import Candidate, Problem
+
+Rows = npt.NDArray[np.int64]
+
+_SCORES_BYTES = 1 << 26  # scores of all candidates for one chunk of queries
+
+
+def measure(
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    rows: Rows,
+    criterion: Criterion,
+    *,
+    symmetric: bool = False,
+) -> list[tuple[float, float]]:
+    """Mean and standard error of the criterion for each candidate.
+
+    Parameters
+    ----------
+    rows : array of int
+        References that are the queries; each is left out of its own sums.
+    symmetric : bool
+        Whether they are all references, and each pair is to be touched once.
+    """
+    references = problem.references
+    solved = problem.influence.solve(problem.setting)
+    V: Any = solved.V if uses_sizes(criterion) else _label_columns(solved.V, references.n_labels)
+    tried = [problem.resolved(candidate) for candidate in candidates]
+    jobs = [
+        Job(one.similarity, one.weighting, reducer_for(one.weighting, V, references.weights)) for one in tried
+    ]
+    prepared = prepare(references.X, [one.similarity for one in tried])
+    judges = [Judge(criterion, references.sizes) for _ in jobs]
+    n, weights = references.n_labels, references.weights
+    size = len(rows) if symmetric else max(1, _SCORES_BYTES // (8 * len(jobs) * max(1, V.shape[1])))
+    for part in blocks(len(rows), size):
+        asked = rows[part]
+        Y = references.Y[asked]
+        results = problem.engine.reduce(
+            references.X if symmetric else take_rows(references.X, asked),
+            prepared,
+            jobs,
+            exclude=own_entries(asked, weights),
+            symmetric=symmetric,
+            n_jobs=problem.n_jobs,
+        )
+        for judge, sums in zip(judges, results, strict=True):
+            labels = rescaled(sums[:, :n], solved.scale, Y, weights[asked])
+            judge.add(Y, labels, sums[:, n:], weights[asked])
+    return [judge.result() for judge in judges]
+
+
+def measure_folds(
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    folds: Iterable[tuple[Rows, Rows]],
+    criterion: Criterion,
+) -> list[tuple[float, float]]:
+    """The same with each fold scored against the other folds only."""
+    n, sizes = problem.references.n_labels, problem.references.sizes
+    judges = [Judge(criterion, sizes) for _ in candidates]
+    for known, asked in folds:
+        part = problem.on_rows(known)
+        solved = part.influence.solve(part.setting)
+        V = _label_columns(solved.V, n)
+        tried = [part.resolved(candidate) for candidate in candidates]
+        jobs = [Job(one.similarity, one.weighting, reducer_for(one.weighting, V)) for one in tried]
+        prepared = prepare(part.references.X, [one.similarity for one in tried])
+        queries = take_rows(problem.references.X, asked)
+        results = part.engine.reduce(queries, prepared, jobs, n_jobs=part.n_jobs)
+        for judge, sums in zip(judges, results, strict=True):
+            judge.add(problem.references.Y[asked], sums, None, problem.references.weights[asked])
+    return [judge.result() for judge in judges]
+
+
+def _label_columns(V: Any, n_labels: int) -> Any:
+    if isinstance(V, Stack):
+        return Stack([piece[:, :n_labels] for piece in V.pieces])
+    return V[:, :n_labels]
+
+
+def best_of(values: Sequence[float], higher: bool) -> int | None:
+    """Index of the best value, the first of equals; None if all are equal or undefined."""
+    found: FloatArray = np.array(values) if higher else -np.array(values)
+    if np.isnan(found).all():
+        return None
+    top = np.nanmax(found)
+    if top - np.nanmin(found) <= 1e-9:  # rounding must not choose
+        return None
+    return int(np.argmax(found >= top - 1e-9))

@@ -1,0 +1,147 @@
+"""Finished folds are kept; a run that was killed goes on to the figures of one that was not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from made_data import make_data
+from simlabel.experiments import Algorithm, KFolds, compare
+from simlabel.experiments._store import algorithm_key, data_key, write_atomically
+
+# an algorithm that takes its time, so that a kill comes in the middle of a run
+SCRIPT = """
+import sys, time
+sys.path[:0] = [{tests!r}]
+from made_data import make_data
+from sklearn.ensemble import RandomForestClassifier
+from simlabel.experiments import KFolds, compare
+
+class Slow(RandomForestClassifier):
+    def fit(self, X, y):
+        time.sleep(0.25)
+        return super().fit(X, y)
+
+if __name__ == "__main__":
+    forest = {{"forest": Slow(5, random_state=0)}}
+    compare(make_data(), forest, KFolds(6), folder=sys.argv[1], jobs=int(sys.argv[2]))
+"""
+
+
+def finished(folder):
+    return sorted(folder.rglob("*.json"))
+
+
+def criteria(folder):
+    kept = [json.loads(path.read_text()) for path in finished(folder)]
+    return [{key: fold[key] for key in fold if not key.endswith("_seconds")} for fold in kept]
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_killed_run_goes_on_to_identical_figures(tmp_path, jobs):
+    script = tmp_path / "run.py"
+    tests = os.path.dirname(os.path.dirname(__file__))
+    script.write_text(textwrap.dedent(SCRIPT.format(tests=tests)))
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    command = [sys.executable, str(script)]
+    subprocess.run([*command, str(whole), "1"], check=True)
+    assert len(finished(whole)) == 6
+    process = subprocess.Popen([*command, str(broken), str(jobs)], start_new_session=True)
+    while len(finished(broken)) < 2:
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {path: path.stat().st_mtime_ns for path in finished(broken)}
+    assert 2 <= len(before) < 6
+    subprocess.run([*command, str(broken), str(jobs)], check=True)
+    assert {path: path.stat().st_mtime_ns for path in before} == before  # these were not run again
+    assert criteria(broken) == criteria(whole)
+
+
+def test_only_what_is_missing_is_run(made, tmp_path, monkeypatch):
+    first = compare(made, ["knn", "sml"], KFolds(4), folder=tmp_path)
+    assert len(finished(tmp_path)) == 8
+    finished(tmp_path)[0].unlink()
+    finished(tmp_path)[3].write_text("{")  # damaged: run again
+    ran = []
+    monkeypatch.setattr("simlabel.experiments._run.run_fold", lambda *task: ran.append(task) or run(*task))
+    from simlabel.experiments._fold import run_fold as run
+
+    again = compare(made, ["knn", "sml"], KFolds(4), folder=tmp_path)
+    assert len(ran) == 2
+    for name in ("knn", "sml"):
+        assert again.of("made", name).folds == first.of("made", name).folds
+
+
+def test_other_data_parameters_and_folds_are_other_files(tmp_path):
+    compare(make_data(), ["knn"], KFolds(3), folder=tmp_path)
+    compare(make_data(seed=1), ["knn"], KFolds(3), folder=tmp_path)
+    compare(make_data(), {"knn": KNeighborsClassifier(3)}, KFolds(3), folder=tmp_path)
+    compare(make_data(), {"knn": KNeighborsClassifier(4)}, KFolds(3), folder=tmp_path)
+    compare(make_data(), ["knn"], KFolds(3, seed=1), folder=tmp_path)
+    assert len(finished(tmp_path)) == 15
+
+
+def test_keys():
+    def key(neighbours, jobs=None, scaler=True):
+        steps = [StandardScaler(with_mean=scaler), KNeighborsClassifier(neighbours, n_jobs=jobs)]
+        return algorithm_key(Algorithm("a", "a", make_pipeline(*steps)))
+
+    assert key(3) == key(3, jobs=2)  # the number of threads changes nothing
+    assert len({key(3), key(4), key(3, scaler=False)}) == 3
+    assert data_key(make_data(sparse=True)) != data_key(make_data())
+    assert data_key(make_data()) == data_key(make_data(name="other"))
+
+
+def test_processes_give_what_one_gives(made):
+    one, two = (compare(made, ["knn", "br"], KFolds(3), jobs=jobs) for jobs in (1, 2))
+    for name in ("knn", "br"):
+        for criterion in one.criteria("made"):
+            np.testing.assert_array_equal(
+                one.of("made", name).values(criterion), two.of("made", name).values(criterion)
+            )
+
+
+def test_progress_counts_every_fold(made, tmp_path):
+    seen = []
+    for _ in range(2):
+        compare(
+            [made, make_data("second")],
+            ["knn"],
+            KFolds(3),
+            folder=tmp_path,
+            on_progress=lambda *s: seen.append(s),
+        )
+    assert [done for done, _, _ in seen] == [0, 1, 2, 3, 3, 4, 5, 6, 3, 6]
+    assert {total for _, total, _ in seen} == {6}
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "kept.txt"
+    write_atomically(path, "old")
+
+    def broken(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", broken)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_sets_of_one_name_are_refused(made):
+    with pytest.raises(ValueError, match="two data sets are called 'made'"):
+        compare([made, made], ["knn"], KFolds(3))

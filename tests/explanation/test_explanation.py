@@ -1,0 +1,144 @@
+"""Explanations list the terms of the plain loops, and add up to the score."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import naive
+from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
+from simlabel import SMLClassifier
+from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
+
+NAMES = ["desert", "sea", "sunset", "trees"]
+
+
+def problem(rng, n=20):
+    X = rng.random((n, 4))
+    y = [{name for name in NAMES if rng.random() < 0.4} for _ in range(n)]
+    y[0] = set(NAMES)
+    return X, y, rng.random((3, 4))
+
+
+@pytest.mark.parametrize("which", WEIGHTING_CASES, ids=str)
+@pytest.mark.parametrize("case", SIMILARITY_CASES, ids=str)
+def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
+    X, y, Q = problem(rng)
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    model = SMLClassifier(case.similarity, weighting=which.weighting, normalizer=None)
+    model.fit(X[:12], y[:12], sample_weight=weights[:12]).partial_fit(
+        X[12:], y[12:], sample_weight=weights[12:]
+    )
+    top = 5
+    why = model.explain(Q, top=top)
+    frame = why.to_frame()
+    sums = frame[frame["what"] != "size"].groupby(["query", "label"])["contribution"].sum()
+    scores = model.decision_function(Q)
+    scale = np.abs(scores).max()
+    for query, q in enumerate(Q.tolist()):
+        counted = naive.influences(q, X.tolist(), case.phi, which.psi, weights)
+        for k, name in enumerate(NAMES):
+            assert sums[query, name] == pytest.approx(scores[query, k], rel=1e-12, abs=1e-12 * scale)
+            mine = sorted(
+                (abs(c) for c, labels in zip(counted, y, strict=True) if name in labels), reverse=True
+            )
+            listed = frame.query("query == @query and what == 'label' and label == @name")
+            np.testing.assert_allclose(
+                listed["contribution"].abs(), [c for c in mine[:top] if c > 0], rtol=1e-9, atol=1e-12
+            )
+            for who, value in zip(listed["id"], listed["contribution"], strict=True):
+                assert value == pytest.approx(counted[who], rel=1e-9, abs=1e-12)
+                assert name in y[who]
+        by_size = frame.query("query == @query and (what == 'size' or what == 'rest')")
+        for size in why.sizes.tolist():
+            total = by_size[by_size["label"] == size]["contribution"].sum()
+            wanted = sum(c for c, labels in zip(counted, y, strict=True) if len(labels) == size)
+            assert total == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def test_shares_are_of_the_score_and_predicted_is_said(rng):
+    X, y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0)).fit(X, y, ids=[f"photo {i}" for i in range(len(X))])
+    frame = model.explain(Q, top=20).to_frame()
+    labels = frame[frame["what"] == "label"]
+    assert labels.groupby(["query", "label"])["share"].sum().to_numpy() == pytest.approx(1.0)
+    predicted = labels[labels["predicted"]].groupby("query")["label"].agg(set)
+    assert predicted.reindex(range(3), fill_value=set()).tolist() == model.predict(Q)
+    sizes = frame[(frame["what"] == "size") & frame["predicted"]].groupby("query")["label"].first()
+    assert sizes.tolist() == model.predict_set_size(Q).tolist()
+    assert labels["id"].str.startswith("photo").all()
+
+
+@pytest.mark.parametrize(
+    ("similarity", "statistic"),
+    [
+        (RBF(2.0), lambda q, x: np.sum((q - x) ** 2)),
+        (Laplacian(2.0), lambda q, x: np.abs(q - x).sum()),
+        (ChiSquare(2.0), lambda q, x: np.sum((q - x) ** 2 / (q + x))),
+        (Linear(), lambda q, x: q @ x),
+        (Cosine(), lambda q, x: q @ x / np.linalg.norm(q) / np.linalg.norm(x)),
+        (OnColumns(Laplacian(1.0), ["b", "d"]), lambda q, x: np.abs(q - x)[[1, 3]].sum()),
+    ],
+)
+def test_columns_add_up_to_the_statistic(similarity, statistic, rng):
+    X, y, Q = problem(rng)
+    names = list("abcd")
+    model = SMLClassifier(similarity, normalizer=None).fit(pd.DataFrame(X, columns=names), y)
+    frame = model.explain(pd.DataFrame(Q, columns=names)).columns(1, 7)
+    assert frame["term"].sum() == pytest.approx(statistic(Q[1], X[7]), rel=1e-12)
+    typical = np.mean([statistic(Q[1], x) for x in X])
+    assert frame["typical"].sum() == pytest.approx(typical, rel=1e-12)
+    assert set(frame["column"]) == ({"b", "d"} if isinstance(similarity, OnColumns) else set(names))
+    if isinstance(similarity, RBF):
+        agree = frame["typical"] - frame["term"]
+        assert agree.is_monotonic_decreasing
+
+
+def test_columns_are_refused_where_there_is_no_sum(rng):
+    X, y, Q = problem(rng)
+    for similarity in (RBF(1.0) + Linear(), lambda a, b: 1.0, Jaccard()):
+        with pytest.raises(ValueError, match="no function of one sum over columns"):
+            SMLClassifier(similarity).fit(X, y).explain(Q).columns(0, 0)
+    with pytest.raises(KeyError, match="id 'nobody'"):
+        SMLClassifier(RBF(1.0)).fit(X, y).explain(Q).columns(0, "nobody")
+    with pytest.raises(ValueError, match="top must be a whole number of at least 1, got 0"):
+        SMLClassifier(RBF(1.0)).fit(X, y).explain(Q, top=0)
+
+
+def test_it_prints_and_plots(rng):
+    mpl.use("Agg")
+    X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    model = SMLClassifier(RBF(3.0), normalizer=None).fit(
+        X, [{"sea", "sunset"}, {"sea", "sunset"}, {"trees"}], ids=["beach", "pier", "wood"]
+    )
+    why = model.explain([[1.0, 0.0], [0.0, 1.0]], top=1)
+    text = str(why)
+    assert "Query 0: sea, sunset" in text
+    assert "2 labels, because of these" in text
+    assert "beach" in text
+    assert "Query 1: trees" in text
+    bars = why.plot(0)
+    assert bars.get_yticklabels()[0].get_text() == "2 labels, because of these: beach"
+    total = sum(bar.get_width() for bar in bars.patches)
+    assert total == pytest.approx(why.scores[0, :2].sum() + why.terms.totals[0, 4])
+    mpl.pyplot.close("all")
+
+
+def test_similar_to_nothing_is_said():
+    model = SMLClassifier(RBF(1000.0), normalizer=None).fit([[0.0], [1.0]], [{"a"}, {"a"}])
+    why = model.explain([[500.0]])
+    assert "similar to nothing" in str(why)
+    assert not why.scores.any()
+
+
+def test_any_objects_single_classes_and_precomputed(rng):
+    def overlap(a, b):
+        return len(set(a) & set(b)) / len(set(a) | set(b))
+
+    words = SMLClassifier(overlap).fit(["sea", "tree"], ["water", "plant"])
+    assert words.explain(["trees"]).to_frame().query("predicted and what == 'label'")["id"].tolist() == [1]
+    S = np.array([[1.0, 0.2], [0.2, 1.0]])
+    given = SMLClassifier("precomputed").fit(S, [{"a"}, {"b"}])
+    np.testing.assert_allclose(given.explain([[0.3, 0.7]]).scores, [[0.3, 0.7]])

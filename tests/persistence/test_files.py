@@ -1,0 +1,198 @@
+"""Files that are cut, altered, foreign or half written; blocks that are verified when touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from simlabel import SMLClassifier, load
+from simlabel.persistence import ModelFileError, _container
+from simlabel.similarities import RBF, Linear
+
+X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "model"
+    SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
+    return path
+
+
+def alter(path, positions):
+    """Flip a bit at each position in turn, and expect that it is seen."""
+    whole = path.read_bytes()
+    for at in positions:
+        altered = bytearray(whole)
+        altered[at] ^= 1 << (at % 8)
+        path.write_bytes(altered)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+def test_an_altered_byte_is_seen(saved):
+    size = saved.stat().st_size
+    alter(saved, [*range(16), *range(16, size - 16, 13), *range(size - 16, size)])
+
+
+@pytest.mark.slow
+def test_every_byte_is_under_a_checksum(saved):
+    alter(saved, range(saved.stat().st_size))
+
+
+def test_a_file_that_is_cut_or_longer(saved):
+    whole = saved.read_bytes()
+    for length in [*range(0, len(whole), 7), len(whole) - 1]:
+        saved.write_bytes(whole[:length])
+        with pytest.raises(ModelFileError, match=r"cut|not a model file|damaged"):
+            load(saved)
+    saved.write_bytes(whole + b"\0")
+    with pytest.raises(ModelFileError, match="cut or altered"):
+        load(saved)
+
+
+def test_foreign_files(tmp_path, saved, monkeypatch):
+    path = tmp_path / "foreign"
+    save_file({"x": np.eye(3)}, path)
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load(path)
+    path.write_bytes(b"\x80\x04\x95" + bytes(100))
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load(path)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere")
+    monkeypatch.setattr(_container, "FORMAT", 99)
+    SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match="has format 99; this simlabel reads formats up to 1"):
+        load(path)
+
+
+def test_a_class_that_is_not_ours_is_not_made(saved, monkeypatch):
+    """Even in a file whose checksums are right: the names of classes are a closed list."""
+    state, arrays = _container.read_file(saved)
+    state["model"]["similarity"]["class"] = "os.system"
+    entries = {name: arrays.whole(name) for name in arrays._entries}
+    _container.write_file(saved, state, entries)
+    with pytest.raises(ModelFileError, match=r"names 'os.system'"):
+        load(saved)
+
+
+def test_indices_that_point_outside_are_refused(saved):
+    """They would reach compiled loops that check nothing."""
+    state, arrays = _container.read_file(saved)
+    entries = {name: arrays.whole(name).copy() for name in arrays._entries}
+    entries["chunks/0/Y.indices"][0] = 1_000_000
+    _container.write_file(saved, state, entries)
+    with pytest.raises(ValueError, match="indices"):
+        load(saved)
+
+
+def test_mapped_blocks_are_verified_when_touched(tmp_path, monkeypatch):
+    monkeypatch.setattr(_container, "_BLOCK", 256)
+    path = tmp_path / "model"
+    SMLClassifier(Linear(), normalizer=None).fit(X, Y).save(path)
+    model = load(path, mmap=True)
+    rows = model._model.scorer.references.X
+    assert len(rows._waiting) == 4  # 30 x 4 x 8 bytes: none was touched
+    np.testing.assert_array_equal(rows[8:9], X[8:9])
+    assert sorted(rows._waiting) == [0, 2, 3]
+    np.testing.assert_array_equal(rows[np.array([20, 1])], X[[20, 1]])
+    assert sorted(rows._waiting) == [3]
+    whole = path.read_bytes()
+    at = whole.index(X[29].tobytes())
+    path.unlink()
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    damaged = load(path, mmap=True)  # the header is whole
+    np.testing.assert_array_equal(damaged._model.scorer.references.X[:8], X[:8])
+    for _ in range(2):
+        with pytest.raises(ModelFileError, match="damaged"):
+            damaged.predict(X)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(path)
+    path.write_bytes(whole[:20] + b"?" + whole[21:])
+    with pytest.raises(ModelFileError):
+        load(path, mmap=True)
+
+
+def test_a_mapped_model_can_be_pickled(saved):
+    import pickle
+
+    model = load(saved, mmap=True)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("where", ["replace", "fsync"])
+def test_a_failed_save_leaves_the_old_file(saved, monkeypatch, where):
+    before = saved.read_bytes()
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, where, fail)
+    with pytest.raises(OSError, match="no space left"):
+        SMLClassifier(RBF(2.0)).fit(X, Y).save(saved)
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+SAVING = """
+    import os, sys
+    import numpy as np
+    from simlabel import SMLClassifier
+    from simlabel.similarities import Linear
+    models = [
+        SMLClassifier(Linear(), normalizer=None).fit(np.full((n, 50), float(n)), [{"a"}] * n)
+        for n in (20_000, 30_000)
+    ]
+    models[0].save(sys.argv[1])
+    for _ in sys.stdin:  # for each line a process of its own that saves one model after the other
+        child = os.fork()
+        while child == 0:
+            for model in models:
+                model.save(sys.argv[1])
+        print(child, flush=True)
+        os.waitpid(child, 0)
+"""
+
+
+def kill_while_saving(path, times, seed):
+    """Kill a process that saves one model after the other, at random moments."""
+    rng = np.random.default_rng(seed)
+    seen = []
+    command = [sys.executable, "-c", textwrap.dedent(SAVING), str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        for _ in range(times):
+            parent.stdin.write(b"next\n")
+            parent.stdin.flush()
+            child = int(parent.stdout.readline())
+            time.sleep(float(rng.uniform(0.0, 0.25)))
+            os.kill(child, signal.SIGKILL)
+            for left in path.parent.glob(".*.tmp"):
+                left.unlink()
+            model = load(path)
+            n = model.n_references_
+            assert n in (20_000, 30_000)
+            assert model.decision_function(np.ones((1, 50)))[0, 0] == n * n * 50.0
+            seen.append(n)
+        parent.stdin.close()
+    return seen
+
+
+def test_killed_at_any_moment_a_whole_model_is_there(tmp_path):
+    assert len(kill_while_saving(tmp_path / "model", 10, seed=1)) == 10
+
+
+@pytest.mark.slow
+def test_killed_many_times(tmp_path):
+    assert set(kill_while_saving(tmp_path / "model", 200, seed=2)) == {20_000, 30_000}

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import html.parser
+import re
+
+import numpy as np
+import pytest
+
+from made_data import make_data
+from simlabel.experiments import KFolds, compare, rank_algorithms
+from simlabel.reports import _figures as figures
+from simlabel.reports import _summaries as summaries
+from simlabel.reports import comparison_report, to_html, to_latex, to_markdown, write_report
+
+EVIL = '<script>alert("x")</script> $\\alpha$ & "é"'
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    data = [make_data(), make_data("second", seed=1), make_data("third", seed=2)]
+    object.__setattr__(data[0], "label_names", (EVIL, *data[0].label_names[1:]))
+    return compare(data, ["sml", "knn", "br"], KFolds(3)), data
+
+
+@pytest.fixture(scope="module")
+def page(comparison):
+    return comparison_report(*comparison, KFolds(3))
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects what a page asks for and what it shows, and checks that elements are closed."""
+
+    void = frozenset(["meta", "br", "link", "img", "input"])
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.asked, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.void:
+            self.open.append(tag)
+        found = dict(attrs)
+        self.ids += [found["id"]] if "id" in found else []
+        self.asked += [found[name] for name in ("src", "href", "xlink:href") if name in found]
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in self.void:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_page_is_whole_and_fetches_nothing(page):
+    text = to_html(page)
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+    assert all(address.startswith("#") for address in reader.asked)
+    assert {address[1:] for address in reader.asked} <= set(reader.ids)
+    for address in re.findall(r"url\(#([^)]*)\)", text):
+        assert address in reader.ids
+    assert "@import" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert 'name="viewport"' in text
+
+
+def test_names_are_shown_as_they_are_and_run_nothing(page):
+    text = to_html(page)
+    assert "<script" not in text
+    reader = Reader()
+    reader.feed(text)
+    assert any(EVIL in part for part in reader.text)
+    assert "\\textbackslash{}alpha\\$ \\&" in to_latex(page)
+
+
+def test_every_part_is_there(page):
+    titles = [section.title for section in page.sections]
+    assert titles[0] == "Over all data sets"
+    for part in ("Comparison", "Spread over the folds", "Labels", "A closer look at SML"):
+        assert f"second: {part}" in titles
+    text = to_html(page)
+    for words in ("Critical-difference diagram", "Calibration", "Tuning curve", "Support", "Row "):
+        assert words in text
+
+
+def test_figures_are_those_of_the_comparison(comparison, page):
+    found, _ = comparison
+    series = found.of("second", "knn")
+    expected = f"{series.mean('coverage'):.3f} ± {series.std('coverage'):.3f}"
+    best = found.best("second", "coverage")
+    bold = f"**{expected}**" if "knn" in best else expected
+    row = next(
+        line for line in to_markdown(page).split("## second: Comparison")[1].splitlines() if "KNeigh" in line
+    )
+    assert row.split(" | ")[3] == bold
+    assert expected in to_html(page)
+    latex = expected.replace("±", r"$\pm$")
+    assert (rf"\textbf{{{latex}}}" if "knn" in best else latex) in to_latex(page)
+
+
+def test_tables_have_a_cell_for_each_heading(page):
+    blocks = [block for section in page.sections for block in section.blocks if hasattr(block, "headings")]
+    assert len(blocks) > 10
+    for block in blocks:
+        assert all(len(row) == len(block.headings) for row in block.rows)
+    latex = to_latex(page)
+    examples = sum(1 for section in page.sections for block in section.blocks if hasattr(block, "examples"))
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}", r"\end{tabular}"):
+        assert latex.count(rule) == len(blocks) + examples
+
+
+def test_summaries_add_up(comparison):
+    found, data = comparison
+    folds = found.results["made", "knn"]
+    scores = summaries.label_scores(folds)
+    np.testing.assert_array_equal(scores.support, data[0].Y.sum(axis=0))
+    sizes, table = summaries.size_confusion(folds)
+    true = np.asarray(data[0].Y.sum(axis=1)).ravel()
+    assert [int(row.sum()) for row in table] == [int((true == size).sum()) for size in sizes]
+    predicted, observed = summaries.calibration_curve(folds)
+    assert ((predicted >= 0) & (predicted <= 1) & (observed >= 0) & (observed <= 1)).all()
+    assert sum(n for fold in folds for _, _, n in fold.calibration) == data[0].Y.shape[0] * data[0].n_labels
+    labels, shares = summaries.co_occurrence(data[0], 3)
+    Y = data[0].Y.toarray()
+    for i, one in enumerate(labels):
+        for j, other in enumerate(labels):
+            both = int((Y[:, one] & Y[:, other]).sum())
+            assert shares[i, j] == pytest.approx(both / Y[:, one].sum())
+    assert sorted(Y.sum(axis=0), reverse=True)[:3] == Y.sum(axis=0)[labels].tolist()
+
+
+def test_drawings_take_the_pages_colours(comparison):
+    found, _ = comparison
+    drawing = figures.rank_plot(rank_algorithms(found.means("one_error"), "one_error"))
+    if drawing is not None:
+        assert "SML" in drawing
+        assert "var(--ink)" in drawing
+    box = figures.box_plot({"a$b": np.array([1.0, 2.0, 3.0])}, "loss")
+    assert "a$b" in box
+    assert not re.search(r"#0[123]0[123]0\d", box)
+
+
+def test_files(page, tmp_path):
+    for ending, start in ((".html", "<!doctype html>"), (".md", "# Comparison"), (".tex", "% Comparison")):
+        path = tmp_path / "new" / f"report{ending}"
+        write_report(page, path)
+        assert path.read_text(encoding="utf-8").startswith(start)
+    with pytest.raises(ValueError, match=r"ends in .html, .htm, .md, .tex; got .*report.pdf"):
+        write_report(page, tmp_path / "report.pdf")
