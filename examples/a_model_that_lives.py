@@ -85,9 +85,8 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "yeast.simlabel"
     model.save(path)
     again = load(path, mmap=True)
-    print(
-        f"saved in {path.stat().st_size / 2**20:.1f} MiB, without {voice}: {voice.encode() not in path.read_bytes()}"
-    )
+    content = path.read_bytes()
+    print(f"saved in {len(content) / 2**20:.1f} MiB; {voice} is in it: {voice.encode() in content}")
     same = np.array_equal(again.decision_function(X[test]), model.decision_function(X[test]))
     print(f"loaded, it predicts the same: {same}")
 
@@ -103,9 +102,8 @@ for influence in ("uniform", "ridge"):
     wrong = flipped[frame["id"], frame["label"]]
     curves[influence] = precision_recall_curve(wrong, frame["suspicion"])
     found = average_precision_score(wrong, frame["suspicion"])
-    print(
-        f"{influence}: of the 100 most doubtful labels {wrong[:100].sum()} were planted (of all: 5%); AP {found:.3f}"
-    )
+    planted = wrong[:100].sum()
+    print(f"{influence}: of the 100 most doubtful labels {planted} were planted; average precision {found:.3f}")
 
 figure, axes = plt.subplots(figsize=(5, 4))
 for influence, (precision, recall, _) in curves.items():
