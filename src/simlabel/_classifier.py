@@ -220,6 +220,7 @@ class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
             self.n_jobs,
             None if influence.learned else scales,
         )
+        scorer = scorer.made_ready()
         scorer.engine.ready(scorer.prepared, [scorer.job])
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
         if calibration is not None:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows, take_rows
 from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
-from simlabel.influence import Influence, Setting, Solved
+from simlabel.influence import Influence, Kept, Setting, Solved
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
 from simlabel.sketching import FittedSketch
@@ -35,11 +35,21 @@ class Scorer:
     similarity: Similarity
     weighting: Weighting | None
     influence: Influence
-    solved: Solved
+    solution: Solved | None
     engine: Engine
     n_jobs: int | None
     scales: FloatArray | None = None  # of references that were drawn: how many each stands for
     sketch: FittedSketch | None = None
+
+    @cached_property
+    def solved(self) -> Solved:
+        """The influence of the references; of a model that was just loaded it may be found when needed."""
+        return (
+            self.influence.solve(self._setting(self.references)) if self.solution is None else self.solution
+        )
+
+    def _setting(self, references: References) -> Setting:
+        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0)
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -47,6 +57,10 @@ class Scorer:
         if self.ready is not None:
             return self.ready
         return prepare(used_rows(self.references, self.solved), [self.similarity], keep_views=True)
+
+    def made_ready(self) -> Scorer:
+        """The same, with the references made ready now: what is wrong with the rows is said here."""
+        return replace(self, ready=self.prepared)
 
     @cached_property
     def job(self) -> Job:
@@ -90,13 +104,15 @@ class Scorer:
         sizes[silent] = self.frequencies[n_labels:]
         return ScoreBlock(labels, sizes, ranking)
 
-    def with_references(self, references: References) -> Scorer:
-        """The same with other references, every resolved value held."""
-        setting = Setting(references, self.similarity, self.engine, self.n_jobs, seed=0)
-        solved = self.influence.solve(setting)
-        known = self.prepared if solved.used is None else None
+    def with_references(self, references: References, kept: Kept) -> Scorer:
+        """The same with other references, every resolved value held.
+
+        `kept` says which of the former references come first; new ones follow.
+        """
+        solved = self.influence.updated(self.solved, self._setting(references), kept)
+        known = self.prepared if solved.used is None and self.solved.used is None else None
         ready = prepare(used_rows(references, solved), [self.similarity], keep_views=True, known=known)
-        after = replace(self, references=references, ready=ready, solved=solved)
+        after = replace(self, references=references, ready=ready, solution=solved)
         if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
             self.engine.carry(self.prepared, self.job, ready, after.job)
         return after

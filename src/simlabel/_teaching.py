@@ -18,6 +18,7 @@ from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References, Stack
 from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
 from simlabel.engines import Sampled
+from simlabel.influence import Kept
 
 _LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _GUARD = threading.Lock()
@@ -100,7 +101,7 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
     keeps_raw = known.chunks[0].raw is not None
     chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw if keeps_raw else None)
     before = known.relabelled(space.places(model.labels), len(space.classes))
-    return _with_references(model, space, before.taught(chunk))
+    return _with_references(model, space, before.taught(chunk), range(known.n_rows))
 
 
 def forgotten(model: Model, names: Any) -> Model:
@@ -111,10 +112,13 @@ def forgotten(model: Model, names: Any) -> Model:
     check_known(positions, ids, there=True)
     if len(ids) == known.n_rows:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
-    return _with_references(model, model.labels, known.without(positions)) if ids else model
+    if not ids:
+        return model
+    kept = np.setdiff1d(np.arange(known.n_rows), positions)
+    return _with_references(model, model.labels, known.without(positions), kept)
 
 
-def _with_references(model: Model, space: LabelSpace, references: References) -> Model:
+def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
     rule = model.rule.adapted(references.sizes, space.places(model.labels), len(space.classes))
     calibration = model.calibration
     if calibration is not None:
@@ -123,7 +127,7 @@ def _with_references(model: Model, space: LabelSpace, references: References) ->
         model,
         labels=space,
         calibration=calibration,
-        scorer=model.scorer.with_references(references),
+        scorer=model.scorer.with_references(references, kept),
         rule=rule,
     )
 

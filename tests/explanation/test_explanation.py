@@ -10,6 +10,7 @@ import pytest
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
+from simlabel.influence import Ridge
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
 
 NAMES = ["desert", "sea", "sunset", "trees"]
@@ -56,6 +57,31 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
             total = by_size[by_size["label"] == size]["contribution"].sum()
             wanted = sum(c for c, labels in zip(counted, y, strict=True) if len(labels) == size)
             assert total == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("influence", [Ridge(0.1), Ridge(0.1, inducing=6), "label_mean"])
+def test_learned_influence_adds_up_with_its_mean(influence, rng):
+    X, y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0), influence=influence, random_state=0).fit(X, y).partial_fit(Q[:1], y[:1])
+    why = model.explain(Q, top=3)
+    frame = why.to_frame()
+    scores = model.decision_function(Q)
+    parts = frame.query("what != 'size'").groupby(["query", "label"])["contribution"].sum()
+    for query in range(3):
+        for k, name in enumerate(NAMES):
+            assert parts[query, name] == pytest.approx(scores[query, k], rel=1e-12, abs=1e-12)
+    learned = influence != "label_mean"
+    assert (frame["what"] == "mean").any() == learned
+    assert ("mean" in str(why)) == learned
+    if influence == "label_mean" or influence.inducing == 6:
+        return
+    # the influence of a reference, looked up by its id, times the similarity to it
+    V = model._model.scorer.solved.V
+    row = frame.query("what == 'label' and query == 1 and label == 'sea'").iloc[0]
+    everyone = np.vstack([X, Q[:1]])
+    unit = [naive.unit_length(x) for x in everyone.tolist()]
+    similarity = naive.rbf(2.0)(naive.unit_length(Q[1].tolist()), unit[row["id"]])
+    assert row["contribution"] == pytest.approx(similarity * V[row["id"], 1], rel=1e-9)
 
 
 def test_shares_are_of_the_score_and_predicted_is_said(rng):

@@ -16,6 +16,9 @@ from safetensors.numpy import load_file
 import simlabel
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
+from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.influence import Ridge
+from simlabel.label_rules import PerLabel
 from simlabel.persistence import register
 from simlabel.similarities import RBF, Function, Linear, OnColumns
 from simlabel.weightings import Custom
@@ -94,6 +97,30 @@ def test_every_kind_of_x_lives_on(make, mmap, rule, rng, tmp_path):
     again.save(tmp_path / "model")  # the file that is mapped is replaced, not written to
     same(load(tmp_path / "model", mmap=mmap), model, make(Q), rtol)
     same(again.retune(), model.retune(), make(Q), rtol)
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"influence": "ridge", "calibration": "loo", "label_rule": "per_label"},
+        {"influence": Ridge(0.3, inducing=7), "label_rule": PerLabel(thresholds={0: 0.4})},
+        {"influence": "label_mean", "label_rule": "auto", "tuning": "loo"},
+        {"calibration": LeaveOneOutCalibration(enough=3), "label_rule": "cutoff"},
+    ],
+    ids=["ridge", "inducing", "label_mean", "calibrated"],
+)
+def test_what_was_learnt_lives_on(options, mmap, rng, tmp_path):
+    X, y, Q = problem(rng, n=40)
+    model = SMLClassifier(**options, random_state=1).fit(X[:30], y[:30])
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model", mmap=mmap)
+    same(again, model, Q)
+    np.testing.assert_array_equal(again.leave_one_out(), model.leave_one_out())
+    assert again.explain(Q).to_frame().equals(model.explain(Q).to_frame())
+    for each in (again, model):
+        each.partial_fit(X[30:], y[30:]).forget([3, 31])
+    same(again, model, Q, rtol=1e-9)
 
 
 FORMS = {

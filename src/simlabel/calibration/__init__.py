@@ -1,11 +1,19 @@
 """Calibration: from scores to probabilities that mean what they say."""
 
 from simlabel._registry import Registry
-from simlabel.calibration._leave_one_out import LeaveOneOutCalibration
+from simlabel.calibration._leave_one_out import LeaveOneOutCalibration, LogisticCurve, PiecewiseCurve
 from simlabel.calibration._shares import binary_margin, class_shares, label_shares
 
 CALIBRATIONS: Registry[LeaveOneOutCalibration] = Registry(
     "calibration", LeaveOneOutCalibration, [LeaveOneOutCalibration]
 )
 
-__all__ = ["CALIBRATIONS", "LeaveOneOutCalibration", "binary_margin", "class_shares", "label_shares"]
+__all__ = [
+    "CALIBRATIONS",
+    "LeaveOneOutCalibration",
+    "LogisticCurve",
+    "PiecewiseCurve",
+    "binary_margin",
+    "class_shares",
+    "label_shares",
+]

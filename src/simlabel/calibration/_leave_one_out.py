@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +42,7 @@ class LeaveOneOutCalibration(BaseEstimator):
     """
 
     name = "loo"
+    fitted_state = ("single_", "temperature_", "curves_")
 
     def __init__(self, enough: int = 100) -> None:
         self.enough = enough
@@ -83,21 +85,23 @@ class LeaveOneOutCalibration(BaseEstimator):
         return np.column_stack([curve(shares[:, k]) for k, curve in enumerate(self.curves_)])
 
 
+@dataclass(frozen=True, eq=False)
 class PiecewiseCurve:
     """A rising curve through points, strictly inside (0, 1)."""
 
-    def __init__(self, x: FloatArray, y: FloatArray) -> None:
-        self.x, self.y = x, y
+    x: FloatArray
+    y: FloatArray
 
     def __call__(self, shares: FloatArray) -> FloatArray:
         return np.interp(shares, self.x, self.y)
 
 
+@dataclass(frozen=True, eq=False)
 class LogisticCurve:
     """1 / (1 + exp(-(slope * logit(share) + offset)))."""
 
-    def __init__(self, slope: float, offset: float) -> None:
-        self.slope, self.offset = slope, offset
+    slope: float
+    offset: float
 
     def __call__(self, shares: FloatArray) -> FloatArray:
         edge = np.finfo(np.float64).eps

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from simlabel.cli import _options as options
 from simlabel.cli._console import guarded, progress, say, show_json
-from simlabel.cli._models import BLOCK, FittedModel, blocks
+from simlabel.cli._models import BLOCK, FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.cli._tables import heading
 from simlabel.datasets import Dataset, FeatureChunks

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from simlabel import SMLClassifier
+from simlabel._registry import Registry
 from simlabel.cli import _options as options
 from simlabel.cli._console import guarded, say, show_json
 from simlabel.cli._models import as_fitted
@@ -23,7 +24,7 @@ from simlabel.similarities import SIMILARITIES
 _STAGES = "The stages of the model"
 
 
-def _choice(registry: Any) -> str:
+def _choice(registry: Registry[Any]) -> str:
     return f"One of {', '.join(registry.names)}."
 
 
@@ -74,7 +75,7 @@ def fit_verb(
     with Console(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
         estimator.save(output)
-    facts = {
+    facts: dict[str, Any] = {
         "model": str(output),
         "rows": loaded.n_rows,
         "features": loaded.n_attributes,
@@ -91,13 +92,20 @@ def fit_verb(
     say(f"wrote {escape(str(output))} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
 
 
+def _check(registry: Registry[Any], name: str) -> None:
+    try:
+        registry.resolve(name)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def _normalizer(text: str | None) -> Any:
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name != "none" and name not in NORMALIZERS.names:
-            raise typer.BadParameter(f"unknown normalizer {name!r}; {_choice(NORMALIZERS)}")
+        if name != "none":
+            _check(NORMALIZERS, name)
     return names if len(names) > 1 else names[0]
 
 
@@ -106,10 +114,14 @@ def _estimator(auto: bool, stages: dict[str, Any], seed: int) -> Any:
         if stages:
             raise typer.BadParameter(f"--auto chooses the stages; leave out {', '.join(stages)}.")
         return find_algorithm("autosml", seed=seed, n_jobs=-1).estimator
-    registries = {"similarity": SIMILARITIES, "influence": INFLUENCES, "label_rule": LABEL_RULES}
+    registries: dict[str, Registry[Any]] = {
+        "similarity": SIMILARITIES,
+        "influence": INFLUENCES,
+        "label_rule": LABEL_RULES,
+    }
     for name, registry in registries.items():
-        if name in stages and stages[name] not in registry.names:  # type: ignore[attr-defined]
-            raise typer.BadParameter(f"unknown {name} {stages[name]!r}; {_choice(registry)}")
+        if name in stages:
+            _check(registry, stages[name])
     if stages.get("normalizer") == "none":
         stages["normalizer"] = None
     return SMLClassifier(**stages, random_state=seed)

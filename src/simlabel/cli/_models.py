@@ -76,7 +76,8 @@ def as_fitted(data: Dataset) -> tuple[Any, list[set[str]]]:
         return data.X, sets
     columns = list(data.feature_names)
     if sp.issparse(data.X):
-        return pd.DataFrame.sparse.from_spmatrix(data.X, columns=columns), sets
+        sparse: Any = pd.DataFrame.sparse  # its types are missing
+        return sparse.from_spmatrix(data.X, columns=columns), sets
     return pd.DataFrame(data.X, columns=columns), sets
 
 

@@ -49,7 +49,10 @@ def predict_verb(
     asked = {"score": fitted.weights} if scores else {}
     asked |= {"probability": fitted.probabilities} if probabilities else {}
     total, done = count_rows(data, chunks.format), 0
-    with open_writer(output, kind, fitted.labels, list(asked), separator) as writer, progress("predicting") as bar:
+    with (
+        open_writer(output, kind, fitted.labels, list(asked), separator) as writer,
+        progress("predicting") as bar,
+    ):
         for X in blocks(chunks):
             writer.write(done, fitted.sets(X), {name: ask(X) for name, ask in asked.items()})
             done += X.shape[0]
@@ -98,5 +101,3 @@ def rows_of(path: Path, fitted: FittedModel, rows: list[int], **reading: Any) ->
         raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {absent[0]}.")
     parts = [found[row] for row in rows]
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-
-

@@ -111,7 +111,12 @@ class FeatureMap:
 
 def _number(column: int) -> Callable[[str], Place]:
     def place(text: str) -> Place:
-        truth = TRUTH.get(text.lower())
-        return column, finite_number(text) if truth is None else float(truth)
+        try:
+            return column, finite_number(text)
+        except ValueError:  # yes and no are rarer than numbers, so they are tried second
+            truth = TRUTH.get(text.lower())
+            if truth is None:
+                raise
+            return column, float(truth)
 
     return place

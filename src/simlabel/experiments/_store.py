@@ -29,7 +29,7 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what co
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary file that takes the place of `path` at the end: the old one or the new one is there, whole."""
+    """A temporary file that takes the place of `path` at the end: whatever happens, one of them is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:

@@ -31,7 +31,7 @@ class Explanation:
     Attributes
     ----------
     ids : array, (n_references,)
-        What the labelled instances are called.
+        What the labelled instances that are summed over are called.
     labels : array, (n_labels,)
         Label names.
     sizes : array of int, (n_sizes,)
@@ -40,8 +40,8 @@ class Explanation:
         For each query the labels that are predicted, strongest first.
     terms : Terms
         Contributions to the labels and then the sizes, (n_queries, n_labels + n_sizes, top).
-    mean : array, (n_labels,)
-        What a label's score is before any reference is looked at; 0 but for learned influence.
+    mean : array, (n_labels + n_sizes,)
+        What a score is before any reference is looked at; 0 but for learned influence.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Explanation:
     @property
     def scores(self) -> FloatArray:
         """The label weights that are explained, (n_queries, n_labels)."""
-        return self.terms.totals[:, : len(self.labels)] + self.mean
+        return (self.terms.totals + self.mean)[:, : len(self.labels)]
 
     def to_frame(self) -> pd.DataFrame:
         """One row per query, label and contributor; rows "rest" and "mean" complete each label's score.
@@ -89,7 +89,7 @@ class Explanation:
                 rows += self._rows(query, k, "label", name, self.scores[query, k], k in self.chosen[query])
             for s, size in enumerate(self.sizes.tolist()):
                 k = len(self.labels) + s
-                total, predicted = self.terms.totals[query, k], size == len(self.chosen[query])
+                total, predicted = self.terms.totals[query, k] + self.mean[k], size == len(self.chosen[query])
                 rows += self._rows(query, k, "size", size, total, predicted)
         names = ["query", "what", "label", "id", "contribution", "share", "predicted"]
         columns = dict(zip(names, zip(*rows, strict=True), strict=True))
@@ -106,7 +106,7 @@ class Explanation:
     def _rows(self, query: int, k: int, what: str, name: Any, score: float, predicted: bool) -> list[Any]:
         parts = [(what, who, value) for who, value in self.contributors(query, k)]
         parts.append(("rest", None, float(self.terms.rest[query, k])))
-        if what == "label" and self.mean.any():
+        if self.mean.any():
             parts.append(("mean", None, float(self.mean[k])))
         return [
             (query, kind, name, who, value, value / score if score else np.nan, predicted)

@@ -33,8 +33,9 @@ def _columns(explanation: Explanation, query: int) -> Iterator[tuple[int, str, f
     for s, known in enumerate(explanation.sizes.tolist()):
         if known == size:
             count = "1 label" if size == 1 else f"{size} labels"
-            total = float(explanation.terms.totals[query, n_labels + s])
-            yield n_labels + s, f"{count}, because of these", total, 0.0
+            mean = float(explanation.mean[n_labels + s])
+            total = float(explanation.terms.totals[query, n_labels + s]) + mean
+            yield n_labels + s, f"{count}, because of these", total, mean
     for k in explanation.chosen[query].tolist():
         score = float(explanation.scores[query, k])
         yield k, f"{explanation.labels[k]} (score {score:.4g})", score, float(explanation.mean[k])

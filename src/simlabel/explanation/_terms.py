@@ -82,11 +82,20 @@ def largest_terms(
             size = min(shape[2], terms.shape[1])
             if size == 0:
                 continue
-            best = np.argsort(-np.abs(terms), axis=1, kind="stable")[:, :size]
+            best = _largest(np.abs(terms), size)
             found.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
             found.positions[part, k, :size] = rows[best]
     found.positions[found.contributions == 0.0] = -1
     return found
+
+
+def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:
+    """Where the largest of each row are, the largest first."""
+    if size == values.shape[1]:
+        return np.argsort(-values, axis=1, kind="stable")
+    some = np.sort(np.argpartition(-values, size - 1, axis=1)[:, :size], axis=1)
+    order = np.argsort(-np.take_along_axis(values, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
 
 
 class _Columns:

@@ -14,6 +14,8 @@ from simlabel._validation import FloatArray
 from simlabel.engines import Engine
 from simlabel.similarities import Similarity
 
+Kept = npt.NDArray[np.int64] | range  # positions among the former references
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -44,6 +46,8 @@ class Solved:
         Leave-one-out scores where they are known in closed form; None where masking gives them.
     scale : array, (n_labels + n_sizes,), or None
         Of sums divided by counts, the counts: leaving a row out divides by less.
+    inverse : array, (n_references, n_references), or None
+        What `Influence.updated` works on; kept from the first update on.
     """
 
     V: Any
@@ -51,6 +55,7 @@ class Solved:
     used: npt.NDArray[np.int64] | None = None
     left_out: FloatArray | None = None
     scale: FloatArray | None = None
+    inverse: FloatArray | None = None
 
 
 class Influence(BaseEstimator):
@@ -73,3 +78,17 @@ class Influence(BaseEstimator):
     def solve(self, setting: Setting) -> Solved:
         """The influence of all references."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed.")
+
+    def updated(self, before: Solved, setting: Setting, kept: Kept) -> Solved:
+        """The influence of references that have changed, equal to solving anew with every value held.
+
+        Parameters
+        ----------
+        before : Solved
+            What was there.
+        setting : Setting
+            The references as they are now: first those that were kept, then new ones.
+        kept : array of int or range
+            Which of the former references these are, in rising order.
+        """
+        return self.solve(setting)

@@ -19,11 +19,15 @@ from simlabel._validation import FloatArray
 
 @dataclass(frozen=True)
 class RidgeSolution:
-    """Influence V (n, width), the mean that was taken off (width,), and leave-one-out scores (n, width)."""
+    """Influence V (n, width), the mean that was taken off (width,), and leave-one-out scores (n, width).
+
+    `inverse` is (S + lambda W^-1)^-1, (n, n), where it was computed.
+    """
 
     V: FloatArray
     mean: FloatArray
     left_out: FloatArray
+    inverse: FloatArray | None = None
 
 
 def ridge_solution(S: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float) -> RidgeSolution:
@@ -47,14 +51,26 @@ def ridge_solution(S: FloatArray, targets: FloatArray, weights: FloatArray, pena
     (array([ 0.25, -0.25]), array([0.5]))
     """
     A = positive_definite_inverse(S, penalty / weights)
-    AY, A1, diagonal = A @ targets, A.sum(axis=1), np.diag(A)
+    return solution_from_inverse(A, A @ with_ones(targets), targets, weights, penalty)
+
+
+def with_ones(targets: FloatArray) -> FloatArray:
+    """The targets and a column of ones: the solution is linear in the mean that is taken off."""
+    return np.column_stack([targets, np.ones(len(targets))])
+
+
+def solution_from_inverse(
+    A: FloatArray, AY1: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
+) -> RidgeSolution:
+    """The solution from A = (S + lambda W^-1)^-1 and its product with the targets and ones."""
+    AY, A1, diagonal = AY1[:, :-1], AY1[:, -1], np.diag(A)
     mean = weights @ targets / weights.sum()
     V = AY - np.outer(A1, mean)
     left = np.minimum(weights, 1.0)
     mean_without = means_without(targets, weights, left)
     residuals = (penalty / weights)[:, None] * (AY - A1[:, None] * mean_without)
     leverage = (1.0 - penalty * diagonal / weights) / weights
-    return RidgeSolution(V, mean, targets - residuals / (1.0 - left * leverage)[:, None])
+    return RidgeSolution(V, mean, targets - residuals / (1.0 - left * leverage)[:, None], A)
 
 
 def means_without(targets: FloatArray, weights: FloatArray, left: FloatArray) -> FloatArray:

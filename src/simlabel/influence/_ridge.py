@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from simlabel._references import References
-from simlabel._validation import check_number, take_rows
-from simlabel.engines import Job, Keep, prepare
-from simlabel.influence._base import Influence, Setting, Solved
-from simlabel.influence._closed_form import ridge_solution
+from simlabel._validation import FloatArray, Rows, check_number, take_rows
+from simlabel.engines import Job, Keep, Sum, prepare
+from simlabel.influence._base import Influence, Kept, Setting, Solved
+from simlabel.influence._closed_form import ridge_solution, solution_from_inverse, with_ones
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
+from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.similarities import SIMILARITIES, Similarity
 
 #: penalties that are tried where it is "auto"
@@ -20,6 +23,10 @@ PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 _EXACT_BYTES = 1 << 30  # three matrices of the references by themselves fit in this
 _INDUCING = 2048
+
+
+class RetuneWarning(UserWarning):
+    """A model has outgrown the values that were chosen for it."""
 
 
 class Ridge(Influence):
@@ -43,6 +50,12 @@ class Ridge(Influence):
     -----
     With weights, a row of weight w counts as w copies. The similarity must be positive definite,
     and no weighting is applied to it.
+
+    The first `partial_fit` or `forget` solves anew, and keeps the inverse of the similarities (n^2
+    numbers: 358 MB at 6,688 references); later ones update it by blocks, for a batch of b rows at
+    the cost of b n^2. With inducing references those that are left stay, and all rows are passed
+    over once. Where ``"auto"`` would now sum over inducing references, a `RetuneWarning` says that
+    `retune` is due.
 
     Examples
     --------
@@ -94,17 +107,55 @@ class Ridge(Influence):
 
     def solve(self, setting: Setting) -> Solved:
         """Solve for the references, on all of them or on some."""
-        references, penalty = setting.references, float(self.penalty)
-        m = self.n_inducing(references.n_rows)
+        m = self.n_inducing(setting.references.n_rows)
         if m is not None:
-            return self._solve_inducing(setting, m, penalty)
-        S = similarity_matrix(setting)
-        solution = ridge_solution(S, ridge_targets(references).toarray(), references.weights, penalty)
-        return Solved(solution.V, solution.mean, left_out=solution.left_out)
+            return self._solve_inducing(setting, inducing_rows(setting.references, m, setting.seed))
+        return replace(self._solve_all(setting), inverse=None)
 
-    def _solve_inducing(self, setting: Setting, m: int, penalty: float) -> Solved:
+    def updated(self, before: Solved, setting: Setting, kept: Kept) -> Solved:
+        """Solve for changed references: by block steps from the second change on."""
+        n, kept = setting.references.n_rows, np.asarray(kept)
+        if before.used is not None:
+            used = np.searchsorted(kept, np.intersect1d(before.used, kept))
+            return self._solve_inducing(setting, used) if len(used) else self.solve(setting)
+        if self.n_inducing(n) is not None:
+            warnings.warn(
+                f"{n:,} references are too many to learn the influence of each: from now on it is that of "
+                f"{self.n_inducing(n):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
+                RetuneWarning,
+                stacklevel=5,
+            )
+            return self.solve(setting)
+        if before.inverse is None or 2 * len(kept) < max(n, len(before.inverse)):
+            return self._solve_all(setting)
+        return self._solve_by_blocks(before.inverse, setting, kept)
+
+    def _solve_all(self, setting: Setting) -> Solved:
         references = setting.references
-        used = inducing_rows(references, m, setting.seed)
+        targets = ridge_targets(references).toarray()
+        solution = ridge_solution(
+            similarity_matrix(setting), targets, references.weights, float(self.penalty)
+        )
+        return Solved(solution.V, solution.mean, left_out=solution.left_out, inverse=solution.inverse)
+
+    def _solve_by_blocks(self, A: FloatArray, setting: Setting, kept: npt.NDArray[np.int64]) -> Solved:
+        references, penalty = setting.references, float(self.penalty)
+        targets, weights = ridge_targets(references).toarray(), references.weights
+        rows = _Doubled(setting)
+        A, n_old = shrunk_inverse(A, kept), len(kept)
+        if references.n_rows > n_old:
+            S = rows.similarities(rows.X[n_old:])
+            ridge = np.diag(penalty / weights[n_old:])
+            A = grown_inverse(A, S[:, :n_old].T, S[:, n_old:] + ridge)
+        T = with_ones(targets)
+        U = A @ T
+        # one step of refinement, so that the rounding of many updates does not add up
+        U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
+        solution = solution_from_inverse(A, U, targets, weights, penalty)
+        return Solved(solution.V, solution.mean, left_out=solution.left_out, inverse=A)
+
+    def _solve_inducing(self, setting: Setting, used: npt.NDArray[np.int64]) -> Solved:
+        references, penalty = setting.references, float(self.penalty)
         prepared = prepare(take_rows(references.X, used), [setting.similarity])
         features = InducingFeatures(prepared, setting.similarity, setting.engine, setting.n_jobs)
         solution = inducing_solution(
@@ -126,9 +177,28 @@ def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.i
 
 def similarity_matrix(setting: Setting) -> Any:
     """Similarities of all references to each other, float64, (n_references, n_references)."""
-    X = setting.references.X
-    if getattr(X, "dtype", None) == np.float32:
-        X = X[:].astype(np.float64)
-    prepared = prepare(X, [setting.similarity])
-    job = Job(setting.similarity, None, Keep(prepared.n_rows))
-    return setting.engine.reduce(X, prepared, [job], n_jobs=setting.n_jobs)[0]
+    rows = _Doubled(setting)
+    return rows.similarities(rows.X)
+
+
+class _Doubled:
+    """References in float64, and their similarities to others and to themselves."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting, self.X = setting, setting.references.X
+        if getattr(self.X, "dtype", None) == np.float32:
+            self.X = self.X[:].astype(np.float64)
+        self.prepared = prepare(self.X, [setting.similarity])
+
+    def similarities(self, X: Rows) -> Any:
+        """Of some rows to all references, (n_rows, n_references)."""
+        return self._reduce(X, Keep(self.prepared.n_rows))
+
+    def sums(self, V: FloatArray) -> Any:
+        """S V, (n_references, width)."""
+        return self._reduce(self.X, Sum(V))
+
+    def _reduce(self, X: Rows, reducer: Any) -> Any:
+        setting = self.setting
+        job = Job(setting.similarity, None, reducer)
+        return setting.engine.reduce(X, self.prepared, [job], n_jobs=setting.n_jobs)[0]

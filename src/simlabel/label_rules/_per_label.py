@@ -40,6 +40,7 @@ class PerLabel(LabelRule):
     """
 
     name = "per_label"
+    fitted_state = ("thresholds_",)
 
     def __init__(
         self,

@@ -111,6 +111,7 @@ class Cutoff(LabelRule):
     """
 
     name = "cutoff"
+    fitted_state = ("value_",)
 
     def __init__(
         self, value: float | Literal["auto"] = "auto", minimum: int = 0, maximum: int | None = None

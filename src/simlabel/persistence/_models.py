@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from simlabel._labels import LabelSpace, container_of, container_state
 from simlabel._model import Model
 from simlabel._references import Chunk, References
 from simlabel._scoring import Scorer
+from simlabel.influence import Solved
 from simlabel.persistence._container import MappedRows, ModelFileError
 from simlabel.persistence._values import Reader, Writer
 
@@ -32,13 +34,22 @@ def model_state(model: Model, writer: Writer) -> State:
         "normalizer": encode(model.normalizer, "normalizer"),
         "similarity": encode(scorer.similarity, "similarity"),
         "weighting": encode(scorer.weighting, "weighting"),
+        "influence": encode(scorer.influence, "influence"),
+        # what is not learnt follows from the label sets
+        "solution": encode(_kept(scorer.solved) if scorer.influence.learned else None, "solution"),
         "engine": encode(scorer.engine, "engine"),
         "n_jobs": encode(scorer.n_jobs, "n_jobs"),
         "rule": encode(model.rule, "label_rule"),
+        "calibration": encode(model.calibration, "calibration"),
         "columns": encode(model.columns, "columns"),
         "next_id": scorer.references.next_id,
         "chunks": [_chunk_state(c, writer, f"chunks/{i}") for i, c in enumerate(scorer.references.chunks)],
     }
+
+
+def _kept(solved: Solved) -> Solved:
+    """Without the inverse, which is large and is found again when it is needed."""
+    return replace(solved, inverse=None)
 
 
 def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
@@ -70,10 +81,19 @@ def restored_model(state: State, reader: Reader, *, mmap: bool) -> Model:
         None,
         decode(state["similarity"]),
         decode(state["weighting"]),
+        decode(state["influence"]),
+        decode(state["solution"]),
         decode(state["engine"]),
         state["n_jobs"],
     )
-    return Model(space, decode(state["normalizer"]), scorer, decode(state["rule"]), decode(state["columns"]))
+    return Model(
+        space,
+        decode(state["normalizer"]),
+        scorer,
+        decode(state["rule"]),
+        decode(state["columns"]),
+        decode(state["calibration"]),
+    )
 
 
 class _LazyChunk(Chunk):

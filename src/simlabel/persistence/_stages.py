@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from simlabel._registry import Registry
+from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
 from simlabel.engines import ENGINES
+from simlabel.influence import INFLUENCES, Solved
 from simlabel.label_rules import LABEL_RULES
 from simlabel.label_rules import Custom as CustomRule
 from simlabel.normalization import NORMALIZERS, Chain
@@ -21,19 +24,12 @@ from simlabel.weightings import Custom as CustomWeighting
 
 
 def _classes() -> Iterable[type[Any]]:
-    for registry in (SIMILARITIES, WEIGHTINGS, NORMALIZERS, LABEL_RULES, TUNERS, ENGINES):
+    registries: list[Registry[Any]] = [SIMILARITIES, WEIGHTINGS, NORMALIZERS, INFLUENCES]
+    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES]
+    for registry in registries:
         yield from registry.classes.values()
-    yield from (
-        Function,
-        Sum,
-        Product,
-        OnColumns,
-        ColumnView,
-        Chain,
-        CustomWeighting,
-        CustomRule,
-        TuningResult,
-    )
+    yield from (Function, Sum, Product, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
+    yield from (Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
 #: name in a file -> class; the room and the class, e.g. "similarities.RBF"

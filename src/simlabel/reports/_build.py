@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from simlabel.datasets import Dataset
-from simlabel.experiments import Comparison, Protocol, Reproduction, rank_algorithms
+from simlabel.experiments import Comparison, FoldResult, Protocol, Reproduction, rank_algorithms
 from simlabel.metrics import CRITERIA
 from simlabel.reports import _sections as sections
 from simlabel.reports._page import Block, Report, Section, Text
-from simlabel.reports._showcase import showcase
+from simlabel.reports._showcase import model_showcase, showcase
 
 _SHOWN_CLOSELY = ("sml", "autosml")  # whose tuning and examples are shown
 
@@ -57,6 +58,46 @@ def reproduction_report(reproduction: Reproduction, protocol: Protocol, *, seed:
     title = f"The paper's table on {data.name}, run again"
     first = sections.published_section(reproduction)
     return Report(title, page.subtitle, page.facts, (first, *page.sections))
+
+
+def evaluation_report(
+    model: Any, name: str, data: Dataset, result: FoldResult, criteria: Sequence[str] = tuple(CRITERIA)
+) -> Report:
+    """A report on a fitted model's predictions for a labelled file.
+
+    Parameters
+    ----------
+    model : SMLClassifier
+        Fitted on label sets or on a frame, so that its labels have names.
+    name : str
+        What the model is called.
+    data : Dataset
+        Rows and true labels; its first labels are the model's, in their order.
+    result : FoldResult
+        What came out.
+    criteria : sequence of str
+        What to show.
+    """
+    comparison = Comparison("one file", {"model": name}, {(data.name, "model"): (result,)})
+    shown = model_showcase(model, data)
+    values = [sections.comparison_table(comparison, data.name, criteria)]
+    labels = [sections.label_table(comparison, data, "model"), sections.co_occurrence_table(data)]
+    sizes = [
+        sections.size_table(comparison, data.name, "model"),
+        sections.calibration_block(comparison, data.name),
+    ]
+    found = (
+        _section("Criteria", values),
+        _section("Labels", labels),
+        _section("Numbers of labels and probabilities", sizes),
+        _section("A closer look", [shown.tuning, shown.examples]),
+    )
+    facts = (
+        ("rows", f"{data.n_rows:,}"),
+        ("labels", f"{data.n_labels:,}"),
+        ("labelled instances in the model", f"{model.n_references_:,}"),
+    )
+    return Report(f"{name} on {data.name}", str(model.similarity_), facts, found)
 
 
 def _facts(comparison: Comparison, sets: Sequence[Dataset]) -> tuple[tuple[str, str], ...]:

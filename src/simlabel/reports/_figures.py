@@ -9,9 +9,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
-from matplotlib.figure import Figure
 
 from simlabel._validation import FloatArray
 from simlabel.experiments import Ranking
@@ -41,12 +39,15 @@ _numbers = count(1)
 
 @contextmanager
 def _drawing(width: float, height: float) -> Iterator[tuple[Any, Any]]:
+    import matplotlib as mpl  # slow to import, and most commands draw nothing
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(width, height))
         yield figure, figure.add_subplot()
 
 
-def _svg(figure: Figure, alt: str) -> str:
+def _svg(figure: Any, alt: str) -> str:
     """The drawing as an element for the page, with names of its own and the page's colours."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,7 @@ from simlabel.experiments import Protocol, find_algorithm
 from simlabel.reports import _figures as figures
 from simlabel.reports._page import Block, Example, Examples, Picture
 
-_EXAMPLES = 6
+_EXAMPLES, _REASONS = 6, 3
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,22 @@ def showcase(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -> Sh
     """Fit on the first split's training rows and look at a few of its test rows."""
     split = protocol.splits(data)[0]
     model = find_algorithm(algorithm, seed=seed, n_jobs=1).estimator
-    model.fit(data.X[split.train], data.Y[split.train])
+    model.fit(data.X[split.train], data.Y[split.train], ids=split.train)
     rows = np.random.default_rng(seed).permutation(split.test)[:_EXAMPLES]
-    return Showcase(tuning_curve(model), examples(model, data, rows))
+    names = [str(name) for name in data.label_names]
+    described = {
+        row: f"row {row} ({', '.join(names[k] for k in data.Y[[row]].indices) or 'no label'})"
+        for row in split.train.tolist()
+    }
+    return Showcase(tuning_curve(model), examples(model, data, rows, names, described))
+
+
+def model_showcase(model: Any, data: Dataset, seed: int = 0) -> Showcase:
+    """Look at a model that is fitted, whose labels have names, on rows of `data`."""
+    rows = np.random.default_rng(seed).permutation(data.n_rows)[:_EXAMPLES]
+    return Showcase(
+        tuning_curve(model), examples(model, data, rows, [str(label) for label in model.classes_])
+    )
 
 
 def tuning_curve(model: Any) -> Block | None:
@@ -49,16 +64,45 @@ def tuning_curve(model: Any) -> Block | None:
     return Picture(figures.tuning_plot(curve, parameter, tuning.criterion, best), caption)
 
 
-def examples(model: Any, data: Dataset, rows: Any) -> Block:
-    """Predicted and true sets of some rows."""
+def examples(
+    model: Any, data: Dataset, rows: Any, names: Sequence[str], described: Mapping[Any, str] | None = None
+) -> Block:
+    """Predicted and true sets of some rows, and the references that decided.
+
+    Parameters
+    ----------
+    model : SMLClassifier
+    data : Dataset
+    rows : array of int
+    names : sequence of str
+        Of the model's labels, in the order of its `classes_`.
+    described : dict of id to str, optional
+        The references in words.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        explanation = model.explain(data.X[rows], top=_REASONS)
     found = []
-    for row, predicted in zip(rows.tolist(), model.predict_sets(data.X[rows]), strict=True):
-        true = set(data.Y[[row]].indices.tolist())
+    for query, row in enumerate(rows.tolist()):
+        true = {str(data.label_names[k]) for k in data.Y[[row]].indices}
+        predicted = [names[k] for k in explanation.chosen[query]]
         found.append(
             Example(
                 f"Row {row}",
-                tuple((str(data.label_names[k]), k in true) for k in predicted),
-                tuple(str(data.label_names[k]) for k in sorted(true - set(predicted))),
+                tuple((name, name in true) for name in predicted),
+                tuple(sorted(true - set(predicted))),
+                tuple(_reasons(explanation, query, names, described or {})),
             )
         )
     return Examples(tuple(found))
+
+
+def _reasons(
+    explanation: Any, query: int, names: Sequence[str], described: Mapping[Any, str]
+) -> Iterator[str]:
+    """The strongest label's references, each with its share of the score."""
+    for column in explanation.chosen[query][:1]:
+        score = explanation.scores[query, column]
+        for who, contribution in explanation.contributors(query, column):
+            share = f"{contribution / score:.1%}" if score else f"{contribution:.3g}"
+            yield f"{described.get(who, f'instance {who}')}: {share} of {names[column]}"
