@@ -189,7 +189,7 @@ class Living:
             scorer.prepared,
             scorer.similarity,
             scorer.weighting,
-            scorer.solved.V,
+            scorer.V,
             references.weights,
             top,
             scorer.n_jobs,
