@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +26,8 @@ from simlabel._validation import (
     check_same_length,
     check_sample_weight,
 )
-from simlabel.engines import Exact
-from simlabel.influence import INFLUENCES
+from simlabel.engines import Exact, n_rows
+from simlabel.influence import INFLUENCES, Ridge
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
 from simlabel.tuning import LeaveOneOut, Problem, TuningResult
@@ -192,9 +193,11 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array, (n_rows,), optional
             How many times each row counts.
         """
-        fitted = clone(self)
+        fitted = copy.copy(self)
+        for name in [name for name in vars(fitted) if name.endswith("_")]:
+            del fitted.__dict__[name]
         fitted._fit(X, y, sample_weight)
-        self.__dict__ = fitted.__dict__
+        self.__dict__ = fitted.__dict__  # one assignment: a fit that failed has changed nothing
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -253,12 +256,14 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
         return self.budget is not None and time.monotonic() - started > self.budget
 
     def _fit_choice(self, trial: Trial, X: Any, y: Any, sample_weight: Any, seed: int) -> SMLClassifier:
-        configuration, found = trial.configuration, trial.found
+        configuration, influence = trial.configuration, trial.found.influence
+        if isinstance(influence, Ridge):
+            influence = Ridge(influence.penalty, influence.n_inducing(n_rows(y)))
         similarity = configuration.similarity.replaced(_own(trial.curve.best))
         model = SMLClassifier(
             similarity,
             normalizer=configuration.normalizer,
-            influence=found.influence,
+            influence=influence,
             label_rule=self.label_rule,
             calibration=self.calibration,
             n_jobs=self.n_jobs,

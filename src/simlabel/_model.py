@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from simlabel._labels import LabelSpace
 from simlabel._scoring import Scorer
 from simlabel._validation import FloatArray, Rows
 from simlabel.calibration import LeaveOneOutCalibration, class_shares, label_shares
+from simlabel.diagnostics import typical_totals
 from simlabel.engines import n_rows
 from simlabel.label_rules import LabelRule, ScoreBlock
 
@@ -78,12 +80,21 @@ class Model:
 
     def probabilities(self, X: Rows) -> FloatArray:
         """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
-        shares = class_shares if self.labels.kind == "single" else label_shares
-        to_probabilities = shares if self.calibration is None else self.calibration.probabilities
         result = np.empty((n_rows(X), len(self.labels.classes)))
         for part, scores in self.score_chunks(X):
-            result[part] = to_probabilities(scores)
+            result[part] = self.to_probabilities(scores)
         return result
+
+    @property
+    def to_probabilities(self) -> Callable[[ScoreBlock], FloatArray]:
+        """From scores to probabilities, (n_queries, n_labels) both."""
+        shares = class_shares if self.labels.kind == "single" else label_shares
+        return shares if self.calibration is None else self.calibration.probabilities
+
+    @cached_property
+    def typical_totals(self) -> FloatArray:
+        """What `novelty` compares with; computed once."""
+        return typical_totals(self.scorer)
 
 
 def _single_label(scores: ScoreBlock) -> sp.csr_array:

@@ -148,7 +148,7 @@ def test_label_mean_and_its_leave_one_out(seed):
 
 
 def test_bandwidth_and_penalty_are_chosen_by_leave_one_out():
-    X, Y, _, rng = problem(3, n=60)
+    X, Y, _, _ = problem(3, n=60)
     Y[:, 0] = X[:, 0] > 0.5
     Y[:, 1] = X[:, 1] > 0.5
     model = SMLClassifier("rbf", influence="ridge", normalizer=None).fit(X, Y)
@@ -173,7 +173,7 @@ def test_kinds_of_x(kind):
 
 def test_what_cannot_be_learnt_is_named():
     X, Y, _, _ = problem(5)
-    with pytest.raises(ValueError, match="positive definite.*rbf, laplacian"):
+    with pytest.raises(ValueError, match=r"positive definite.*rbf, laplacian"):
         SMLClassifier(Function(lambda a, b: float(a @ b)), influence="ridge").fit(X, Y)
     with pytest.raises(ValueError, match="cannot be combined with weighting=TopK"):
         SMLClassifier(RBF(1.0), influence="ridge", weighting=TopK(3)).fit(X, Y)

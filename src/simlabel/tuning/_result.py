@@ -58,3 +58,40 @@ class TuningResult:
         frame[self.criterion] = self.values
         frame["standard_error"] = self.errors
         return frame.sort_values(list(self.parameters), ignore_index=True) if self.parameters else frame
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the criterion against the first parameter, the best of the others at each value.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; new ones by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        if not self.parameters:
+            raise ValueError("There is no curve: nothing was tuned.")
+        import matplotlib.pyplot as plt
+
+        axes = plt.subplots()[1] if axes is None else axes
+        name = self.parameters[0]
+        frame = self.to_frame().dropna(subset=[self.criterion])
+        good = frame.groupby(name)[self.criterion]
+        chosen = frame.loc[good.idxmax() if self._higher else good.idxmin()]
+        axes.errorbar(
+            chosen[name], chosen[self.criterion], yerr=chosen["standard_error"].fillna(0.0), marker="o"
+        )
+        axes.axvline(self.best[name], linestyle="--", color="grey")
+        if (chosen[name] > 0).all():
+            axes.set_xscale("log")
+        axes.set_xlabel(name)
+        axes.set_ylabel(self.criterion.replace("_", " "))
+        return axes
+
+    @property
+    def _higher(self) -> bool:
+        values = [value for value in self.values if value == value]
+        at_best = self.values[self.candidates.index(self.best)]
+        return not values or at_best >= max(values) - 1e-9

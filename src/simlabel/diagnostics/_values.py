@@ -1,0 +1,86 @@
+"""What each labelled instance is worth: the exact effect of leaving it out on a criterion."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._references import References
+from simlabel._validation import FloatArray
+from simlabel.engines import Exact, Job, Keep, blocks, prepare
+from simlabel.metrics import CRITERIA, Criterion, row_criteria
+from simlabel.similarities import Similarity
+from simlabel.weightings import Weighting
+
+_TILE_BYTES = 1 << 25
+
+
+def data_values(
+    references: References,
+    similarity: Similarity,
+    weighting: Weighting | None,
+    criterion: str,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """How much better the others are scored because an instance is there.
+
+    Every instance is scored by all others, and by all others but one; the mean of the criterion's
+    difference is that one's value, positive where it helps. For sums with equal influence, with
+    every resolved value held.
+
+    Parameters
+    ----------
+    criterion : str
+        ``"average_precision"``, ``"ranking_loss"``, ``"coverage"`` or ``"one_error"``.
+
+    Returns
+    -------
+    array, (n_references,)
+    """
+    if weighting is not None and weighting.scope == "row":
+        raise ValueError(
+            f"data values need sums that add up; leaving one out under {weighting!r} moves others."
+        )
+    known = [name for name, each in CRITERIA.items() if each.column is not None]
+    if criterion not in known:
+        raise ValueError(f"unknown criterion {criterion!r}; expected one of {', '.join(known)}.")
+    n, weights = references.n_rows, references.weights
+    Y = references.Y.toarray().astype(np.float64)
+    prepared = prepare(references.X, [similarity])
+    job = Job(similarity, weighting, Keep(n))
+    gains, counted = np.zeros(n), np.zeros(n)
+    for part in blocks(n, max(1, _TILE_BYTES // (8 * n))):
+        S = Exact().reduce(references.X[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64) * weights
+        for i, terms in zip(range(part.start, part.stop), S, strict=True):
+            terms[i] *= max(weights[i] - 1.0, 0.0) / weights[i]
+            gain = _gains(terms, Y, Y[i], CRITERIA[criterion])
+            if gain is not None:
+                gain[i] = 0.0
+                gains += weights[i] * gain
+                counted += weights[i]
+                counted[i] -= weights[i]
+    return np.divide(gains, counted, out=np.zeros(n), where=counted > 0)
+
+
+def _gains(terms: FloatArray, Y: FloatArray, truth: FloatArray, criterion: Criterion) -> FloatArray | None:
+    """By how much each reference betters the criterion of one row; None where that is undefined."""
+    scores = np.vstack(_with_and_without(terms, Y))
+    values = row_criteria(sp.csr_array(np.broadcast_to(truth, scores.shape)), scores)[:, criterion.column]
+    if np.isnan(values[0]):
+        return None
+    return (values[0] - values[1:]) * (1.0 if criterion.higher_is_better else -1.0)
+
+
+def _with_and_without(s: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Label weights from all terms, and without each: the largest term is left out by masking.
+
+    Taking a term off that is not the largest costs at most a digit; the largest may be all there is.
+    """
+    whole = s @ Y
+    without = whole[None, :] - s[:, None] * Y
+    terms = np.abs(s[:, None] * Y)
+    largest = np.argmax(terms, axis=0)
+    masked = s[:, None] * Y
+    masked[largest, np.arange(Y.shape[1])] = 0.0
+    without[largest, np.arange(Y.shape[1])] = masked.sum(axis=0)
+    return whole, without

@@ -1,0 +1,159 @@
+"""What leave-one-out says about instances, against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from simlabel import SMLClassifier
+from simlabel.similarities import RBF, Laplacian, Linear
+from simlabel.weightings import Power, TopK
+
+NAMES = ["desert", "sea", "sunset"]
+GAMMA = 3.0
+
+
+def problem(rng, n=18):
+    X = rng.random((n, 3))
+    y = [{k for k in range(3) if rng.random() < 0.4} for _ in range(n)]
+    return X, y
+
+
+def test_probabilities_leave_the_instance_out(rng):
+    X, y = problem(rng)
+    weights = rng.integers(1, 3, len(X)).astype(float)
+    model = SMLClassifier(RBF(GAMMA), normalizer=None).fit(X, y, sample_weight=weights)
+    frame = model.suspicious_labels(top=None)
+    assert len(frame) == len(X) * 3
+    assert frame["suspicion"].is_monotonic_decreasing
+    rows = X.tolist()
+    for _, row in frame.iterrows():
+        i, k = row["id"], row["label"]
+        counted = naive.influences(rows[i], rows, naive.rbf(GAMMA), weights=weights, exclude=i)
+        share = sum(c for c, labels in zip(counted, y, strict=True) if k in labels) / sum(counted)
+        assert row["probability"] == pytest.approx(share, rel=1e-9, abs=1e-12)
+        assert row["given"] == (k in y[i])
+        assert row["suspicion"] == pytest.approx(1 - share if row["given"] else share)
+
+
+@pytest.mark.parametrize("influence", ["uniform", "ridge"])
+def test_planted_errors_are_found(influence, rng):
+    """Two far clusters: a label that belongs to the other one is the first that is doubted."""
+    X = np.vstack([rng.normal(0.0, 0.1, (30, 2)), rng.normal(5.0, 0.1, (30, 2))])
+    y = [{"left"}] * 30 + [{"right"}] * 30
+    y[4], y[50] = {"left", "right"}, {"left", "right"}
+    model = SMLClassifier(RBF(1.0), normalizer=None, influence=influence).fit(X, y)
+    found = model.suspicious_labels(top=2)
+    assert set(zip(found["id"], found["label"], strict=True)) == {(4, "right"), (50, "left")}
+
+
+def test_duplicates_that_contradict(rng):
+    X, y = problem(rng)
+    X[7], X[11] = X[2] + 1e-3, X[3]
+    y[2], y[7], y[3], y[11] = {0}, {1, 2}, {0, 1}, {0}
+    for similarity, phi in ((RBF(GAMMA), naive.rbf(GAMMA)), (Linear(), naive.dot)):
+        model = SMLClassifier(similarity, normalizer=None).fit(X[:10], y[:10]).partial_fit(X[10:], y[10:])
+        frame = model.contradicting_duplicates(least=0.9)
+        wanted = {}
+        rows = X.tolist()
+        for i in range(len(X)):
+            for j in range(i + 1, len(X)):
+                s = phi(rows[i], rows[j]) / np.sqrt(phi(rows[i], rows[i]) * phi(rows[j], rows[j]))
+                if s >= 0.9 and y[i] != y[j]:
+                    wanted[i, j] = len(y[i] ^ y[j]) / len(y[i] | y[j])
+        assert (2, 7) in wanted
+        assert (3, 11) in wanted
+        pairs = zip(frame["id"], frame["other"], strict=True)
+        assert dict(zip(pairs, frame["disagreement"], strict=True)) == pytest.approx(wanted)
+        assert frame["disagreement"].is_monotonic_decreasing
+
+
+def brute_force(X, y, weights, phi, psi, criterion, sign, most):
+    """Score every instance by all others, and by all others but one, by plain loops."""
+    n, rows = len(X), X.tolist()
+
+    def value(i, without=None):
+        there = [j for j in range(n) if j != without]
+        some = [rows[j] for j in there]
+        scores = naive.label_weights(
+            rows[i], some, [y[j] for j in there], 3, phi, psi, [weights[j] for j in there], there.index(i)
+        )
+        return criterion(scores, y[i])
+
+    defined = [i for i in range(n) if 0 < len(y[i]) <= most]
+    result = []
+    for j in range(n):
+        others = [i for i in defined if i != j]
+        total = sum(weights[i] * sign * (value(i) - value(i, j)) for i in others)
+        result.append(total / sum(weights[i] for i in others))
+    return result
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1), narrow=st.booleans())
+def test_data_values_are_exact(seed, narrow):
+    rng = np.random.default_rng(seed)
+    X, y = problem(rng, n=12)
+    y[0] = {0}
+    weights = rng.integers(1, 3, len(X)).astype(float)
+    gamma = 200.0 if narrow else GAMMA  # one neighbour is nearly the whole sum
+    for weighting, psi in ((None, naive.keep_all), (Power(2), naive.power(2))):
+        model = SMLClassifier(RBF(gamma), weighting=weighting, normalizer=None)
+        model.fit(X, y, sample_weight=weights)
+        if len(model.classes_) < 3:
+            return
+        for name, criterion, sign, most in (
+            ("ranking_loss", naive.ranking_loss, -1.0, 2),  # undefined where all labels are true
+            ("average_precision", naive.average_precision, 1.0, 3),
+        ):
+            wanted = brute_force(X, y, weights, naive.rbf(gamma), psi, criterion, sign, most)
+            np.testing.assert_allclose(model.data_values(name), wanted, atol=1e-9)
+
+
+def test_data_values_refuse_what_does_not_add_up(rng):
+    X, y = problem(rng)
+    with pytest.raises(ValueError, match="TopK"):
+        SMLClassifier(RBF(1.0), weighting=TopK(3)).fit(X, y).data_values()
+    with pytest.raises(ValueError, match="unknown criterion 'hamming_loss'; expected one of one_error"):
+        SMLClassifier(RBF(1.0)).fit(X, y).data_values("hamming_loss")
+
+
+@pytest.mark.parametrize("influence", ["uniform", "ridge"])
+def test_novelty_is_a_rank_among_the_left_out(influence, rng):
+    X, y = problem(rng)
+    Q = np.vstack([rng.random((5, 3)), [[30.0, 30.0, 30.0]], X[:2]])
+    model = SMLClassifier(RBF(GAMMA), normalizer=None, influence=influence).fit(X, y)
+    rows = X.tolist()
+    usual = [sum(naive.influences(x, rows, naive.rbf(GAMMA), exclude=i)) for i, x in enumerate(rows)]
+    totals = [sum(naive.influences(q, rows, naive.rbf(GAMMA))) for q in Q.tolist()]
+    wanted = [np.mean([u > t for u in usual]) for t in totals]
+    assert model.novelty(Q).tolist() == pytest.approx(wanted)
+    assert model.novelty(Q)[5] == 1.0
+
+
+def test_suggestions_are_in_doubt_and_unlike_each_other(rng):
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    model = SMLClassifier(Laplacian(1.0), normalizer=None).fit(X, [{"sea"}, {"trees"}])
+    pool = np.array([[1.0, 0.0], [0.5, 0.5], [0.5, 0.5], [0.45, 0.55], [3.0, 3.0]])
+    picked = model.suggest(pool, n=3)
+    assert picked[0] in (1, 2, 4)  # both labels are equally likely there
+    assert {1, 2} - set(picked.tolist())  # one of two that are the same is enough
+    assert 4 in picked
+    assert sorted(model.suggest(pool, n=99).tolist()) == list(range(5))
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+        model.suggest(pool, n=0)
+
+
+def test_refused_without_features():
+    model = SMLClassifier("precomputed").fit(np.eye(3), [{"a"}, {"b"}, {"a"}])
+    for call in (
+        lambda: model.novelty(np.eye(3)),
+        lambda: model.suggest(np.eye(3)),
+        lambda: model.data_values(),
+        lambda: model.contradicting_duplicates(),
+    ):
+        with pytest.raises(ValueError, match="precomputed"):
+            call()

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from simlabel import AutoSMLClassifier, SMLClassifier
+from simlabel.similarities import RBF, Laplacian, Linear
+
+FEW = [("l2", RBF(), "ridge"), ("zscore", Laplacian(), "uniform"), (None, Linear(), "ridge")]
+
+
+def data(rng, n=70):
+    X = rng.random((n, 4)) * [1, 10, 100, 1]
+    Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 6, X[:, 2] > 40]).astype(int)
+    return X, Y
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_check_estimator():
+    """No expected failure."""
+    check_estimator(AutoSMLClassifier(configurations=FEW, random_state=0))
+
+
+def test_the_choice_is_a_plain_classifier_with_all_values_fixed(rng):
+    X, Y = data(rng)
+    auto = AutoSMLClassifier(random_state=0).fit(X, Y)
+    chosen = auto.best_estimator_
+    assert type(chosen) is SMLClassifier
+    assert "auto" not in repr(chosen.get_params(deep=True)).replace("engine': 'auto'", "")
+    again = clone(chosen).fit(X, Y)
+    np.testing.assert_allclose(again.decision_function(X), auto.decision_function(X))
+    assert np.array_equal(again.predict(X), auto.predict(X))
+
+
+def test_the_leaderboard_is_ranked_and_honest(rng):
+    X, Y = data(rng)
+    auto = AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y)
+    board = auto.leaderboard_
+    assert len(board) == 3
+    assert board.average_precision.is_monotonic_decreasing
+    assert (board.standard_error >= 0).all()
+    from simlabel.metrics import average_precision
+
+    top = average_precision(Y, auto.best_estimator_.leave_one_out())
+    assert top == pytest.approx(board.average_precision.iloc[0], abs=1e-9)
+
+
+def test_finalists_are_tried_on_more_rows(rng):
+    X, Y = data(rng, 450)
+    board = AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y).leaderboard_
+    assert board.rows.tolist() == [450, 450, 450, 400, 400, 400]
+
+
+def test_equal_data_equal_results(rng):
+    X, Y = data(rng, 450)
+    one, other = (AutoSMLClassifier(configurations=FEW, random_state=3).fit(X, Y) for _ in range(2))
+    assert one.leaderboard_.equals(other.leaderboard_)
+
+
+def test_a_budget_stops_between_configurations(rng):
+    X, Y = data(rng)
+    board = AutoSMLClassifier(budget=1e-9, random_state=0).fit(X, Y).leaderboard_
+    assert len(board) == 1
+    with pytest.raises(ValueError, match="budget must be a number above 0 or None"):
+        AutoSMLClassifier(budget=0).fit(X, Y)
+
+
+def test_sparse_sets_weights_and_progress(rng, capsys):
+    X, Y = data(rng)
+    names = np.array(["a", "b", "c"])
+    y = [set(names[row == 1]) for row in Y]
+    model = AutoSMLClassifier(configurations=FEW[:2], verbose=True, random_state=0)
+    assert model.fit(X, y, sample_weight=rng.integers(0, 3, 70)).predict(X[:1])[0] <= {"a", "b", "c"}
+    assert "choosing" in capsys.readouterr().out
+    sparse = AutoSMLClassifier(random_state=0).fit(sp.csr_array(X), Y)
+    assert sparse.predict(sp.csr_array(X)).shape == Y.shape
+
+
+def test_odd_labels(rng):
+    X, _ = data(rng, 12)
+    for Y in (np.zeros((12, 2)), np.ones((12, 2)), np.eye(12, 2)):
+        model = AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y.astype(int))
+        assert model.predict(X).shape == (12, 2)
+    one = AutoSMLClassifier(configurations=FEW).fit(X[:1], [{"a"}])
+    assert one.predict(X[:1]) == [{"a"}]
+    with pytest.raises(ValueError, match="configurations is empty"):
+        AutoSMLClassifier(configurations=[]).fit(X, np.eye(12, 2))
