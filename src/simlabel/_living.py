@@ -19,6 +19,7 @@ from simlabel._teaching import (
     numbered,
     one_teacher,
     refuse_precomputed,
+    refuse_short_forms,
     taught,
 )
 from simlabel._validation import FloatArray, check_number, check_same_length
@@ -81,6 +82,7 @@ class Living:
                 changed._fit(X, y, sample_weight, ids, classes)
             else:
                 refuse_precomputed(self._model, "partial_fit")
+                refuse_short_forms(self._model, "partial_fit")
                 model, X = me._check_queries(X)
                 labels, Y = model.labels.read(y)
                 check_same_length(n_rows(X), Y, "y")
@@ -116,6 +118,7 @@ class Living:
         check_is_fitted(self)
         with one_teacher(self):
             refuse_precomputed(self._model, "forget")
+            refuse_short_forms(self._model, "forget")
             changed: Any = copy.copy(self)
             changed._publish(forgotten(self._model, [ids] if isinstance(ids, str | int) else list(ids)))
             self.__dict__ = changed.__dict__
