@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from simlabel._labels import LabelSpace, moved
 from simlabel._model import Model
-from simlabel._references import Chunk, Ids, References, Stack
+from simlabel._references import Chunk, Ids, References
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
 from simlabel.influence import Kept
 
