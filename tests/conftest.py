@@ -21,7 +21,7 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(_plan, "_QUERIES", queries)
         monkeypatch.setattr(_plan, "_REFERENCES", references)
         monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
-        monkeypatch.setattr(_plan, "_SERIAL_OPERATIONS", 0)
+        monkeypatch.setattr(_plan, "SERIAL_OPERATIONS", 0)
         monkeypatch.setattr(_scoring, "_CHUNK_BYTES", 2000)
 
     return use

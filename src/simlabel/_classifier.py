@@ -24,13 +24,15 @@ from simlabel._scoring import Scorer
 from simlabel._teaching import Batch, drop_weightless, numbered, one_teacher
 from simlabel._validation import FloatArray, Rows, check_features, check_same_length
 from simlabel.calibration import CALIBRATIONS, binary_margin
-from simlabel.engines import Plan, is_objects, n_rows, resolve_engine
+from simlabel.engines import Plan, Sampled, is_objects, n_rows, resolve_engine
 from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
+from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.tuning import TUNERS, Problem
-from simlabel.weightings import resolve_weighting
+from simlabel.weightings import Weighting, resolve_weighting
 
 
 class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
@@ -59,6 +61,14 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         "per_label", "auto" (the best of them by leave-one-out), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
+    sampler : None, int, str, Sampler, array or callable
+        Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
+        "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
+        average.
+    sketch : None, str or Sketch
+        The sums in a short form, made at fit, that costs the same for any number of references:
+        "condense", "nystroem", "random_features", "tensor_sketch", or "auto" for the cheapest that keeps
+        the average precision. Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
         How parameters that are "auto" are resolved at fit: "validation" (the paper's), or "loo"
         (leave-one-out over all rows).
@@ -77,7 +87,7 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of str
         Where X had names.
-    similarity_, normalizer_, weighting_, influence_, label_rule_, calibration_ : objects
+    similarity_, normalizer_, weighting_, influence_, label_rule_, calibration_, sketch_ : objects
         The stages, resolved and fitted.
     tuning_ : TuningResult
         The curve of the search.
@@ -108,6 +118,8 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         influence: Any = "uniform",
         label_rule: Any = "set_size",
         calibration: Any = None,
+        sampler: Any = None,
+        sketch: Any = None,
         tuning: Any = "validation",
         engine: Any = "auto",
         n_jobs: int | None = None,
@@ -119,6 +131,8 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         self.influence = influence
         self.label_rule = label_rule
         self.calibration = calibration
+        self.sampler = sampler
+        self.sketch = sketch
         self.tuning = tuning
         self.engine = engine
         self.n_jobs = n_jobs
@@ -186,17 +200,56 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         similarity = similarity.fit(X, names, unequal)
         references = References(X, Y, weights, batch.ids, raw)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        references, scales, drawing = self._sampled(references, similarity, weighting, seed)
+        sketch = resolve_sketch(self.sketch, similarity, weighting)
+        if influence.learned and (sketch is not None or drawing is not None):
+            raise ValueError(
+                f"influence={self.influence!r} is solved for all references that are kept: not with a sketch "
+                f"or a draw for each query. A sampler that draws at fit will do."
+            )
         problem = Problem(similarity, weighting, influence, references, engine, self.n_jobs, seed)
         found, self.tuning_ = search.run(problem)
         solved = found.influence.solve(found.setting)
         scorer = Scorer(
-            references, None, found.similarity, found.weighting, found.influence, solved, engine, self.n_jobs
+            references,
+            None,
+            found.similarity,
+            found.weighting,
+            found.influence,
+            solved,
+            engine if drawing is None else drawing,
+            self.n_jobs,
+            None if influence.learned else scales,
         )
         scorer = scorer.made_ready()
+        scorer.engine.ready(scorer.prepared, [scorer.job])
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
         if calibration is not None:
             calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
+        if sketch is not None:
+            task = SketchProblem(references, scorer.prepared, scorer.job, engine, self.n_jobs, seed)
+            scorer = replace(scorer, sketch=fit_sketch(sketch, task))
         self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration))
+
+    def _sampled(
+        self, references: References, similarity: Similarity, weighting: Weighting | None, seed: int
+    ) -> tuple[References, FloatArray | None, Sampled | None]:
+        """The references that are kept, what each stands for, and the engine that draws for each query."""
+        sampler = resolve_sampler(self.sampler)
+        if sampler is None:
+            return references, None, None
+        if similarity.form == "precomputed":
+            raise ValueError("sampler: a precomputed matrix has no references to draw; give fit fewer rows.")
+        if weighting is not None and weighting.scope == "row":
+            raise ValueError(
+                f"sampler: {weighting!r} looks at whole rows and is no sum that could be estimated."
+            )
+        p = sampler.probabilities(references.X, references.Y)
+        if sampler.per_query:
+            return references, None, Sampled(p, sampler.n, seed)
+        rows, scales = draw(p, sampler.n, np.random.default_rng(seed))
+        gone = np.setdiff1d(np.arange(references.n_rows), rows)
+        return references.without(gone) if len(gone) else references, scales, None
 
     def _publish(self, model: Model) -> None:
         scorer = model.scorer
@@ -205,6 +258,7 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
         self.weighting_, self.influence_ = scorer.weighting, scorer.influence
         self.label_rule_, self.calibration_ = model.rule, model.calibration
+        self.sketch_ = scorer.sketch
         self.n_references_ = scorer.references.n_rows
 
     @property

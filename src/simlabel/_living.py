@@ -16,6 +16,7 @@ from simlabel._teaching import (
     numbered,
     one_teacher,
     refuse_precomputed,
+    refuse_short_forms,
     taught,
 )
 from simlabel._validation import check_same_length
@@ -69,6 +70,7 @@ class Living:
                 changed._fit(X, y, sample_weight, ids, classes)
             else:
                 refuse_precomputed(self._model, "partial_fit")
+                refuse_short_forms(self._model, "partial_fit")
                 model, X = me._check_queries(X)
                 labels, Y = model.labels.read(y)
                 check_same_length(n_rows(X), Y, "y")
@@ -104,6 +106,7 @@ class Living:
         check_is_fitted(self)
         with one_teacher(self):
             refuse_precomputed(self._model, "forget")
+            refuse_short_forms(self._model, "forget")
             changed: Any = copy.copy(self)
             changed._publish(forgotten(self._model, [ids] if isinstance(ids, str | int) else list(ids)))
             self.__dict__ = changed.__dict__

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows, take_rows
-from simlabel.engines import Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.influence import Influence, Kept, Setting, Solved
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
+from simlabel.sketching import FittedSketch
 from simlabel.weightings import Weighting
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
@@ -34,8 +36,10 @@ class Scorer:
     weighting: Weighting | None
     influence: Influence
     solution: Solved | None
-    engine: Exact
+    engine: Engine
     n_jobs: int | None
+    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
+    sketch: FittedSketch | None = None
 
     @cached_property
     def solved(self) -> Solved:
@@ -61,7 +65,10 @@ class Scorer:
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        reducer = reducer_for(self.weighting, self.solved.V, self.references.weights)
+        V = self.solved.V
+        if self.scales is not None:
+            V = sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
+        reducer = reducer_for(self.weighting, V, self.references.weights)
         return Job(self.similarity, self.weighting, reducer)
 
     @cached_property
@@ -73,11 +80,16 @@ class Scorer:
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
+        if self.sketch is not None:
+            return self.sketch.plan(n_queries)
         return self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
 
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
         """Scores of a chunk of normalized queries."""
-        sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
+        if self.sketch is not None and exclude is None:
+            sums = self.sketch.sums(Q)
+        else:
+            sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
 
     def block(self, sums: FloatArray) -> ScoreBlock:
@@ -100,7 +112,10 @@ class Scorer:
         solved = self.influence.updated(self.solved, self._setting(references), kept)
         known = self.prepared if solved.used is None and self.solved.used is None else None
         ready = prepare(used_rows(references, solved), [self.similarity], keep_views=True, known=known)
-        return replace(self, references=references, ready=ready, solution=solved)
+        after = replace(self, references=references, ready=ready, solution=solved)
+        if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
+            self.engine.carry(self.prepared, self.job, ready, after.job)
+        return after
 
     def chunks(self, Q: Rows) -> Iterator[slice]:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""

@@ -18,6 +18,7 @@ from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
+from simlabel.engines import Sampled
 from simlabel.influence import Kept
 
 _LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
@@ -78,6 +79,15 @@ def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids
     kept = np.flatnonzero(weights)
     labels, Y = labels.restricted(Y[kept])
     return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
+
+
+def refuse_short_forms(model: Model, what: str) -> None:
+    """Of a sample or a sketch it is not known what a row that comes or goes would change."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.scales is not None or isinstance(scorer.engine, Sampled):
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sampler or a sketch. Fit anew."
+        )
 
 
 def taught(model: Model, batch: Batch, classes: Any = None) -> Model:

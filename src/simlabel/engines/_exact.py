@@ -1,23 +1,27 @@
-"""The sum over all pairs, block by block."""
+"""The exact sum: over all pairs block by block, or over non-zero products of sparse rows."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from simlabel._registry import Registry
-from simlabel._validation import FloatArray, Rows, check_number
-from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan, make_plan
-from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude, Partial
-from simlabel.engines._rows import Prepared, blocks, n_rows
-from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric, empty_outputs
-from simlabel.engines._threads import effective_jobs, one_blas_thread, run_tasks
-from simlabel.engines._tiles import Job, Tile
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._base import Engine
+from simlabel.engines._cost import nonzero_cost, pairs_cost, products_per_query
+from simlabel.engines._pairs import PairsRun
+from simlabel.engines._plan import DEFAULT_MEMORY_MIB, SERIAL_OPERATIONS, Plan, make_plan, why_dtype
+from simlabel.engines._progress import Progress
+from simlabel.engines._reducers import Exclude
+from simlabel.engines._rows import Prepared, n_rows
+from simlabel.engines._sparse import QUERIES_PER_TASK, SparseRun, why_not_sparse
+from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric
+from simlabel.engines._threads import effective_jobs, one_blas_thread
+from simlabel.engines._tiles import Job
+
+Visit = Literal["auto", "all", "nonzero"]
 
 _SMALL_OPERATIONS = 1e9  # holding BLAS takes longer than what it would save
 
@@ -28,11 +32,45 @@ def plan_reduction(
     jobs: Sequence[Job],
     n_jobs: int | None = None,
     memory_mib: float = DEFAULT_MEMORY_MIB,
+    visit: Visit = "auto",
+    Q: Rows = None,
 ) -> Plan:
-    """The plan that `reduce_similarities` follows."""
+    """The plan that `reduce_similarities` follows; the queries may speak against non-zero products."""
+    threads = effective_jobs(n_jobs)
+    why_not = why_not_sparse(prepared, jobs, Q)
+    if visit == "nonzero" and why_not is not None:
+        raise ValueError(f"Exact: visit='nonzero' is not possible: {why_not}.")
+    if visit != "all" and why_not is None:
+        price, other = nonzero_cost(n_queries, prepared, jobs), pairs_cost(n_queries, prepared, jobs)
+        if visit == "nonzero" or price < other:
+            return _plan_nonzero(n_queries, prepared, jobs, threads, other / price)
     bytes_per_query = sum(job.reducer.bytes_per_query for job in jobs)
     leaves = max(len(job.similarity.leaves()) for job in jobs)
-    return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, effective_jobs(n_jobs), memory_mib)
+    return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib)
+
+
+def _plan_nonzero(n_queries: int, prepared: Prepared, jobs: Sequence[Job], threads: int, gain: float) -> Plan:
+    products = sum(products_per_query(prepared, key) for key in prepared.leaves)
+    threads = 1 if n_queries * products < SERIAL_OPERATIONS else min(threads, max(1, n_queries))
+    widths = sum(job.reducer.width for job in jobs)
+    memory = threads * (24 * prepared.n_rows * len(prepared.leaves) + 8 * widths)
+    reasons = (
+        why_dtype(prepared),
+        f"only pairs with a column in common are visited: about {gain:.2g} times as fast as all pairs",
+    )
+    return Plan(
+        "exact sums over non-zero products",
+        n_queries,
+        prepared.n_rows,
+        prepared.dtype,
+        queries=min(n_queries, QUERIES_PER_TASK),
+        references=0,
+        parts=1,
+        threads=threads,
+        memory=memory,
+        operations=2.0 * n_queries * products,
+        reasons=reasons,
+    )
 
 
 def reduce_similarities(
@@ -45,6 +83,7 @@ def reduce_similarities(
     n_jobs: int | None = None,
     memory_mib: float = DEFAULT_MEMORY_MIB,
     on_block: Progress | None = None,
+    visit: Visit = "auto",
 ) -> list[FloatArray]:
     """Reduce the similarities of queries and references for several jobs in one pass.
 
@@ -70,25 +109,26 @@ def reduce_similarities(
         Bound on the memory for blocks and partial results.
     on_block : callable, optional
         Called with (pairs done, pairs in all) after each block.
+    visit : {"auto", "all", "nonzero"}
+        Which pairs of sparse rows are visited; see `Exact`.
 
     Returns
     -------
     list of array, (n_queries, width), one per job
     """
-    plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib)
-    run: Any
-    if symmetric and can_be_symmetric(prepared, jobs):
-        run = SymmetricRun(Q, prepared, jobs, exclude, plan, on_block)
-    else:
-        run = _Run(Q, prepared, jobs, exclude, plan, on_block)
+    plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib, visit, Q)
+    run: Any = PairsRun
+    if not plan.references and plan.n_references:
+        run = SparseRun
+    elif symmetric and can_be_symmetric(prepared, jobs):
+        run = SymmetricRun
     with one_blas_thread() if _must_hold_blas(plan, n_jobs) else contextlib.nullcontext():
-        outputs: list[FloatArray] = run.results()
-    for output in outputs:
-        _check_finite_sums(output, jobs)
+        outputs: list[FloatArray] = run(Q, prepared, jobs, exclude, plan, on_block).results()
+    check_finite_sums(outputs, jobs)
     return outputs
 
 
-class Exact(BaseEstimator):
+class Exact(Engine):
     """The sum over all pairs, in blocks that fit a bound on memory.
 
     Parameters
@@ -97,6 +137,9 @@ class Exact(BaseEstimator):
         Bound on the memory used beyond inputs and outputs, in MiB.
     on_block : callable, optional
         Called with (pairs done, pairs in all) after each block, e.g. to move a progress bar.
+    visit : {"auto", "all", "nonzero"}
+        Of sparse rows, which pairs are visited: all of them, only those with a column in common
+        (which gives the same sums), or what is quicker.
 
     Examples
     --------
@@ -110,19 +153,34 @@ class Exact(BaseEstimator):
 
     name = "exact"
 
-    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
+    def __init__(
+        self,
+        memory_mib: float = DEFAULT_MEMORY_MIB,
+        on_block: Progress | None = None,
+        visit: Visit = "auto",
+    ) -> None:
         self.memory_mib = memory_mib
         self.on_block = on_block
+        self.visit = visit
 
     def check(self) -> None:
-        """Raise ValueError where the bound is not positive."""
-        check_number("Exact", "memory_mib", self.memory_mib, above=0)
+        """Raise ValueError where a setting is not understood."""
+        super().check()
+        if self.visit not in ("auto", "all", "nonzero"):
+            raise ValueError(f"Exact: visit must be 'auto', 'all' or 'nonzero', got {self.visit!r}.")
+
+    def cost(self, n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
+        """The lower one of both ways."""
+        ways = [] if self.visit == "nonzero" else [pairs_cost(n_queries, prepared, jobs)]
+        if self.visit != "all" and why_not_sparse(prepared, jobs) is None:
+            ways.append(nonzero_cost(n_queries, prepared, jobs))
+        return min(ways)
 
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:
         """What `reduce` would do for that many queries."""
-        return plan_reduction(n_queries, prepared, jobs, n_jobs, self.memory_mib)
+        return plan_reduction(n_queries, prepared, jobs, n_jobs, self.memory_mib, self.visit)
 
     def reduce(
         self,
@@ -144,74 +202,8 @@ class Exact(BaseEstimator):
             n_jobs=n_jobs,
             memory_mib=self.memory_mib,
             on_block=self.on_block,
+            visit=self.visit,
         )
-
-
-ENGINES: Registry[Exact] = Registry("engine", Exact, [Exact])
-
-
-def resolve_engine(spec: Any) -> Exact:
-    """Turn a name or an object into an engine; ``"auto"`` is the exact one."""
-    engine = Exact() if isinstance(spec, str) and spec == "auto" else ENGINES.resolve(spec)
-    engine.check()
-    return engine
-
-
-class _Run:
-    """Blocks of queries as tasks, each over all references or a range of them."""
-
-    def __init__(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        exclude: Exclude | None,
-        plan: Plan,
-        on_block: Progress | None,
-    ) -> None:
-        self.Q, self.prepared, self.jobs = Q, prepared, jobs
-        self.exclude, self.plan = exclude, plan
-        self.outputs = empty_outputs(plan, jobs)
-        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
-
-    def results(self) -> list[FloatArray]:
-        plan = self.plan
-        per_part = max(1, -(-plan.n_references // plan.parts))
-        parts = list(blocks(plan.n_references, per_part)) or [slice(0, 0)]
-        tasks = [(queries, part) for queries in blocks(plan.n_queries, plan.queries) for part in parts]
-        partials = run_tasks(self._task, tasks, plan.threads)
-        for first in range(0, len(tasks), len(parts)):
-            queries = tasks[first][0]
-            for later in partials[first + 1 : first + len(parts)]:
-                for mine, other in zip(partials[first], later, strict=True):
-                    mine.merge(other)
-            if len(parts) > 1:
-                self._finish(queries, partials[first])
-        return self.outputs
-
-    def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[Partial] | None:
-        queries, part = task
-        own = None if self.exclude is None else self.exclude.part(queries)
-        partials = [job.reducer.start(queries.stop - queries.start, own) for job in self.jobs]
-        q_rows = self.Q[queries]
-        sides = self.prepared.queries(q_rows)
-        for block in blocks(part.stop - part.start, self.plan.references):
-            if stopped():
-                return None
-            here = slice(part.start + block.start, part.start + block.stop)
-            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
-                tile = Tile(self.prepared, sides, q_rows, here, self.jobs)
-                for job, partial in zip(self.jobs, partials, strict=True):
-                    partial.add(tile.weighted(job), here)
-            self.ticker.tick((queries.stop - queries.start) * (here.stop - here.start))
-        if self.plan.parts > 1:
-            return partials
-        self._finish(queries, partials)
-        return None
-
-    def _finish(self, queries: slice, partials: Sequence[Partial]) -> None:
-        for output, partial in zip(self.outputs, partials, strict=True):
-            output[queries] = partial.finish()
 
 
 def _must_hold_blas(plan: Plan, n_jobs: int | None) -> bool:
@@ -221,11 +213,12 @@ def _must_hold_blas(plan: Plan, n_jobs: int | None) -> bool:
     return effective_jobs(n_jobs) == 1 and plan.operations > _SMALL_OPERATIONS
 
 
-def _check_finite_sums(sums: FloatArray, jobs: Sequence[Any]) -> None:
-    if not np.isfinite(sums).all():
-        row = int(np.argwhere(~np.isfinite(sums))[0][0])
-        names = ", ".join(sorted({repr(job.similarity) for job in jobs}))
-        raise ValueError(
-            f"The sums of similarities overflow (first at query {row}, with {names}). "
-            f"Normalize the features (normalizer='l2'), or lower the degree or the power."
-        )
+def check_finite_sums(outputs: Sequence[FloatArray], jobs: Sequence[Job]) -> None:
+    """Refuse sums that have overflown, and say what to do."""
+    for sums, job in zip(outputs, jobs, strict=True):
+        if not np.isfinite(sums).all():
+            row = int(np.argwhere(~np.isfinite(sums))[0][0])
+            raise ValueError(
+                f"The sums of similarities overflow (first at query {row}, with {job.similarity!r}). "
+                f"Normalize the features (normalizer='l2'), or lower the degree or the power."
+            )

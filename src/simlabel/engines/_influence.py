@@ -39,9 +39,20 @@ class Influence:
         given = isinstance(V, Stack)
         self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
         self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
-        entries = self.DENSE_COLUMNS_PER_ENTRY / max(1, self.n_references)
-        self._by_entry = sp.issparse(self.stack.pieces[0]) and self.width > entries * self.stack.nnz
+        sparse = sp.issparse(self.stack.pieces[0])
+        #: entries of V in a row, on average
+        self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
+        self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
+
+    @property
+    def V(self) -> Any:
+        """The whole of it; a copy where it is in pieces."""
+        return self.stack.whole() if len(self.stack.pieces) > 1 else self.stack.pieces[0]
+
+    def rows(self, rows: Any) -> Any:
+        """Some rows of it."""
+        return self.stack[rows]
 
     def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
         """out += (S.T @ V[part]).T.
@@ -53,24 +64,24 @@ class Influence:
         out : array of float64, (width, n_queries)
             What is added to.
         """
-        if self._by_entry and S.shape[1] < FEW_QUERIES:
-            V = self._by_label(part)
+        if self.by_entry and S.shape[1] < FEW_QUERIES:
+            V = self._by_label(part, S.dtype)
             add_by_label(turned_over(S), V.indptr, V.indices, V.data, out)
             return
         for V, here, rows in self.stack.parts(part):
             block = S[here]
-            if self._by_entry:
+            if self.by_entry:
                 _add_entries(block if block.flags.c_contiguous else turned_over(block.T), V, rows, out)
             else:
                 some = V[rows]
                 some = np.asarray(some.toarray() if sp.issparse(some) else some, dtype=S.dtype)
                 out += some.T @ block
 
-    def _by_label(self, part: slice) -> Any:
+    def _by_label(self, part: slice, dtype: Any) -> Any:
         """The rows `part`, column by column; kept, since single queries come one after the other."""
         key = (part.start, part.stop)
         if key not in self._columns:
-            self._columns[key] = sp.csc_array(self.stack[part])
+            self._columns[key] = sp.csc_array(self.stack[part]).astype(dtype)
         return self._columns[key]
 
     def weighted_rows(self, W: Any) -> FloatArray:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from simlabel.engines._influence import FEW_QUERIES
-from simlabel.engines._rows import Prepared
+from simlabel.engines._rows import Prepared, row_width
 
 DEFAULT_MEMORY_MIB = 256
 _QUERIES, _REFERENCES = 512, 1024  # keeps a core's matrix product at full speed, and stays in its cache
 _WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
-_SERIAL_OPERATIONS = 2e7  # below this, starting threads costs more than it saves
+SERIAL_OPERATIONS = 2e7  # below this, starting threads costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,14 @@ class Plan:
 
     Attributes
     ----------
+    how : str
+        The way of summing, in words.
     n_queries, n_references : int
         Size of the problem.
     dtype : dtype
         Precision of the similarities; sums are always float64.
     queries, references : int
-        Largest block.
+        Largest block; no references where pairs are not visited in blocks.
     parts : int
         Ranges of references that are reduced apart and merged, for few queries on many threads.
     threads : int
@@ -37,7 +39,7 @@ class Plan:
     memory : int
         Bytes for blocks and partial results of all threads together, at most.
     operations : float
-        Multiplications and additions for the similarities.
+        Multiplications and additions for the similarities, predicted.
     reasons : tuple of str
         Why it is so.
 
@@ -52,6 +54,7 @@ class Plan:
       few queries: one product, which the BLAS library shares among the cores
     """
 
+    how: str
     n_queries: int
     n_references: int
     dtype: np.dtype[Any]
@@ -66,11 +69,11 @@ class Plan:
     def __str__(self) -> str:
         one = "query" if self.n_queries == 1 else "queries"
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        blocks = f"blocks of {self.queries:,} x {self.references:,} on" if self.references else "on"
         lines = [
-            f"exact sums over all pairs: {self.n_queries:,} {one} x {self.n_references:,} references, "
-            f"in {self.dtype}",
-            f"  blocks of {self.queries:,} x {self.references:,} on {threads}, "
-            f"at most {max(1, self.memory >> 20)} MiB, about {self.operations:.3g} operations",
+            f"{self.how}: {self.n_queries:,} {one} x {self.n_references:,} references, in {self.dtype}",
+            f"  {blocks} {threads}, at most {max(1, self.memory >> 20)} MiB, "
+            f"about {self.operations:.3g} operations",
         ]
         return "\n".join(lines + [f"  {reason}" for reason in self.reasons])
 
@@ -93,10 +96,10 @@ def make_plan(
         Blocks of similarities that exist at once: more than one where jobs share a statistic.
     """
     n_references = prepared.n_rows
-    width = _width(prepared)
+    width = row_width(prepared.X)
     operations = 2.0 * n_queries * n_references * max(1, width)
-    reasons = [_why_dtype(prepared)]
-    if operations < _SERIAL_OPERATIONS and not _calls_python(prepared):
+    reasons = [why_dtype(prepared)]
+    if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
     queries, references = min(_QUERIES, max(1, n_queries)), min(_REFERENCES, max(1, n_references))
     if n_queries < FEW_QUERIES and _only_products(prepared):
@@ -126,6 +129,7 @@ def make_plan(
     queries, parts = _share_out(n_queries, n_references, queries, references, threads)
     memory = block_bytes(queries, references) * threads
     return Plan(
+        "exact sums over all pairs",
         n_queries,
         n_references,
         prepared.dtype,
@@ -152,19 +156,13 @@ def _share_out(
     return queries, threads
 
 
-def _width(prepared: Prepared) -> int:
-    shape: Any = getattr(prepared.X, "shape", ())
-    return int(shape[1]) if len(shape) > 1 else 1
-
-
 def _calls_python(prepared: Prepared) -> bool:
     return any(leaf.similarity.form == "block" for leaf in prepared.leaves.values())
 
 
 def _only_products(prepared: Prepared) -> bool:
     """Whether all work is dense inner products."""
-    dense = isinstance(prepared.X, np.ndarray)
-    return dense and all(leaf.similarity.form == "dot" for leaf in prepared.leaves.values())
+    return not prepared.sparse and all(leaf.similarity.form == "dot" for leaf in prepared.leaves.values())
 
 
 def _copies_rows(prepared: Prepared) -> bool:
@@ -175,7 +173,8 @@ def _copies_rows(prepared: Prepared) -> bool:
     return prepared.sparse or cast or viewed or coordinate
 
 
-def _why_dtype(prepared: Prepared) -> str:
+def why_dtype(prepared: Prepared) -> str:
+    """The reason for the precision, in words."""
     given = getattr(prepared.X, "dtype", None)
     if given is None:
         return f"{prepared.dtype} because the instances are objects"

@@ -15,11 +15,18 @@ from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 
 _BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
+_FULL = 0.07  # a term of a sparse product takes 200 times as long as a dense one, of which it has the square
 
 
 def n_rows(X: Rows) -> int:
     """Number of rows of an array, a sparse matrix or a list of objects."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def row_width(X: Rows) -> int:
+    """Number of columns, 1 for objects."""
+    shape: Any = getattr(X, "shape", ())
+    return int(shape[1]) if len(shape) > 1 else 1
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,19 @@ class Prepared:
     dtype: np.dtype[Any]
     views: dict[Hashable, Rows] = field(default_factory=dict)
     largest: dict[Hashable, tuple[float, ...]] = field(default_factory=dict)
+    columns: dict[Hashable, Any] = field(default_factory=dict, compare=False)
+
+    def densify(self, key: Hashable) -> bool:
+        """Whether blocks of sparse references are so full that a dense product of them is quicker."""
+        rows: Any = self.views.get(key, self.X)
+        return self.sparse and rows.nnz > _FULL * self.n_rows * max(1, row_width(rows))
+
+    def by_column(self, key: Hashable) -> Any:
+        """Sparse references as the leaf of `key` reads them, in float64, as CSC; made once."""
+        if key not in self.columns:
+            rows = self.views[key][:] if key in self.views else self.leaves[key].view(self.X[:])
+            self.columns[key] = sp.csc_array(rows).astype(np.float64)
+        return self.columns[key]
 
     @property
     def n_rows(self) -> int:
@@ -53,9 +73,8 @@ class Prepared:
     def references(self, key: Hashable, part: slice) -> Side:
         """References `part` as the leaf of `key` reads them."""
         beside = self.beside[key][part].astype(self.dtype, copy=False)
-        if key in self.views:
-            return Side(self._cast(self.views[key][part]), beside)
-        return Side(self._cast(self.leaves[key].view(self.X[part])), beside)
+        rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
+        return Side(self._cast(dense_rows(rows) if self.densify(key) else rows), beside)
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
         """A block of queries, once for every leaf."""
@@ -68,13 +87,13 @@ class Prepared:
 
     def piece(self, key: Hashable, i: int) -> _Piece:
         """What was made ready of one piece of the references."""
-        view = _pieces(self.views[key])[i] if key in self.views else None
-        return _pieces(self.beside[key])[i], self.largest[key][i], view
+        view = pieces(self.views[key])[i] if key in self.views else None
+        return pieces(self.beside[key])[i], self.largest[key][i], view
 
     @property
     def sparse(self) -> bool:
         """Whether the references are sparse."""
-        return sp.issparse(_pieces(self.X)[0])
+        return sp.issparse(pieces(self.X)[0])
 
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
@@ -97,13 +116,13 @@ def prepare(
     beside: dict[Hashable, FloatArray] = {}
     views: dict[Hashable, Rows] = {}
     largest: dict[Hashable, tuple[float, ...]] = {}
-    ready = {} if known is None else {id(piece): i for i, piece in enumerate(_pieces(known.X))}
+    ready = {} if known is None else {id(piece): i for i, piece in enumerate(pieces(known.X))}
     for key, leaf in leaves.items():
         found = [
             _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
             if known is None or (i := ready.get(id(piece))) is None
             else known.piece(key, i)
-            for piece in _pieces(X)
+            for piece in pieces(X)
         ]
         beside[key] = stacked([piece[0] for piece in found])
         largest[key] = tuple(piece[1] for piece in found)
@@ -113,7 +132,8 @@ def prepare(
     return Prepared(X, leaves, beside, dtype, views, largest)
 
 
-def _pieces(X: Rows) -> tuple[Rows, ...]:
+def pieces(X: Rows) -> tuple[Rows, ...]:
+    """The pieces of a stack, or the rows themselves as one."""
     return X.pieces if isinstance(X, Stack) else (X,)
 
 
@@ -139,7 +159,7 @@ def _check(leaf: Leaf, rows: Rows) -> None:
 
 
 def _rows_per_block(X: Rows) -> int:
-    return max(1, _BLOCK // max(1, X.shape[1] if hasattr(X, "shape") and len(X.shape) > 1 else 1))
+    return max(1, _BLOCK // max(1, row_width(X)))
 
 
 def blocks(n: int, size: int) -> Iterable[slice]:

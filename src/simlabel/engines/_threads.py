@@ -27,11 +27,16 @@ def effective_jobs(n_jobs: int | None) -> int:
     check_number("engine", "n_jobs", n_jobs, integer=True, also=(None,))
     if n_jobs == 0:
         raise ValueError("engine: n_jobs must not be 0; give a number of threads, or None for all cores.")
-    cores = int(joblib.cpu_count())
+    cores = _cores()
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "")
         return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+@lru_cache(maxsize=1)
+def _cores() -> int:
+    return int(joblib.cpu_count())  # asks the system: too slow for every single query
 
 
 @lru_cache(maxsize=1)

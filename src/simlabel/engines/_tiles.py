@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, turned_over
@@ -15,11 +16,15 @@ from simlabel.weightings import Weighting
 
 @dataclass(frozen=True)
 class Job:
-    """One reduction: which similarity, under which weighting, reduced how."""
+    """One reduction: which similarity, under which weighting, reduced how.
+
+    `kept` is where engines keep what they made of the references for later queries.
+    """
 
     similarity: Similarity
     weighting: Weighting | None
     reducer: Reducer
+    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Tile:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from simlabel._references import References
 from simlabel._validation import FloatArray
-from simlabel.engines import Exact
+from simlabel.engines import Engine
 from simlabel.similarities import Similarity
 
 Kept = npt.NDArray[np.int64] | range  # positions among the former references
@@ -23,7 +23,7 @@ class Setting:
 
     references: References
     similarity: Similarity
-    engine: Exact
+    engine: Engine
     n_jobs: int | None
     seed: int
 

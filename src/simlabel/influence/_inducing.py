@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from simlabel._validation import FloatArray, Rows
-from simlabel.engines import Exact, Job, Keep, Prepared, blocks, n_rows
+from simlabel.engines import Engine, Job, Keep, Prepared, blocks, n_rows
 from simlabel.influence._closed_form import RidgeSolution
 from simlabel.similarities import Similarity
 
@@ -25,7 +25,9 @@ _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no h
 class InducingFeatures:
     """Rows as features of the inducing references."""
 
-    def __init__(self, prepared: Prepared, similarity: Similarity, engine: Exact, n_jobs: int | None) -> None:
+    def __init__(
+        self, prepared: Prepared, similarity: Similarity, engine: Engine, n_jobs: int | None
+    ) -> None:
         self.prepared, self.engine, self.n_jobs = prepared, engine, n_jobs
         self.job = Job(similarity, None, Keep(prepared.n_rows))
         S = self._similarities(prepared.X)

@@ -117,6 +117,21 @@ class Similarity(BaseEstimator):
         """
         return T
 
+    def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
+        """g, where a pair of rows with inner product 0 has similarity g(one side) * g(other side).
+
+        With it sparse rows need no more than their non-zero products. None where there is no such g.
+        """
+        return None
+
+    def expanded_width(self, n_features: int) -> int | None:
+        """Number of columns of `expanded`; None where no finite number of columns will do."""
+        return None
+
+    def expanded(self, rows: Rows) -> Rows:
+        """Columns whose plain inner product is this similarity, (n_rows, expanded_width)."""
+        raise TypeError(f"{type(self).__name__} has no explicit columns.")
+
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """What each column adds to `column_sum`, for one query and some rows, (n_rows, n_columns)."""
         raise TypeError(f"{type(self).__name__} is no function of a sum over columns.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.preprocessing import normalize
 
 from simlabel._validation import FloatArray, Rows
@@ -31,6 +32,18 @@ class Cosine(Similarity):
     def views(self) -> tuple[View, ...]:
         """Rows are brought to unit length first."""
         return (unit_rows,)
+
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """0: rows with nothing in common are not alike."""
+        return np.zeros(len(side))
+
+    def expanded_width(self, n_features: int) -> int:
+        """The columns themselves."""
+        return n_features
+
+    def expanded(self, rows: Rows) -> Rows:
+        """Unit rows as they are."""
+        return rows
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Products of rows at unit length."""

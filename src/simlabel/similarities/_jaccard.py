@@ -71,6 +71,10 @@ class Jaccard(CoordinateSimilarity):
         """Sets are 0/1 rows."""
         return () if self.weighted else (present,)
 
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """0: sets with nothing in common are not alike."""
+        return np.zeros(len(side))
+
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Intersections to similarities; the sides are the sizes of the sets."""
         union = (q_side[:, None] + x_side[None, :]).astype(T.dtype, copy=False)

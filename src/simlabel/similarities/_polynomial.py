@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, check_number
+from simlabel._validation import FloatArray, Rows, check_number, dense_rows
 from simlabel.similarities._base import Grid, Similarity
 from simlabel.similarities._grids import mean_square
 
@@ -23,6 +24,13 @@ def whole_power(S: FloatArray, exponent: int) -> FloatArray:
         np.multiply(S, S, out=S)
         exponent //= 2
     return S if result is None else np.multiply(result, S, out=result)
+
+
+def _products_of_two(X: FloatArray) -> list[FloatArray]:
+    """x_a * x_b for b >= a, with sqrt(2) where a is not b: a block of columns for each a."""
+    root = np.ones(X.shape[1], dtype=X.dtype)
+    root[1:] = np.sqrt(2.0)
+    return [X[:, a:] * (X[:, a : a + 1] * root[: X.shape[1] - a]) for a in range(X.shape[1])]
 
 
 class Polynomial(Similarity):
@@ -75,6 +83,33 @@ class Polynomial(Similarity):
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Products."""
         return X * q
+
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """c^(d / 2)."""
+        return np.full(len(side), float(self.coef0) ** (int(self.degree) / 2))
+
+    def expanded_width(self, n_features: int) -> int | None:
+        """Degree 1: the columns and a constant; degree 2: also all products of two columns."""
+        constant = int(float(self.coef0) > 0)
+        if self.degree == 1:
+            return n_features + constant
+        if self.degree == 2:
+            return n_features * (n_features + 1) // 2 + constant * (n_features + 1)
+        return None
+
+    def expanded(self, rows: Rows) -> Rows:
+        """(c, sqrt(2c) x, x_a^2, sqrt(2) x_a x_b) for degree 2, (sqrt(c), x) for degree 1."""
+        c, square = float(self.coef0), self.degree == 2
+        parts: list[Any] = []
+        if c > 0:
+            parts.append(np.full((rows.shape[0], 1), c if square else np.sqrt(c)))
+        if c > 0 or not square:
+            parts.append(rows * (np.sqrt(2.0 * c) if square else 1.0))
+        if square:
+            parts = [dense_rows(part) for part in parts] + _products_of_two(dense_rows(rows))
+        if len(parts) == 1:
+            return parts[0]
+        return sp.hstack(parts, format="csr") if sp.issparse(rows) and not square else np.hstack(parts)
 
     def largest(self, largest_square: float) -> float:
         """(largest squared length + c)^d."""

@@ -44,6 +44,10 @@ class RBF(Similarity):
         rbf_from_products(T, q_side, x_side, T.dtype.type(self.gamma))
         return T
 
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """exp(-gamma * squared length)."""
+        return np.exp(-float(self.gamma) * side)
+
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Squared differences."""
         return (X - q) ** 2

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from simlabel._references import References
 from simlabel._validation import take_rows
-from simlabel.engines import Exact
+from simlabel.engines import Engine
 from simlabel.influence import Influence, Setting
 from simlabel.similarities import Grid, Similarity
 from simlabel.weightings import Weighting
@@ -28,7 +28,7 @@ class Problem:
     weighting: Weighting | None
     influence: Influence
     references: References
-    engine: Exact
+    engine: Engine
     n_jobs: int | None
     seed: int
 

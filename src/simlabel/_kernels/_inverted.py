@@ -1,0 +1,51 @@
+"""Inner products of one sparse row with many, through the rows' inverted index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlabel._kernels._compile import kernel
+
+
+@kernel
+def nonzero_products(
+    q_indices: Any, q_data: Any, indptr: Any, indices: Any, data: Any, dense: Any, found: Any, products: Any
+) -> int:
+    """Fill `found` with the rows that share a column with q, `products` with their inner products.
+
+    Parameters
+    ----------
+    q_indices, q_data : array, (n_entries,)
+        The row q.
+    indptr, indices, data : array
+        All rows, column by column (CSC).
+    dense : array, (n_rows,)
+        NaN on entry and on return: a place to add up, where NaN means not met yet.
+
+    Returns
+    -------
+    int
+        How many rows were found.
+    """
+    count = 0
+    for q_entry in range(len(q_indices)):
+        column, value = q_indices[q_entry], q_data[q_entry]
+        for entry in range(indptr[column], indptr[column + 1]):
+            j = indices[entry]
+            if dense[j] != dense[j]:
+                dense[j] = 0.0
+                found[count] = j
+                count += 1
+            dense[j] += value * data[entry]
+    for c in range(count):
+        products[c] = dense[found[c]]
+        dense[found[c]] = float("nan")
+    return count
+
+
+@kernel
+def add_rows(S: Any, found: Any, indptr: Any, indices: Any, data: Any, out: Any) -> None:
+    """out += sum over c of S[c] * (row found[c] of a CSR matrix)."""
+    for c in range(len(S)):
+        for entry in range(indptr[found[c]], indptr[found[c] + 1]):
+            out[indices[entry]] += S[c] * data[entry]

@@ -1,0 +1,97 @@
+"""Which engine a name, an object or "auto" means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from simlabel._registry import Registry
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._base import Engine
+from simlabel.engines._collapsed import Collapsed
+from simlabel.engines._exact import Exact
+from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
+from simlabel.engines._progress import Progress
+from simlabel.engines._reducers import Exclude
+from simlabel.engines._rows import Prepared, n_rows
+from simlabel.engines._tiles import Job
+
+
+class Auto(Engine):
+    """The exact way with the lowest predicted cost, chosen anew for every call.
+
+    Parameters
+    ----------
+    memory_mib : float
+        Bound on the memory used beyond inputs and outputs, in MiB.
+    on_block : callable, optional
+        Called with (pairs done, pairs in all) after each block where pairs are visited.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0]] * 1000, [{"a"}, {"b"}] * 1000
+    >>> print(str(SMLClassifier("linear", engine="auto").fit(X, y).plan_).splitlines()[0])
+    exact sums, collapsed to 2 columns: 2,000 queries x 2,000 references, in float64
+    """
+
+    name = "auto"
+
+    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
+        self.memory_mib = memory_mib
+        self.on_block = on_block
+
+    def choose(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], exclude: Exclude | None = None
+    ) -> Engine:
+        """The engine for a call."""
+        exact, collapsed = Exact(self.memory_mib, self.on_block), Collapsed(self.memory_mib, self.on_block)
+        if exclude is not None or collapsed.why_not(prepared, jobs) is not None:
+            return exact
+        cheaper = collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs)
+        return collapsed if cheaper else exact
+
+    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+        """What the choice for as many queries as references wants done."""
+        self.choose(prepared.n_rows, prepared, jobs).ready(prepared, jobs)
+
+    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+        """Where the sums were collapsed they stay so."""
+        Collapsed(self.memory_mib).carry(before, old, after, new)
+
+    def plan(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
+    ) -> Plan:
+        """The plan of the choice, and what it would cost otherwise."""
+        chosen = self.choose(n_queries, prepared, jobs)
+        plan = chosen.plan(n_queries, prepared, jobs, n_jobs)
+        if isinstance(chosen, Collapsed):
+            gain = Exact().cost(n_queries, prepared, jobs) / chosen.cost(n_queries, prepared, jobs)
+            words = f"chosen because visiting all pairs is predicted to take {gain:.2g} times as long"
+            plan = replace(plan, reasons=(*plan.reasons, words))
+        return plan
+
+    def reduce(
+        self,
+        Q: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        *,
+        exclude: Exclude | None = None,
+        symmetric: bool = False,
+        n_jobs: int | None = None,
+    ) -> list[FloatArray]:
+        """What the choice computes."""
+        chosen = self.choose(n_rows(Q), prepared, jobs, exclude)
+        return chosen.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
+
+
+ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed])
+
+
+def resolve_engine(spec: Any) -> Engine:
+    """Turn a name or an object into an engine, checked."""
+    engine = ENGINES.resolve(spec)
+    engine.check()
+    return engine

@@ -1,0 +1,222 @@
+"""The sum over references, taken before the query comes.
+
+Where a similarity is an inner product of explicit columns, <e(q), e(x)>, the sum over references of
+<e(q), e(x_j)> v_j is e(q) times one matrix: a query costs the same for any number of references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._validation import FloatArray, Rows, dense_rows
+from simlabel.engines._base import Engine
+from simlabel.engines._cost import collapsed_cost
+from simlabel.engines._exact import Exact, check_finite_sums
+from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
+from simlabel.engines._progress import Progress
+from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, row_width
+from simlabel.engines._tiles import Job
+from simlabel.similarities import Leaf
+
+_KEPT = "collapsed"  # where a job keeps its sums
+
+
+@dataclass(frozen=True)
+class CollapsedSums:
+    """Sums of explicit columns times influence.
+
+    Attributes
+    ----------
+    leaf : Leaf
+        The similarity, and the view of the rows that it reads.
+    W : array, (expanded width, n_columns)
+        Sum over references of e(x_j) v_j.
+
+    Examples
+    --------
+    >>> from simlabel.similarities import Linear
+    >>> none = CollapsedSums.empty(Linear().leaves()[0], 2, 1)
+    >>> some = none.added(np.eye(2), np.ones((2, 1)))
+    >>> some.of(np.array([[3.0, 4.0]]))
+    array([[7.]])
+    >>> some.removed(np.eye(2)[:1], np.ones((1, 1))).of(np.array([[3.0, 4.0]]))
+    array([[4.]])
+    """
+
+    leaf: Leaf
+    W: FloatArray
+
+    @classmethod
+    def empty(cls, leaf: Leaf, n_features: int, n_columns: int) -> Self:
+        """Of no references, whose rows have so many features in the leaf's view."""
+        width = leaf.similarity.expanded_width(n_features)
+        if width is None:
+            raise ValueError(f"{leaf.similarity!r} cannot be collapsed: it has no explicit columns.")
+        return cls(leaf, np.zeros((width, n_columns)))
+
+    def added(self, X: Rows, V: Any, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
+        """With more references; X as the model compares it, (n, n_features), V (n, n_columns)."""
+        return replace(self, W=self.W + self._sums(X, V, memory_mib))
+
+    def removed(self, X: Rows, V: Any, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
+        """Without some references that are in it."""
+        return replace(self, W=self.W - self._sums(X, V, memory_mib))
+
+    def of(self, Q: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> FloatArray:
+        """The sums for queries, (n_queries, n_columns)."""
+        out: FloatArray = np.empty((n_rows(Q), self.W.shape[1]))
+        for part in blocks(n_rows(Q), self._rows_per_block(memory_mib)):
+            out[part] = self._expanded(Q[part]) @ self.W
+        return out
+
+    def _sums(self, X: Rows, V: Any, memory_mib: float) -> FloatArray:
+        total: FloatArray = np.zeros_like(self.W)
+        for part in blocks(n_rows(X), self._rows_per_block(memory_mib)):
+            # sparse columns times sparse influence is quick; into many labels it is the only way
+            total += dense_rows((_transposed(V[part]) @ self._expanded(X[part])).T)
+        return total
+
+    def _expanded(self, rows: Rows) -> Rows:
+        viewed = self.leaf.view(rows).astype(np.float64, copy=False)
+        return self.leaf.similarity.expanded(viewed)
+
+    def _rows_per_block(self, memory_mib: float) -> int:
+        return max(1, int(memory_mib * 2**20) // (4 * 8 * self.W.shape[0]))
+
+
+def _transposed(V: Any) -> Any:
+    return sp.csr_array(V.T) if sp.issparse(V) else np.asarray(V, dtype=np.float64).T
+
+
+class Collapsed(Engine):
+    """Linear, cosine, and polynomials of degree 2, at a cost that does not depend on the references.
+
+    The sums are exact. Where a query's own entry is to be left out, all pairs are visited.
+
+    Parameters
+    ----------
+    memory_mib : float
+        Bound on the memory for blocks of explicit columns, in MiB.
+    on_block : callable, optional
+        Called with (pairs done, pairs in all) where pairs are visited.
+
+    Examples
+    --------
+    >>> from simlabel import similarity_sums
+    >>> similarity_sums([[1.0]], [[1.0], [2.0]], [[1], [1]], "quadratic", engine="collapsed")
+    array([[13.]])
+    """
+
+    name = "collapsed"
+
+    def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
+        self.memory_mib = memory_mib
+        self.on_block = on_block
+
+    def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
+        """No explicit columns, or a weighting after the similarity."""
+        for job in jobs:
+            leaves = job.similarity.leaves()
+            if len(leaves) != 1 or _width(prepared, job) is None:
+                return f"{job.similarity!r} has no explicit columns"
+            if job.weighting is not None or not isinstance(job.reducer, Sum):
+                return "a weighting needs the single similarities"
+        return None
+
+    def cost(self, n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
+        """Collapsing the references, where that is not done yet, and a product for each query."""
+        total = 0.0
+        for job in jobs:
+            left = 0 if _KEPT in job.kept else prepared.n_rows
+            total += collapsed_cost(n_queries, left, _width(prepared, job) or 0, job.reducer.width)
+        return total
+
+    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+        """Collapse the references."""
+        reason = self.why_not(prepared, jobs)
+        if reason is not None:
+            raise ValueError(f"engine='collapsed' is not possible: {reason}.")
+        for job in jobs:
+            if _KEPT not in job.kept:
+                assert isinstance(job.reducer, Sum)
+                V = job.reducer.influence.V
+                leaf = job.similarity.leaves()[0]
+                none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
+                job.kept[_KEPT] = none.added(prepared.X, V, self.memory_mib)
+
+    def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
+        """Add the pieces of references that came, subtract those that went."""
+        if _KEPT not in old.kept or new.reducer.width != old.reducer.width:
+            return
+        there, here = _pieces_of(before, old), _pieces_of(after, new)
+        gone = [there[key] for key in there.keys() - here.keys()]
+        came = [here[key] for key in here.keys() - there.keys()]
+        if sum(n_rows(X) for X, _ in gone + came) > after.n_rows:
+            return  # making it anew costs less
+        sums: CollapsedSums = old.kept[_KEPT]
+        for X, V in gone:
+            sums = sums.removed(X, V, self.memory_mib)
+        for X, V in came:
+            sums = sums.added(X, V, self.memory_mib)
+        new.kept[_KEPT] = sums
+
+    def plan(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
+    ) -> Plan:
+        """One product."""
+        widths = [_width(prepared, job) or 0 for job in jobs]
+        kept = sum(8 * width * job.reducer.width for width, job in zip(widths, jobs, strict=True))
+        operations = sum(2.0 * w * job.reducer.width for w, job in zip(widths, jobs, strict=True)) * n_queries
+        return Plan(
+            f"exact sums, collapsed to {max(widths):,} columns",
+            n_queries,
+            prepared.n_rows,
+            np.dtype(np.float64),
+            queries=n_queries,
+            references=0,
+            parts=1,
+            threads=1,
+            memory=int(self.memory_mib * 2**20) + kept,
+            operations=operations,
+            reasons=("the sum over references is taken before queries come: their number does not matter",),
+        )
+
+    def reduce(
+        self,
+        Q: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        *,
+        exclude: Exclude | None = None,
+        symmetric: bool = False,
+        n_jobs: int | None = None,
+    ) -> list[FloatArray]:
+        """One product for each block of queries."""
+        if exclude is not None:
+            pairs = Exact(self.memory_mib, self.on_block)
+            return pairs.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
+        self.ready(prepared, jobs)
+        outputs = [job.kept[_KEPT].of(Q, self.memory_mib).astype(prepared.dtype, copy=False) for job in jobs]
+        check_finite_sums(outputs, jobs)
+        return outputs
+
+
+def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Any]]:
+    """Pieces of references and their influence, by where they are in memory: a piece never changes."""
+    assert isinstance(job.reducer, Sum)
+    pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
+    return {(id(X), (V.data if sp.issparse(V) else V).ctypes.data): (X, V) for X, V in pairs}
+
+
+def _width(prepared: Prepared, job: Job) -> int | None:
+    leaf = job.similarity.leaves()[0]
+    if getattr(leaf.similarity, "degree", 1) > 1 and prepared.sparse:
+        return None  # products of all pairs of columns would not be sparse
+    some: Any = leaf.view(prepared.X[:1]) if hasattr(prepared.X, "shape") else None
+    return None if some is None else leaf.similarity.expanded_width(row_width(some))

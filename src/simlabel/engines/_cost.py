@@ -1,0 +1,80 @@
+"""What each way of summing costs, in nanoseconds on one core of a present-day machine.
+
+The figures come from `benchmarks/cost_model.py`. They need not be right, only in proportion: they
+choose between ways, never what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlabel.engines._reducers import Sum
+from simlabel.engines._rows import Prepared, row_width
+from simlabel.engines._tiles import Job
+
+_DENSE_PRODUCT = 0.025  # one feature of one pair in float32; float64 takes twice that
+_COORDINATE = 0.07  # one feature of one pair of a sum over coordinates
+_FINISH = 0.4  # from a statistic to a similarity
+_ENTRY = 0.1  # one label of one reference, for one query in a block of many
+_COLUMN = 0.04  # one column of a dense product with V
+_SPARSE_PRODUCT = 2.0  # one entry of a query times one of a reference
+_FOUND = 4.0  # one reference with a column in common
+_SCATTERED = 1.2  # one label of one found reference
+_SPARSE_MATRIX_PRODUCT = 6.0  # the same product by a library, into a dense block
+_CALL = 2e4  # a query by itself
+_FUNCTION = 500.0  # a call of Python
+
+
+def pairs_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
+    """All pairs, block by block."""
+    double = prepared.dtype.itemsize / 4
+    per_pair = sum(_statistic_cost(prepared, key) for key in prepared.leaves) * double
+    for job in jobs:
+        per_pair += _FINISH * double * len(job.similarity.leaves()) + _label_cost(job) * double
+    return n_queries * prepared.n_rows * per_pair
+
+
+def _statistic_cost(prepared: Prepared, key: object) -> float:
+    form = prepared.leaves[key].similarity.form
+    if form == "block":
+        return _FUNCTION
+    if form == "precomputed":
+        return _FINISH
+    if form == "coordinate":
+        return _COORDINATE * row_width(prepared.X)
+    if prepared.sparse and not prepared.densify(key):
+        return _SPARSE_MATRIX_PRODUCT * products_per_query(prepared, key) / max(1, prepared.n_rows)
+    return _DENSE_PRODUCT * row_width(prepared.X)
+
+
+def _label_cost(job: Job) -> float:
+    if not isinstance(job.reducer, Sum):
+        return _COLUMN * 16
+    influence = job.reducer.influence
+    return _ENTRY * influence.entries_per_row if influence.by_entry else _COLUMN * influence.width
+
+
+def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
+    """Only the pairs with a column in common."""
+    total = _CALL
+    for key in prepared.leaves:
+        products = products_per_query(prepared, key)
+        found = min(products, prepared.n_rows)
+        total += _SPARSE_PRODUCT * products
+        for job in jobs:
+            assert isinstance(job.reducer, Sum)
+            total += found * (_FOUND + _SCATTERED * job.reducer.influence.entries_per_row)
+    return n_queries * total
+
+
+def collapsed_cost(n_queries: int, n_references: int, width: int, n_columns: int) -> float:
+    """`n_references` rows to collapse (0 where that is done), then one product for each query."""
+    return (n_references + n_queries) * width * (2.0 * _DENSE_PRODUCT * n_columns + 2.0)
+
+
+def products_per_query(prepared: Prepared, key: object) -> float:
+    """Multiplications for a query that is like the references: the sum of squared column counts / n."""
+    counts = np.diff(prepared.by_column(key).indptr).astype(np.float64)
+    return float(counts @ counts) / max(1, prepared.n_rows)

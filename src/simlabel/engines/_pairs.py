@@ -1,0 +1,74 @@
+"""The run over all pairs, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._plan import Plan
+from simlabel.engines._progress import Progress, Ticker
+from simlabel.engines._reducers import Exclude, Partial
+from simlabel.engines._rows import Prepared, blocks
+from simlabel.engines._symmetric import empty_outputs
+from simlabel.engines._threads import run_tasks
+from simlabel.engines._tiles import Job, Tile
+
+
+class PairsRun:
+    """Blocks of queries as tasks, each over all references or a range of them."""
+
+    def __init__(
+        self,
+        Q: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        exclude: Exclude | None,
+        plan: Plan,
+        on_block: Progress | None,
+    ) -> None:
+        self.Q, self.prepared, self.jobs = Q, prepared, jobs
+        self.exclude, self.plan = exclude, plan
+        self.outputs = empty_outputs(plan, jobs)
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
+
+    def results(self) -> list[FloatArray]:
+        """All sums."""
+        plan = self.plan
+        per_part = max(1, -(-plan.n_references // plan.parts))
+        parts = list(blocks(plan.n_references, per_part)) or [slice(0, 0)]
+        tasks = [(queries, part) for queries in blocks(plan.n_queries, plan.queries) for part in parts]
+        partials = run_tasks(self._task, tasks, plan.threads)
+        for first in range(0, len(tasks), len(parts)):
+            queries = tasks[first][0]
+            for later in partials[first + 1 : first + len(parts)]:
+                for mine, other in zip(partials[first], later, strict=True):
+                    mine.merge(other)
+            if len(parts) > 1:
+                self._finish(queries, partials[first])
+        return self.outputs
+
+    def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[Partial] | None:
+        queries, part = task
+        own = None if self.exclude is None else self.exclude.part(queries)
+        partials = [job.reducer.start(queries.stop - queries.start, own) for job in self.jobs]
+        q_rows = self.Q[queries]
+        sides = self.prepared.queries(q_rows)
+        for block in blocks(part.stop - part.start, self.plan.references):
+            if stopped():
+                return None
+            here = slice(part.start + block.start, part.start + block.stop)
+            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
+                tile = Tile(self.prepared, sides, q_rows, here, self.jobs)
+                for job, partial in zip(self.jobs, partials, strict=True):
+                    partial.add(tile.weighted(job), here)
+            self.ticker.tick((queries.stop - queries.start) * (here.stop - here.start))
+        if self.plan.parts > 1:
+            return partials
+        self._finish(queries, partials)
+        return None
+
+    def _finish(self, queries: slice, partials: Sequence[Partial]) -> None:
+        for output, partial in zip(self.outputs, partials, strict=True):
+            output[queries] = partial.finish()

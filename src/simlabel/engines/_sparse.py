@@ -1,0 +1,187 @@
+"""Sparse rows: only pairs with a column in common are visited, and the sum is still exact.
+
+A pair with inner product 0 has similarity g(q) g(x), whose sum over all references is g(q) times
+one row that does not depend on the query. What the other pairs have beyond that is added to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._kernels import add_rows, nonzero_products
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._plan import Plan
+from simlabel.engines._progress import Progress, Ticker
+from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._rows import Prepared, blocks, numbers_beside
+from simlabel.engines._symmetric import empty_outputs
+from simlabel.engines._threads import run_tasks
+from simlabel.engines._tiles import Job
+from simlabel.similarities import Leaf
+from simlabel.weightings import Cutoff, Power
+
+QUERIES_PER_TASK = 64
+
+
+def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> str | None:
+    """What stands against this way of summing, for these queries where they are known, or None."""
+    if not prepared.sparse:
+        return "the references are not sparse"
+    for job in jobs:
+        leaves = job.similarity.leaves()
+        if len(leaves) != 1 or leaves[0].similarity.form != "dot":
+            return f"{job.similarity!r} is not a function of one inner product"
+        factor = leaves[0].similarity.zero_product_factor(np.ones(1))
+        if factor is None:
+            return f"{job.similarity!r} does not say what it is for rows with nothing in common"
+        if factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):
+            return "features below 0 give products below 0, which would cancel digits of the background"
+        if not isinstance(job.reducer, Sum):
+            return "the weighting is no sum over references"
+        if job.weighting is not None and (factor.any() or not _keeps_zero(job)):
+            return f"{job.weighting!r} does not leave pairs with nothing in common at 0"
+    return None
+
+
+def _negative(rows: Any) -> bool:
+    if rows is None:
+        return False
+    values = rows.data if sp.issparse(rows) else rows
+    return bool(values.min(initial=0.0) < 0)
+
+
+def _keeps_zero(job: Job) -> bool:
+    psi = job.weighting
+    return isinstance(psi, Power) or (isinstance(psi, Cutoff) and psi.minimum > 0)
+
+
+class SparseRun:
+    """Blocks of queries as tasks; parameters as for the run over all pairs."""
+
+    def __init__(
+        self,
+        Q: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        exclude: Exclude | None,
+        plan: Plan,
+        on_block: Progress | None,
+    ) -> None:
+        self.Q, self.jobs, self.exclude, self.plan = sp.csr_array(Q), jobs, exclude, plan
+        self.outputs = empty_outputs(plan, jobs)
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
+        self.indexes = {key: _Index(prepared, key) for key in prepared.leaves}
+        self.backgrounds = [_Background(job, self.indexes[job.similarity.leaves()[0].key]) for job in jobs]
+
+    def results(self) -> list[FloatArray]:
+        """All sums."""
+        run_tasks(self._task, list(blocks(self.plan.n_queries, QUERIES_PER_TASK)), self.plan.threads)
+        return self.outputs
+
+    def _task(self, queries: slice, stopped: Callable[[], bool]) -> None:
+        readers = {key: _Reader(index, self.Q[queries]) for key, index in self.indexes.items()}
+        for i in range(queries.stop - queries.start):
+            if stopped():
+                return
+            own, kept = -1, 0.0
+            if self.exclude is not None:
+                own, kept = int(self.exclude.own[queries.start + i]), self.exclude.kept[queries.start + i]
+            for reader in readers.values():
+                reader.read(i)
+            for job, background, output in zip(self.jobs, self.backgrounds, self.outputs, strict=True):
+                reader = readers[job.similarity.leaves()[0].key]
+                output[queries.start + i] = background.sums(reader, i, own, kept)
+        self.ticker.tick((queries.stop - queries.start) * self.plan.n_references)
+
+
+class _Index:
+    """References column by column, and the number beside each."""
+
+    def __init__(self, prepared: Prepared, key: Hashable) -> None:
+        self.leaf: Leaf = prepared.leaves[key]
+        self.beside: FloatArray = prepared.beside[key][:]
+        self.columns = prepared.by_column(key)
+        self.n_references = len(self.beside)
+
+
+class _Reader:
+    """The non-zero products of one query after the other."""
+
+    def __init__(self, index: _Index, rows: Any) -> None:
+        viewed: Any = index.leaf.view(rows)
+        self.index = index
+        self.rows = sp.csr_array(viewed)
+        self.beside = numbers_beside(index.leaf, self.rows)
+        n = index.n_references
+        self.dense, self.products = np.full(n, np.nan), np.empty(n)
+        self.found_space: Any = np.empty(n, dtype=np.int64)
+
+    def read(self, i: int) -> None:
+        """Find the references that have a column in common with query i."""
+        entries, V = slice(self.rows.indptr[i], self.rows.indptr[i + 1]), self.index.columns
+        count = nonzero_products(
+            self.rows.indices[entries],
+            self.rows.data[entries].astype(np.float64, copy=False),
+            V.indptr,
+            V.indices,
+            V.data,
+            self.dense,
+            self.found_space,
+            self.products,
+        )
+        self.found = self.found_space[:count]
+        self.values = self.products[:count]
+
+
+class _Background:
+    """What a job's sums are when nothing is in common, and what a query adds to that."""
+
+    def __init__(self, job: Job, index: _Index) -> None:
+        self.job, self.index = job, index
+        assert isinstance(job.reducer, Sum)
+        self.V: Any = sp.csr_array(job.reducer.influence.V)
+        self.similarity = job.similarity.leaves()[0].similarity
+        self.factors: Any = self.similarity.zero_product_factor(index.beside)
+        self.total = np.asarray(self.V.T @ self.factors)
+        self._by_label: Any = None
+
+    def sums(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
+        """The sums of query i of a reader, its own entry counting `kept` times."""
+        beside = reader.beside[i : i + 1]
+        g = float(self.similarity.zero_product_factor(beside)[0])  # type: ignore[index]
+        found = reader.found
+        S = self.similarity.finish(reader.values[None, :].copy(), beside, self.index.beside[found])
+        if self.job.weighting is not None:
+            S = self.job.weighting.apply(S)
+        beyond = S[0] - g * self.factors[found]
+        out = self.total.copy() if own < 0 else self._total_without(own, kept)
+        out *= g
+        if own >= 0:
+            beyond[found == own] *= kept
+        add_rows(beyond, found, self.V.indptr, self.V.indices, self.V.data, out)
+        return out
+
+    def _total_without(self, own: int, kept: float) -> FloatArray:
+        """The background without a reference; added up anew for labels that it dominates.
+
+        Elsewhere it is subtracted: what stays is then more than half, and loses no digit.
+        """
+        out = self.total.copy()
+        entries = slice(self.V.indptr[own], self.V.indptr[own + 1])
+        for k, v in zip(self.V.indices[entries], self.V.data[entries], strict=True):
+            gone = (1.0 - kept) * self.factors[own] * v
+            if abs(gone) < 0.5 * abs(out[k]):
+                out[k] -= gone
+                continue
+            if self._by_label is None:
+                self._by_label = sp.csc_array(self.V)
+            some = slice(self._by_label.indptr[k], self._by_label.indptr[k + 1])
+            rows = self._by_label.indices[some]
+            terms = self.factors[rows] * self._by_label.data[some]
+            terms[rows == own] *= kept
+            out[k] = terms.sum()
+        return out

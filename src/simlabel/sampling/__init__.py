@@ -1,0 +1,21 @@
+"""Samplers: sum over some of the references, so that the expected sum is the sum over all."""
+
+from simlabel.sampling._samplers import (
+    SAMPLERS,
+    Balanced,
+    Distribution,
+    Sampler,
+    Uniform,
+    draw,
+    resolve_sampler,
+)
+
+__all__ = [
+    "SAMPLERS",
+    "Balanced",
+    "Distribution",
+    "Sampler",
+    "Uniform",
+    "draw",
+    "resolve_sampler",
+]

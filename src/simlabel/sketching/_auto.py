@@ -1,0 +1,72 @@
+"""The cheapest sketch that loses no more than a stated tolerance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlabel._validation import FloatArray, check_number
+from simlabel.metrics import CRITERIA, row_criteria
+from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+from simlabel.sketching._features import RandomFeatures
+from simlabel.sketching._prototypes import Condense, Nystroem
+
+_CANDIDATES: tuple[Sketch, ...] = (
+    Condense(100),
+    Nystroem(100),
+    Condense(300),
+    Nystroem(300),
+    RandomFeatures(512),
+    Condense(1000),
+    Nystroem(1000),
+    RandomFeatures(2048),
+    Condense(3000),
+)
+_SMALLEST_GAIN = 2.0  # what is not twice as quick as the exact sums is not worth an error
+
+
+class AutoSketch(Sketch):
+    """Tries sketches from the cheapest on, and takes the first that keeps the average precision.
+
+    Rows of the training set are scored with themselves left out, exactly and by the sketch. Where no
+    sketch that is cheaper will do, the sums stay exact.
+
+    Parameters
+    ----------
+    tolerance : float
+        How much average precision may be lost.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> model = SMLClassifier(sketch=AutoSketch(tolerance=0.01)).fit([[0.0], [1.0]], [{"a"}, {"b"}])
+    >>> model.sketch_ is None  # two references are few enough
+    True
+    """
+
+    name = "auto"
+
+    def __init__(self, tolerance: float = 0.015) -> None:
+        self.tolerance = tolerance
+
+    def check(self) -> None:
+        """Raise ValueError where the tolerance is negative."""
+        check_number("AutoSketch", "tolerance", self.tolerance, at_least=0)
+
+    def choose(self, problem: SketchProblem) -> FittedSketch | None:
+        """The first that will do, or None."""
+        n, n_features = problem.references.n_rows, int(problem.references.X.shape[1])
+        exact_cost = n * (n_features + 20.0)
+        known = [c for c in _CANDIDATES if c.why_not(problem.similarity) is None]
+        known = [c for c in known if c.cost(problem) * _SMALLEST_GAIN < exact_cost]
+        wanted = self._precision(problem, problem.exact) - self.tolerance if known else 0.0
+        for candidate in sorted(known, key=lambda c: c.cost(problem)):
+            fitted = candidate.make(problem)
+            if self._precision(problem, problem.sketched(fitted)) >= wanted:
+                return fitted
+        return None
+
+    def _precision(self, problem: SketchProblem, sums: FloatArray) -> float:
+        Y = problem.references.Y[problem.checked]
+        column = CRITERIA["average_precision"].column
+        values = row_criteria(Y, np.ascontiguousarray(sums[:, : Y.shape[1]]))[:, column]
+        return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0

@@ -1,0 +1,119 @@
+"""What a sketch is: the sums of all references in a short form, and how wrong it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from simlabel._references import References
+from simlabel._validation import FloatArray, Rows, take_rows
+from simlabel.engines import Engine, Exclude, Job, Plan, Prepared
+from simlabel.similarities import Similarity
+
+_CHECKED_ROWS = 1000  # rows on which the error is measured
+
+
+@dataclass(frozen=True)
+class SketchProblem:
+    """What a sketch is made of.
+
+    Attributes
+    ----------
+    references : References
+        Normalized instances and their label sets.
+    prepared, job, engine, n_jobs
+        How their exact sums are computed.
+    seed : int
+        For what is random.
+    """
+
+    references: References
+    prepared: Prepared
+    job: Job
+    engine: Engine
+    n_jobs: int | None
+    seed: int
+
+    @property
+    def similarity(self) -> Similarity:
+        """What the references are compared by."""
+        return self.job.similarity
+
+    @cached_property
+    def V(self) -> sp.csr_array:
+        """Influence of the references, (n_references, n_columns)."""
+        reducer: Any = self.job.reducer
+        return sp.csr_array(reducer.influence.V)
+
+    @cached_property
+    def checked(self) -> npt.NDArray[np.int64]:
+        """Rows on which exact and sketched sums are compared."""
+        n = self.references.n_rows
+        rng = np.random.default_rng([self.seed, 1])  # not the draw of a sketch, which has the seed alone
+        return np.sort(rng.choice(n, min(n, _CHECKED_ROWS), replace=False))
+
+    @cached_property
+    def exact(self) -> FloatArray:
+        """Exact sums of the checked rows, each left out of its own."""
+        Q = take_rows(self.references.X, self.checked)
+        own = Exclude(self.checked, np.zeros(len(self.checked)))
+        sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=own, n_jobs=self.n_jobs)[0]
+        return sums.astype(np.float64)
+
+    def sketched(self, sketch: FittedSketch) -> FloatArray:
+        """Sketched sums of the checked rows, each left out of its own."""
+        Q = take_rows(self.references.X, self.checked)
+        own = sketch.own_similarity(Q, self.checked)
+        return sketch.sums(Q).astype(np.float64) - self.V[self.checked].toarray() * own[:, None]
+
+    def error(self, sketch: FittedSketch) -> float:
+        """How far sketched sums point away from exact ones: mean sine of the angle between their rows.
+
+        A common factor of a row's sums changes neither the order of its labels nor its set size.
+        """
+        one, other = self.exact, self.sketched(sketch)
+        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+        seen = lengths > 0
+        cosine = np.einsum("ij,ij->i", one[seen], other[seen]) / lengths[seen]
+        sine = np.where(cosine > 0, np.sqrt(np.clip(1.0 - cosine**2, 0.0, 1.0)), 1.0)
+        return float(sine.mean()) if seen.any() else 1.0
+
+
+class FittedSketch(Protocol):
+    """The short form."""
+
+    def sums(self, Q: Rows) -> FloatArray:
+        """Sums for normalized queries, (n_queries, n_columns)."""
+
+    def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
+        """What the short form takes for the similarity of references `rows`, which are Q, to themselves."""
+
+    def plan(self, n_queries: int) -> Plan:
+        """What a call with that many queries does."""
+
+
+class Sketch(BaseEstimator):
+    """Base class of all sketches."""
+
+    name: ClassVar[str]
+
+    def check(self) -> None:
+        """Raise ValueError where a setting is not understood."""
+
+    def why_not(self, similarity: Similarity) -> str | None:
+        """What stands against sketching this similarity, or None."""
+        return None
+
+    def cost(self, problem: SketchProblem) -> float:
+        """Predicted multiplications for one query."""
+        raise TypeError(f"{type(self).__name__} does not say what it costs.")
+
+    def make(self, problem: SketchProblem) -> FittedSketch:
+        """The short form, its error not yet looked at."""
+        raise TypeError(f"{type(self).__name__} makes nothing.")

@@ -1,0 +1,200 @@
+"""Explicit random columns whose inner product is the similarity, on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.kernel_approximation import PolynomialCountSketch
+
+from simlabel._validation import FloatArray, Rows, check_number
+from simlabel.engines import Plan, blocks, n_rows
+from simlabel.similarities import RBF, Laplacian, Polynomial, Similarity
+from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+
+_BLOCK_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class FeatureSums:
+    """Random columns, and the sum over references of columns times influence."""
+
+    columns: Any
+    W: FloatArray
+    n_references: int
+    words: str
+
+    def sums(self, Q: Rows) -> FloatArray:
+        """columns(Q) @ W, block by block."""
+        out: FloatArray = np.empty((n_rows(Q), self.W.shape[1]), dtype=self.W.dtype)
+        for part in feature_blocks(n_rows(Q), self.W.shape[0]):
+            out[part] = self.columns(Q[part]) @ self.W
+        return out
+
+    def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
+        """Squared length of the columns."""
+        Z = self.columns(Q)
+        return np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+
+    def plan(self, n_queries: int) -> Plan:
+        """Two products."""
+        width, n_columns = self.W.shape
+        return Plan(
+            f"sketched sums: {self.words}",
+            n_queries,
+            self.n_references,
+            self.W.dtype,
+            queries=n_queries,
+            references=0,
+            parts=1,
+            threads=1,
+            memory=_BLOCK_BYTES * 3 + self.W.nbytes,
+            operations=2.0 * n_queries * width * n_columns,
+            reasons=("asked for by sketch=...; the number of references does not matter",),
+        )
+
+
+def feature_blocks(n: int, width: int) -> Any:
+    """Blocks of rows whose columns take little memory."""
+    return blocks(n, max(1, _BLOCK_BYTES // (8 * width)))
+
+
+def collapse(columns: Any, width: int, problem: SketchProblem, words: str) -> FeatureSums:
+    """Sum columns times influence over all references."""
+    X, n = problem.references.X, problem.references.n_rows
+    W: FloatArray = np.zeros((width, problem.V.shape[1]))
+    for part in feature_blocks(n, width):
+        W += (problem.V[part].T @ columns(X[part]).astype(np.float64)).T
+    return FeatureSums(columns, W.astype(problem.prepared.dtype), n, words)
+
+
+@dataclass(frozen=True)
+class _Waves:
+    """Cosines and sines of random projections."""
+
+    directions: FloatArray
+
+    def __call__(self, X: Rows) -> FloatArray:
+        projected = np.asarray(X @ self.directions)
+        Z = np.concatenate([np.cos(projected), np.sin(projected)], axis=1)
+        return Z * Z.dtype.type(1.0 / np.sqrt(self.directions.shape[1]))
+
+
+class RandomFeatures(Sketch):
+    """Cosines of random projections: orthogonal ones for RBF, Cauchy ones for Laplacian.
+
+    Their noise does not become smaller where the similarities do. For a narrow bandwidth it is
+    larger than the sums, and fit refuses.
+
+    Parameters
+    ----------
+    n : int
+        Number of columns, even.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> from simlabel.similarities import RBF
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [{"a"}, {"b"}] * 10
+    >>> model = SMLClassifier(RBF(0.5), sketch=RandomFeatures(512), random_state=0).fit(X, y)
+    >>> model.predict([[0.1, 0.9]])
+    [{'a'}]
+    """
+
+    name = "random_features"
+
+    def __init__(self, n: int = 2048) -> None:
+        self.n = n
+
+    def check(self) -> None:
+        """Raise ValueError where n is not an even number."""
+        check_number("RandomFeatures", "n", self.n, at_least=2, integer=True)
+        if self.n % 2:
+            raise ValueError(
+                f"RandomFeatures: n must be even, a cosine and a sine for each projection; got {self.n}."
+            )
+
+    def why_not(self, similarity: Similarity) -> str | None:
+        """Only RBF and Laplacian have them."""
+        if isinstance(similarity, RBF | Laplacian):
+            return None
+        return f"random features are for RBF and Laplacian, not for {similarity!r}"
+
+    def cost(self, problem: SketchProblem) -> float:
+        """Projections, cosines and a product with the sums."""
+        return self.n / 2 * problem.references.X.shape[1] + 10 * self.n + self.n * problem.V.shape[1]
+
+    def make(self, problem: SketchProblem) -> FittedSketch:
+        """Draw directions, then collapse."""
+        rng, n_features = np.random.default_rng(problem.seed), int(problem.references.X.shape[1])
+        similarity: Any = problem.similarity
+        gamma = float(similarity.gamma)
+        if isinstance(similarity, Laplacian):
+            directions = rng.standard_cauchy((n_features, self.n // 2)) * gamma
+        else:
+            directions = _orthogonal(n_features, self.n // 2, rng) * np.sqrt(2.0 * gamma)
+        waves = _Waves(directions.astype(problem.prepared.dtype))
+        return collapse(waves, self.n, problem, f"{self.n:,} random features of {similarity!r}")
+
+
+def _orthogonal(n_features: int, n: int, rng: np.random.Generator) -> FloatArray:
+    """Gaussian directions, orthogonal in groups of `n_features`: less noise than independent ones."""
+    groups = []
+    for _ in range(-(-n // n_features)):
+        Q, _R = np.linalg.qr(rng.standard_normal((n_features, n_features)))
+        lengths = np.linalg.norm(rng.standard_normal((n_features, n_features)), axis=0)
+        groups.append(Q * lengths)
+    return np.hstack(groups)[:, :n]
+
+
+class TensorSketch(Sketch):
+    """Count sketches of a polynomial, from scikit-learn.
+
+    Parameters
+    ----------
+    n : int
+        Number of columns.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [{"a"}, {"b"}] * 10
+    >>> SMLClassifier("quadratic", sketch=TensorSketch(256), random_state=0).fit(X, y).predict([[0.1, 0.9]])
+    [{'a'}]
+    """
+
+    name = "tensor_sketch"
+
+    def __init__(self, n: int = 2048) -> None:
+        self.n = n
+
+    def check(self) -> None:
+        """Raise ValueError where n is not a positive whole number."""
+        check_number("TensorSketch", "n", self.n, at_least=1, integer=True)
+
+    def why_not(self, similarity: Similarity) -> str | None:
+        """Only polynomials have it."""
+        return (
+            None if isinstance(similarity, Polynomial) else f"it is for polynomials, not for {similarity!r}"
+        )
+
+    def cost(self, problem: SketchProblem) -> float:
+        """Transforms of length n for each degree, and a product with the sums."""
+        degree = getattr(problem.similarity, "degree", 1)
+        return float(self.n * (5 * np.log2(self.n + 1) * (degree + 1) + problem.V.shape[1]))
+
+    def make(self, problem: SketchProblem) -> FittedSketch:
+        """Draw the hashes, then collapse."""
+        similarity: Any = problem.similarity
+        sketch = PolynomialCountSketch(
+            gamma=1.0,
+            degree=similarity.degree,
+            coef0=similarity.coef0,
+            n_components=self.n,
+            random_state=problem.seed,
+        ).fit(problem.references.X[:1])
+        return collapse(
+            sketch.transform, self.n, problem, f"tensor sketch of {self.n:,} columns of {similarity!r}"
+        )

@@ -1,0 +1,224 @@
+"""A few prototypes in place of the references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.cluster import MiniBatchKMeans
+
+from simlabel._validation import FloatArray, Rows, check_number, dense_rows, take_rows
+from simlabel.engines import Engine, Exact, Job, Plan, Prepared, Sum, blocks, prepare, reduce_similarities
+from simlabel.similarities import Similarity
+from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+
+
+@dataclass(frozen=True)
+class PrototypeSums:
+    """Prototypes with their influence, summed over exactly.
+
+    Attributes
+    ----------
+    prepared, job : Prepared, Job
+        The prototypes and their influence.
+    of_reference, share : array, (n_references,), or None
+        Which prototype each reference went to, and how much of it counts there.
+    """
+
+    prepared: Prepared
+    job: Job
+    engine: Engine
+    n_jobs: int | None
+    n_references: int
+    words: str
+    of_reference: npt.NDArray[np.integer] | None = None
+    share: FloatArray | None = None
+    projection: FloatArray | None = None
+
+    def sums(self, Q: Rows) -> FloatArray:
+        """Sums over the prototypes."""
+        return self.engine.reduce(Q, self.prepared, [self.job], n_jobs=self.n_jobs)[0]
+
+    def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
+        """Similarity of a reference to its prototype, or to its own projection."""
+        S = similarities(Q, self.prepared, self.job.similarity, self.n_jobs)
+        if self.of_reference is not None and self.share is not None:
+            return S[np.arange(len(rows)), self.of_reference[rows]] * self.share[rows]
+        assert self.projection is not None
+        return np.einsum("ij,jk,ik->i", S, self.projection, S, optimize=True)
+
+    def plan(self, n_queries: int) -> Plan:
+        """The plan of the sum over prototypes."""
+        plan = self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        words = f"asked for by sketch=...: in place of {self.n_references:,} references"
+        return replace(plan, how=f"sketched sums: {self.words}", reasons=(*plan.reasons, words))
+
+
+def similarities(Q: Rows, prepared: Prepared, similarity: Similarity, n_jobs: int | None) -> FloatArray:
+    """The similarities themselves, (n_queries, n_references), in float64: for few references only."""
+    job = Job(similarity, None, Sum(np.eye(prepared.n_rows)))
+    return reduce_similarities(Q, prepared, [job], n_jobs=n_jobs)[0].astype(np.float64)
+
+
+class Condense(Sketch):
+    """Means of groups of references that share a label (k-means), each with the labels of its whole group.
+
+    With exp(-gamma * distance) a reference counts as much as it is similar to the mean of its group.
+
+    Parameters
+    ----------
+    n : int
+        Number of prototypes; it is shared among the labels by their frequency, at least one for each.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> from simlabel.similarities import RBF
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [{"a"}, {"b"}] * 10
+    >>> model = SMLClassifier(RBF(0.5), sketch=Condense(2), random_state=0).fit(X, y)
+    >>> model.decision_function([[0.0, 1.0]]).round(2)
+    array([[10.  ,  3.68]])
+    """
+
+    name = "condense"
+
+    def __init__(self, n: int = 1000) -> None:
+        self.n = n
+
+    def check(self) -> None:
+        """Raise ValueError where n is not a positive whole number."""
+        check_number("Condense", "n", self.n, at_least=1, integer=True)
+
+    def why_not(self, similarity: Similarity) -> str | None:
+        """Means must be rows that can be compared."""
+        return _no_features(similarity)
+
+    def cost(self, problem: SketchProblem) -> float:
+        """A comparison with each prototype."""
+        return float(self.n * (problem.references.X.shape[1] + 20 + problem.V.shape[1]))
+
+    def make(self, problem: SketchProblem) -> FittedSketch:
+        """Group, and add up the influence of each group."""
+        X, n = problem.references.X[:], problem.references.n_rows
+        k = min(self.n, n)
+        of = _groups(X, problem.references.Y, k, problem.seed)
+        groups = sp.csr_array((np.ones(n), (of, np.arange(n))), shape=(int(of.max()) + 1, n))
+        centers = dense_rows(groups @ X) / groups.sum(axis=1)[:, None]  # of the whole groups, not of batches
+        centers = np.asarray(centers, dtype=problem.prepared.dtype)
+        share = _nearness(problem, centers, of)
+        V = (groups @ problem.V.multiply(share[:, None])).toarray()
+        words = f"{len(centers):,} prototypes"
+        return _prototypes(problem, centers, V, words, of_reference=of, share=share)
+
+
+def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> npt.NDArray[np.int64]:
+    """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
+    label = _rarest_label(Y)
+    of = np.empty(len(label), dtype=np.int64)
+    used = 0
+    for rows in (np.flatnonzero(label == which) for which in np.unique(label)):
+        share = min(len(rows), max(1, round(k * len(rows) / len(label))))
+        found = np.zeros(len(rows), dtype=np.int64)
+        if share > 1:
+            means = MiniBatchKMeans(
+                share, init="random", batch_size=4096, n_init=1, max_iter=10, random_state=seed
+            )
+            found = np.unique(means.fit(X[rows]).predict(X[rows]), return_inverse=True)[1]
+        of[rows] = used + found
+        used += int(found.max()) + 1
+    return of
+
+
+def _rarest_label(Y: sp.csr_array) -> npt.NDArray[np.int64]:
+    """For each row the one of its labels that fewest rows have; -1 for none."""
+    rarity = 1.0 / np.maximum(1.0, np.asarray(Y.sum(axis=0), dtype=np.float64).ravel())
+    weighted = sp.csr_array((rarity[Y.indices], Y.indices, Y.indptr), shape=Y.shape)
+    rarest = np.asarray(weighted.argmax(axis=1)).ravel().astype(np.int64)
+    rarest[np.diff(Y.indptr) == 0] = -1
+    return rarest
+
+
+def _nearness(problem: SketchProblem, centers: FloatArray, of: npt.NDArray[np.int64]) -> FloatArray:
+    """How much of a reference its prototype stands for, (n_references,).
+
+    exp(-gamma * distance) of a query and a reference is about the product of those of the query and
+    the prototype and of the prototype and the reference, since the ways there have little in common.
+    """
+    share = np.ones(len(of))
+    if not hasattr(problem.similarity, "gamma"):
+        return share
+    X = problem.references.X
+    order = np.argsort(of, kind="stable")
+    for part in blocks(len(order), 512):  # neighbours in this order belong to few prototypes
+        rows = order[part]
+        near, place = np.unique(of[rows], return_inverse=True)
+        few = prepare(centers[near], [problem.similarity])
+        S = similarities(take_rows(X, rows), few, problem.similarity, problem.n_jobs)
+        share[rows] = S[np.arange(len(rows)), place]
+    return share
+
+
+class Nystroem(Sketch):
+    """The projection on some of the references, which is exact for these.
+
+    Parameters
+    ----------
+    n : int
+        Number of references that are kept, drawn uniformly.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> from simlabel.similarities import RBF
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [{"a"}, {"b"}, {"a", "b"}]
+    >>> SMLClassifier(RBF(0.5), sketch=Nystroem(3), random_state=0).fit(X, y).predict([[0.1, 0.9]])
+    [{'a'}]
+    """
+
+    name = "nystroem"
+
+    def __init__(self, n: int = 500) -> None:
+        self.n = n
+
+    def check(self) -> None:
+        """Raise ValueError where n is not a positive whole number."""
+        check_number("Nystroem", "n", self.n, at_least=1, integer=True)
+
+    def why_not(self, similarity: Similarity) -> str | None:
+        """The projection needs a positive definite similarity."""
+        if not similarity.positive_definite:
+            return f"{similarity!r} is not positive definite"
+        return _no_features(similarity)
+
+    def cost(self, problem: SketchProblem) -> float:
+        """A comparison with each reference that is kept."""
+        return float(self.n * (problem.references.X.shape[1] + 20 + problem.V.shape[1]))
+
+    def make(self, problem: SketchProblem) -> FittedSketch:
+        """Influence of the kept references: pinv(S) times their sums with all references."""
+        rng, n = np.random.default_rng(problem.seed), problem.references.n_rows
+        kept = np.sort(rng.choice(n, min(self.n, n), replace=False))
+        X = take_rows(problem.references.X, kept)
+        few = prepare(X, [problem.similarity], keep_views=True)
+        S = similarities(X, few, problem.similarity, problem.n_jobs)
+        inverse = scipy.linalg.pinvh((S + S.T) / 2, rtol=1e-6 if few.dtype == np.float32 else 1e-10)
+        sums = problem.engine.reduce(X, problem.prepared, [problem.job], n_jobs=problem.n_jobs)[0]
+        V = inverse @ sums.astype(np.float64)
+        return _prototypes(problem, X, V, f"projection on {len(kept):,} references", projection=inverse)
+
+
+def _no_features(similarity: Similarity) -> str | None:
+    if any(leaf.similarity.form in ("block", "precomputed") for leaf in similarity.leaves()):
+        return f"{similarity!r} does not compare features"
+    return None
+
+
+def _prototypes(problem: SketchProblem, X: Rows, V: FloatArray, words: str, **others: Any) -> PrototypeSums:
+    prepared = prepare(X, [problem.similarity], keep_views=True)
+    job = Job(problem.similarity, None, Sum(V))
+    n = problem.references.n_rows
+    return PrototypeSums(prepared, job, Exact(), problem.n_jobs, n, words, **others)

@@ -1,0 +1,51 @@
+"""From what a user writes to a sketch, and from a sketch to a short form that can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlabel._registry import Registry
+from simlabel.similarities import Similarity
+from simlabel.sketching._auto import AutoSketch
+from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+from simlabel.sketching._features import RandomFeatures, TensorSketch
+from simlabel.sketching._prototypes import Condense, Nystroem
+from simlabel.weightings import Weighting
+
+SKETCHES: Registry[Sketch] = Registry(
+    "sketch", Sketch, [AutoSketch, Condense, Nystroem, RandomFeatures, TensorSketch]
+)
+_LARGEST_ERROR = 0.5  # sine of 30 degrees: beyond it what comes out is mostly noise
+
+
+def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | None) -> Sketch | None:
+    """Turn None, a name or an object into a sketch that can be made, or say why it cannot."""
+    if spec is None:
+        return None
+    sketch = SKETCHES.resolve(spec)
+    sketch.check()
+    if weighting is not None:
+        raise ValueError(
+            f"sketch={spec!r} sums before the weighting {weighting!r} could be applied; use one of them."
+        )
+    reason = sketch.why_not(similarity)
+    if reason is not None:
+        raise ValueError(f"sketch={spec!r} is not possible: {reason}.")
+    return sketch
+
+
+def fit_sketch(sketch: Sketch, problem: SketchProblem) -> FittedSketch | None:
+    """Make the short form and measure it on training rows, each left out of its own sums."""
+    if isinstance(sketch, AutoSketch):
+        return sketch.choose(problem)
+    fitted = sketch.make(problem)
+    error = problem.error(fitted)
+    if not error <= _LARGEST_ERROR:
+        raise ValueError(
+            f"{sketch!r} gives sums that point elsewhere than the exact ones with {problem.similarity!r}: "
+            f"the mean sine of the angle is {error:.2f} on {len(problem.checked)} training rows left out of "
+            f"their own sums, so what comes out is mostly noise. Narrow similarities have small sums, and "
+            f"the noise of a sketch does not become smaller with them. Use more columns or prototypes, "
+            f"another sketch, or none."
+        )
+    return fitted

@@ -1,0 +1,145 @@
+"""Sketches converge to the sums, know their error, and refuse to return noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import naive
+from simlabel import SMLClassifier
+from simlabel._references import References
+from simlabel.engines import Exact, Job, Sum, prepare
+from simlabel.similarities import RBF, Function, Laplacian, Linear, Polynomial, Quadratic
+from simlabel.sketching import (
+    SKETCHES,
+    AutoSketch,
+    Condense,
+    Nystroem,
+    RandomFeatures,
+    SketchProblem,
+    TensorSketch,
+)
+from simlabel.weightings import Power
+
+
+def clusters(rng, n=400, n_features=5, spread=0.25):
+    centers = rng.normal(size=(4, n_features))
+    of = rng.integers(0, 4, n)
+    X = centers[of] + spread * rng.normal(size=(n, n_features))
+    Y = np.zeros((n, 4), dtype=int)
+    Y[np.arange(n), of] = 1
+    Y[rng.random(n) < 0.2, 0] = 1
+    return X, Y
+
+
+def problem(similarity, rng, n=300):
+    X, Y = clusters(rng, n)
+    references = References(X, sp.csr_array(Y), np.ones(n))
+    prepared = prepare(X, [similarity])
+    job = Job(similarity, None, Sum(references.influence))
+    return SketchProblem(references, prepared, job, Exact(), 1, seed=0), X, Y
+
+
+CASES = [
+    (RandomFeatures(8192), RBF(0.3), naive.rbf(0.3), 0.05),
+    (RandomFeatures(8192), Laplacian(0.1), naive.laplacian(0.1), 0.05),
+    (TensorSketch(4096), Quadratic(), naive.polynomial(2, 1.0), 0.1),
+    (TensorSketch(4096), Polynomial(3, 0.5), naive.polynomial(3, 0.5), 0.2),
+    (Nystroem(300), RBF(0.3), naive.rbf(0.3), 1e-6),
+    (Nystroem(100), Laplacian(0.1), naive.laplacian(0.1), 0.02),
+    (Condense(300), RBF(0.3), naive.rbf(0.3), 0.02),
+    (Condense(60), Linear(), naive.dot, 0.02),
+]
+
+
+@pytest.mark.parametrize(("sketch", "similarity", "phi", "error"), CASES, ids=lambda c: repr(c)[:28])
+def test_sums_are_near_the_plain_loops(sketch, similarity, phi, error, rng):
+    task, X, Y = problem(similarity, rng)
+    Q = X[:6] + 0.1
+    sums = sketch.make(task).sums(Q)[:, : Y.shape[1]]
+    wanted = np.array([naive.sums(q, X.tolist(), Y.tolist(), phi) for q in Q.tolist()])
+    assert np.abs(sums - wanted).max() < error * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize(("sketch", "similarity", "phi", "error"), CASES, ids=lambda c: repr(c)[:28])
+def test_the_error_is_measured_without_a_rows_own_entry(sketch, similarity, phi, error, rng):
+    task, X, _ = problem(similarity, rng, n=60)
+    fitted = sketch.make(task)
+    V = task.V.toarray()
+    sketched = task.sketched(fitted)
+    for i in (0, 7, 59):  # all rows are checked, since they are few
+        own = fitted.own_similarity(X[i : i + 1], np.array([i]))[0]
+        np.testing.assert_allclose(sketched[i], fitted.sums(X[i : i + 1])[0] - own * V[i], atol=1e-6)
+        wanted = naive.sums(X[i].tolist(), X.tolist(), V.tolist(), phi, exclude=i)
+        np.testing.assert_allclose(task.exact[i], wanted, rtol=1e-9)
+
+
+def test_more_columns_are_nearer(rng):
+    task, _, _ = problem(RBF(0.5), rng)
+    errors = [task.error(RandomFeatures(n).make(task)) for n in (64, 4096)]
+    assert errors[1] < errors[0] / 3
+
+
+def test_noise_is_refused(rng):
+    X, Y = clusters(rng)
+    narrow = RBF(200.0)
+    with pytest.raises(
+        ValueError, match=r"RandomFeatures\(n=512\) gives sums that point elsewhere .* mostly noise"
+    ):
+        SMLClassifier(narrow, normalizer=None, sketch=RandomFeatures(512), random_state=0).fit(X, Y)
+    SMLClassifier(narrow, normalizer=None, sketch=None).fit(X, Y)
+
+
+@pytest.mark.parametrize("sketch", [Condense(100), Nystroem(100), RandomFeatures(2048), "auto"], ids=str)
+def test_the_estimator_predicts_nearly_the_same(sketch, rng):
+    X, Y = clusters(rng, 600)
+    Q = X[:50] + 0.1
+    exact = SMLClassifier(RBF(1.0), normalizer=None).fit(X, Y)
+    sketched = SMLClassifier(RBF(1.0), normalizer=None, sketch=sketch, random_state=0).fit(X, Y)
+    one, other = exact.decision_function(Q), sketched.decision_function(Q)
+    assert np.abs(one - other).max() < 0.25 * one.max()
+    assert (exact.predict(Q) == sketched.predict(Q)).mean() > 0.9
+    assert sketched.sketch_ is not None
+    assert "sketched sums" in str(sketched.plan_)
+    with pytest.raises(ValueError, match="not with a sampler or a sketch"):
+        sketched.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("sketch", [Condense(100), RandomFeatures(2048)], ids=str)
+def test_sparse_rows(sketch, rng):
+    X = sp.random_array((300, 20), density=0.2, rng=rng, format="csr", dtype=np.float32)
+    Y = sp.csr_array((X[:, :4] > 0).astype(int))
+    exact = SMLClassifier(RBF(0.3)).fit(X, Y).decision_function(X)
+    sketched = SMLClassifier(RBF(0.3), sketch=sketch, random_state=0).fit(X, Y).decision_function(X)
+    assert np.abs(exact - sketched).max() < 0.15 * exact.max()
+
+
+def test_auto_keeps_its_tolerance_and_takes_the_cheapest(rng):
+    task, _, _ = problem(RBF(1.0), rng, n=2000)
+    found = AutoSketch(tolerance=0.05).choose(task)
+    auto = AutoSketch(tolerance=0.05)
+    lost = auto._precision(task, task.exact) - auto._precision(task, task.sketched(found))
+    assert lost <= 0.05
+    assert found.prepared.n_rows == 100
+    narrow, _, _ = problem(RBF(1e6), rng, n=2000)  # nobody is near anybody: nothing can be lost
+    assert AutoSketch(tolerance=0.0).choose(narrow) is not None
+
+
+def test_what_cannot_be_sketched_says_why(rng):
+    X, Y = clusters(rng, 50)
+    for sketch, similarity, words in [
+        ("random_features", "linear", "random features are for RBF and Laplacian"),
+        ("tensor_sketch", RBF(1.0), "it is for polynomials"),
+        ("condense", Function(lambda a, b: 1.0), "does not compare features"),
+        ("nystroem", Function(lambda a, b: 1.0), "is not positive definite"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            SMLClassifier(similarity, sketch=sketch).fit(X, Y)
+    with pytest.raises(ValueError, match="sums before the weighting"):
+        SMLClassifier(RBF(1.0), weighting=Power(2), sketch="condense").fit(X, Y)
+    with pytest.raises(ValueError, match="n must be even"):
+        SMLClassifier(RBF(1.0), sketch=RandomFeatures(5)).fit(X, Y)
+    with pytest.raises(ValueError, match="Unknown sketch"):
+        SMLClassifier(RBF(1.0), sketch="condens").fit(X, Y)
+    assert set(SKETCHES.names) == {"auto", "condense", "nystroem", "random_features", "tensor_sketch"}
