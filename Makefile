@@ -31,6 +31,8 @@ test-slow: lint
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/similarity_sums.py
+	$(BIN)/python benchmarks/engine_choice.py
+	test -z "$$SIMLABEL_DATA" || $(BIN)/python benchmarks/sketches.py
 
 clean:
 	rm -rf .venv .stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis

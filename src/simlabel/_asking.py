@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._leave_one_out import training_blocks
 from simlabel._model import Model
-from simlabel._teaching import refuse_precomputed
+from simlabel._teaching import refuse_estimates, refuse_precomputed
 from simlabel._validation import FloatArray, check_number
 from simlabel.diagnostics import (
     contradicting_duplicates,
@@ -63,6 +63,7 @@ class Asking:
         """
         check_number("explain", "top", top, at_least=1, integer=True)
         model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        refuse_estimates(model, "explain")
         scorer, Q = model.scorer, model.normalized(X)
         references = scorer.references
         terms = largest_terms(
@@ -70,7 +71,7 @@ class Asking:
             scorer.prepared,
             scorer.similarity,
             scorer.weighting,
-            scorer.solved.V,
+            scorer.V,
             references.weights,
             top,
             scorer.n_jobs,

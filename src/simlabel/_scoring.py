@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,12 +64,15 @@ class Scorer:
         return replace(self, ready=self.prepared)
 
     @cached_property
+    def V(self) -> Any:
+        """Influence of the used references; of those that were drawn, times what each stands for."""
+        V = self.solved.V
+        return V if self.scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
+
+    @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        V = self.solved.V
-        if self.scales is not None:
-            V = sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
-        reducer = reducer_for(self.weighting, V, self.references.weights)
+        reducer = reducer_for(self.weighting, self.V, self.references.weights)
         return Job(self.similarity, self.weighting, reducer)
 
     @cached_property

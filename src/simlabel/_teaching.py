@@ -90,6 +90,15 @@ def refuse_short_forms(model: Model, what: str) -> None:
         )
 
 
+def refuse_estimates(model: Model, what: str) -> None:
+    """The terms of a sum do not add up to an estimate of it."""
+    if model.scorer.sketch is not None or isinstance(model.scorer.engine, Sampled):
+        raise ValueError(
+            f"{what} lists the terms of a sum, but with a sketch, or a draw for each query, scores are "
+            f"estimates of it. Fit with sketch=None and a sampler that draws at fit, or none."
+        )
+
+
 def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
     """The model with more references; `classes` are known then though no row may have them."""
     space = model.labels.united(batch.labels)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from simlabel import SMLClassifier, similarity_sums
+from simlabel import SMLClassifier, load, similarity_sums
 from simlabel.engines import Sampled
 from simlabel.sampling import Balanced, Distribution, Uniform, draw, resolve_sampler
 from simlabel.similarities import RBF, Precomputed
@@ -93,6 +93,16 @@ def test_references_that_were_not_drawn_are_dropped(rng):
     model = SMLClassifier(sampler=10, random_state=0).fit(X, Y)
     assert model.n_references_ <= 10
     assert model.predict(X).shape == Y.shape  # labels that were not drawn are still labels
+
+
+@pytest.mark.parametrize("sampler", [Uniform(10), Balanced(10), Uniform(10, per_query=True)], ids=repr)
+def test_saved_and_loaded_it_answers_the_same(sampler, rng, tmp_path):
+    X, Y = data(rng)
+    model = SMLClassifier(RBF(0.3), sampler=sampler, random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.simlabel")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.simlabel").decision_function(X), model.decision_function(X)
+    )
 
 
 def test_rare_labels_are_drawn_as_often():

@@ -126,6 +126,14 @@ def test_auto_keeps_its_tolerance_and_takes_the_cheapest(rng):
     assert AutoSketch(tolerance=0.0).choose(narrow) is not None
 
 
+def test_a_sketched_model_is_not_saved_as_if_it_were_exact(rng, tmp_path):
+    X, Y = clusters(rng, 50)
+    model = SMLClassifier(RBF(1.0), sketch=Condense(20)).fit(X, Y)
+    with pytest.raises(ValueError, match="with a sketch is not saved"):
+        model.save(tmp_path / "model.simlabel")
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_cannot_be_sketched_says_why(rng):
     X, Y = clusters(rng, 50)
     for sketch, similarity, words in [

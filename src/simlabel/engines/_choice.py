@@ -47,6 +47,8 @@ class Auto(Engine):
     ) -> Engine:
         """The engine for a call."""
         exact, collapsed = Exact(self.memory_mib, self.on_block), Collapsed(self.memory_mib, self.on_block)
+        if exclude is None and collapsed.is_ready(jobs):
+            return collapsed  # it was the choice for many queries, and for few it is as cheap
         if exclude is not None or collapsed.why_not(prepared, jobs) is not None:
             return exact
         cheaper = collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs)

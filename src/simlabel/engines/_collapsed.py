@@ -134,8 +134,13 @@ class Collapsed(Engine):
         total = 0.0
         for job in jobs:
             left = 0 if _KEPT in job.kept else prepared.n_rows
-            total += collapsed_cost(n_queries, left, _width(prepared, job) or 0, job.reducer.width)
+            width = _width(prepared, job) or 0
+            total += collapsed_cost(left + n_queries, prepared, width, job.reducer.width)
         return total
+
+    def is_ready(self, jobs: Sequence[Job]) -> bool:
+        """Whether the references of all jobs are collapsed."""
+        return all(_KEPT in job.kept for job in jobs)
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Collapse the references."""
@@ -201,7 +206,8 @@ class Collapsed(Engine):
         if exclude is not None:
             pairs = Exact(self.memory_mib, self.on_block)
             return pairs.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
-        self.ready(prepared, jobs)
+        if not self.is_ready(jobs):
+            self.ready(prepared, jobs)
         outputs = [job.kept[_KEPT].of(Q, self.memory_mib).astype(prepared.dtype, copy=False) for job in jobs]
         check_finite_sums(outputs, jobs)
         return outputs

@@ -1,7 +1,7 @@
 """What each way of summing costs, in nanoseconds on one core of a present-day machine.
 
-The figures come from `benchmarks/cost_model.py`. They need not be right, only in proportion: they
-choose between ways, never what comes out.
+The figures need not be right, only in proportion: they choose between ways, never what comes out.
+`benchmarks/engine_choice.py` shows how well they do.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ _FINISH = 0.4  # from a statistic to a similarity
 _ENTRY = 0.1  # one label of one reference, for one query in a block of many
 _COLUMN = 0.04  # one column of a dense product with V
 _SPARSE_PRODUCT = 2.0  # one entry of a query times one of a reference
-_FOUND = 4.0  # one reference with a column in common
+_FOUND = 8.0  # one reference with a column in common
 _SCATTERED = 1.2  # one label of one found reference
 _SPARSE_MATRIX_PRODUCT = 6.0  # the same product by a library, into a dense block
+_FILL = 1.5  # one entry of that block
+_SPARSE_COLUMN = 0.5  # one entry of a sparse row times one column of a collapsed matrix
+_EXPAND = 2.0  # one explicit column of one row
 _CALL = 2e4  # a query by itself
 _FUNCTION = 500.0  # a call of Python
 
@@ -45,7 +48,7 @@ def _statistic_cost(prepared: Prepared, key: object) -> float:
     if form == "coordinate":
         return _COORDINATE * row_width(prepared.X)
     if prepared.sparse and not prepared.densify(key):
-        return _SPARSE_MATRIX_PRODUCT * products_per_query(prepared, key) / max(1, prepared.n_rows)
+        return _FILL + _SPARSE_MATRIX_PRODUCT * products_per_query(prepared, key) / max(1, prepared.n_rows)
     return _DENSE_PRODUCT * row_width(prepared.X)
 
 
@@ -69,9 +72,12 @@ def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> flo
     return n_queries * total
 
 
-def collapsed_cost(n_queries: int, n_references: int, width: int, n_columns: int) -> float:
-    """`n_references` rows to collapse (0 where that is done), then one product for each query."""
-    return (n_references + n_queries) * width * (2.0 * _DENSE_PRODUCT * n_columns + 2.0)
+def collapsed_cost(n_rows: int, prepared: Prepared, width: int, n_columns: int) -> float:
+    """So many rows, references to collapse and queries, as explicit columns times `n_columns`."""
+    if prepared.sparse:
+        entries = prepared.X.nnz / max(1, prepared.n_rows)
+        return n_rows * entries * (_EXPAND + _SPARSE_COLUMN * n_columns)
+    return n_rows * width * (_EXPAND + 2.0 * _DENSE_PRODUCT * n_columns)
 
 
 def products_per_query(prepared: Prepared, key: object) -> float:

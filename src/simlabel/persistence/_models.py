@@ -31,6 +31,8 @@ _SPARSE_TYPES: dict[str, type] = {
 def model_state(model: Model, writer: Writer) -> State:
     """What makes up a model, as JSON; its arrays go to the writer."""
     scorer = model.scorer
+    if scorer.sketch is not None:
+        raise ModelFileError("A model with a sketch is not saved; fit it with sketch=None, or keep the data.")
     encode = writer.encode
     return {
         "labels": {
@@ -46,6 +48,7 @@ def model_state(model: Model, writer: Writer) -> State:
         "solution": encode(_kept(scorer.solved) if scorer.influence.learned else None, "solution"),
         "engine": encode(scorer.engine, "engine"),
         "n_jobs": encode(scorer.n_jobs, "n_jobs"),
+        "scales": encode(scorer.scales, "scales"),
         "rule": encode(model.rule, "label_rule"),
         "calibration": encode(model.calibration, "calibration"),
         "columns": encode(model.columns, "columns"),
@@ -115,6 +118,7 @@ def restored_model(state: State, reader: Reader, *, mmap: bool) -> Model:
         decode(state["solution"]),
         decode(state["engine"]),
         state["n_jobs"],
+        decode(state["scales"]),
     )
     return Model(
         space,

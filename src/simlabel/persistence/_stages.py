@@ -12,12 +12,14 @@ from typing import Any
 
 from simlabel._registry import Registry
 from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
-from simlabel.engines import ENGINES
+from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
 from simlabel.label_rules import LABEL_RULES
 from simlabel.label_rules import Custom as CustomRule
 from simlabel.normalization import NORMALIZERS, Chain
+from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
+from simlabel.sketching import SKETCHES
 from simlabel.tuning import TUNERS, TuningResult
 from simlabel.weightings import WEIGHTINGS
 from simlabel.weightings import Custom as CustomWeighting
@@ -25,11 +27,11 @@ from simlabel.weightings import Custom as CustomWeighting
 
 def _classes() -> Iterable[type[Any]]:
     registries: list[Registry[Any]] = [SIMILARITIES, WEIGHTINGS, NORMALIZERS, INFLUENCES]
-    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES]
+    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES]
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
-    yield from (Solved, PiecewiseCurve, LogisticCurve, TuningResult)
+    yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
 #: name in a file -> class; the room and the class, e.g. "similarities.RBF"
