@@ -103,9 +103,7 @@ for influence in ("uniform", "ridge"):
     curves[influence] = precision_recall_curve(wrong, frame["suspicion"])
     found = average_precision_score(wrong, frame["suspicion"])
     planted = wrong[:100].sum()
-    print(
-        f"{influence}: of the 100 most doubtful labels {planted} were planted; average precision {found:.3f}"
-    )
+    print(f"{influence}: of the 100 most doubtful labels {planted} were planted; AP {found:.3f}")
 
 figure, axes = plt.subplots(figsize=(5, 4))
 for influence, (precision, recall, _) in curves.items():

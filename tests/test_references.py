@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import _references
-from simlabel._references import Chunk, References, Stack
+from simlabel._references import Chunk, References
+from simlabel._stack import Stack
 from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
 
 

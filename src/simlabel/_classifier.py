@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._asking import Asking
 from simlabel._labels import LabelSpace
 from simlabel._leave_one_out import left_out_scores, training_blocks
 from simlabel._living import Living
@@ -34,7 +35,7 @@ from simlabel.tuning import TUNERS, Problem
 from simlabel.weightings import Weighting, resolve_weighting
 
 
-class SMLClassifier(Living, ClassifierMixin, BaseEstimator):
+class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
     """Similarity-based multi-label classifier.
 
     For a new instance it adds up its similarity to every labelled instance, label by label. The

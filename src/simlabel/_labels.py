@@ -14,17 +14,22 @@ import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-Kind = Literal["single", "array", "sparse", "frame", "sets"]
-Names = npt.NDArray[Any]
-Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
+from simlabel._label_forms import (
+    SETS,
+    Names,
+    as_array,
+    check_indicator_dense,
+    check_indicator_sparse,
+    frame_library,
+    is_label_sets,
+    make_frame,
+    set_type,
+)
+from simlabel._label_forms import (
+    Indicator as Indicator,
+)
 
-_SETS = (set, frozenset, list, tuple)
-_SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in _SETS}
-_SPARSE_TYPES: dict[str, type] = {
-    f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
-    for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
-    for kind in ("array", "matrix")
-}
+Kind = Literal["single", "array", "sparse", "frame", "sets"]
 
 
 @dataclass(frozen=True)
@@ -62,18 +67,18 @@ class LabelSpace:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         if sp.issparse(y):
-            Y = _check_indicator_sparse(y)
+            Y = check_indicator_sparse(y)
             return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
-        library = _frame_library(y)
+        library = frame_library(y)
         if library is not None:
             names = _name_array(y.columns)
-            return cls("frame", names, library), _check_indicator_dense(y.to_numpy(), names)
-        if _is_label_sets(y):
+            return cls("frame", names, library), check_indicator_dense(y.to_numpy(), names)
+        if is_label_sets(y):
             rows = list(y)
             names = _sorted_names(label for row in rows for label in row)
-            space = cls("sets", names, _set_type(rows))
+            space = cls("sets", names, set_type(rows))
             return space, space._encode_sets(rows)[0]
-        array = _as_array(y)
+        array = as_array(y)
         if array.ndim == 2 and array.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
@@ -87,7 +92,7 @@ class LabelSpace:
             classes = np.unique(array)
             space = cls("single", classes, None)
             return space, space._encode_single(array)[0]
-        return cls("array", np.arange(array.shape[1]), array.dtype), _check_indicator_dense(array, None)
+        return cls("array", np.arange(array.shape[1]), array.dtype), check_indicator_dense(array, None)
 
     def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
         """Encode `y` with the labels of this space.
@@ -138,7 +143,7 @@ class LabelSpace:
         """Find the labels of more rows, given in the same form; return their own space and indicator."""
         if self.kind == "sets":
             rows = list(y)
-            wrong = [i for i, row in enumerate(rows) if not isinstance(row, _SETS)]
+            wrong = [i for i, row in enumerate(rows) if not isinstance(row, SETS)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
             names = _sorted_names(label for row in rows for label in row)
@@ -230,35 +235,12 @@ class LabelSpace:
             kind, dtype = self.container
             return kind(Y.astype(dtype))
         if self.kind == "frame":
-            return _make_frame(self.container, Y.toarray(), self.classes, index)
+            return make_frame(self.container, Y.toarray(), self.classes, index)
         names = self.classes.tolist()
         return [
             self.container(names[k] for k in Y.indices[start:stop])
             for start, stop in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         ]
-
-
-def container_state(space: LabelSpace) -> Any:
-    """What `decode` needs to give back the same kind, as names and dtypes."""
-    if space.kind == "sparse":
-        kind, dtype = space.container
-        return (_name_in(_SPARSE_TYPES, kind), np.dtype(dtype))
-    return _name_in(_SET_TYPES, space.container) if space.kind == "sets" else space.container
-
-
-def container_of(kind: Kind, state: Any) -> Any:
-    """The inverse of `container_state`."""
-    if kind == "sparse":
-        return (_SPARSE_TYPES[state[0]], state[1])
-    return _SET_TYPES[state] if kind == "sets" else state
-
-
-def _name_in(types: dict[str, type], kind: type) -> str:
-    if types.get(kind.__name__) is not kind:
-        raise TypeError(
-            f"y was given as {kind!r}, which a model file cannot hold; known are {', '.join(types)}."
-        )
-    return kind.__name__
 
 
 def _from_pairs(rows: Any, columns: Any, shape: tuple[int, int]) -> Indicator:
@@ -280,43 +262,6 @@ def _sort(classes: Names) -> str:
     return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
 
 
-def _frame_library(y: Any) -> str | None:
-    library = type(y).__module__.partition(".")[0]
-    is_frame = type(y).__name__ == "DataFrame" and library in ("pandas", "polars")
-    return library if is_frame else None
-
-
-def _make_frame(library: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
-    if library == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(Y, columns=list(names), index=index)
-    import polars as pl
-
-    return pl.DataFrame(Y, schema=list(names))
-
-
-def _is_label_sets(y: Any) -> bool:
-    """Whether the rows are sets of names: sets always are, lists and tuples when they hold strings."""
-    if isinstance(y, np.ndarray) and (y.dtype != object or y.ndim != 1):
-        return False
-    try:
-        rows = list(y)
-    except TypeError:
-        return False
-    if not rows or not all(isinstance(row, _SETS) for row in rows):
-        return False
-    if any(isinstance(row, set | frozenset) for row in rows):
-        return True
-    labels = [label for row in rows for label in row]
-    return bool(labels) and all(isinstance(label, str) for label in labels)
-
-
-def _set_type(rows: Iterable[Any]) -> type:
-    kinds = {type(row) for row in rows}
-    return kinds.pop() if len(kinds) == 1 else set
-
-
 def _sorted_names(labels: Iterable[Hashable]) -> Names:
     seen = list(dict.fromkeys(labels))
     with contextlib.suppress(TypeError):  # names that do not compare stay in the order in which they came
@@ -329,73 +274,3 @@ def _name_array(names: Iterable[Hashable]) -> Names:
     array = np.empty(len(listed), dtype=object)  # filled one by one: tuples are names, not rows
     array[:] = listed
     return array
-
-
-def _as_array(y: Any) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(y)
-    except ValueError as error:
-        raise ValueError(
-            "y is neither a 0/1 matrix nor a list of label sets: its rows differ in length. "
-            "Write label sets as sets, e.g. [{1, 4}, {2}], or as lists of strings."
-        ) from error
-    if array.ndim not in (1, 2):
-        raise ValueError(
-            f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, "
-            f"(n, n_labels) of 0/1, or a list of label sets."
-        )
-    if array.dtype == object and array.ndim == 1 and array.size and array[0] is not None:
-        kind = type(array[0])
-        if kind in (int, bool, float) and all(type(value) is kind for value in array):
-            array = array.astype(kind)
-    _check_not_missing(array)
-    return array
-
-
-def _check_not_missing(array: npt.NDArray[Any]) -> None:
-    if array.dtype.kind == "f":
-        missing = ~np.isfinite(array)
-    elif array.dtype == object:
-        missing = np.array([v is None or v != v for v in array.ravel()], dtype=bool).reshape(array.shape)
-    else:
-        return
-    if missing.any():
-        where = np.argwhere(missing)[0]
-        value = array[tuple(where)]
-        what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
-        raise ValueError(
-            f"Input y contains {what} (first at row {where[0]}: {value}). Every row needs known labels."
-        )
-
-
-def _check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
-    if array.dtype.kind not in "biuf":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
-    _check_not_missing(array)
-    wrong = (array != 0) & (array != 1)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        label = int(column) if names is None else names[column]
-        raise ValueError(
-            f"Unknown label type: y must hold only 0 and 1, "
-            f"got {array[row, column].item()!r} at row {row}, label {label!r}."
-        )
-    return sp.csr_array(array.astype(np.int8))
-
-
-def _check_indicator_sparse(y: Any) -> Indicator:
-    Y = sp.csr_array(y, copy=True)
-    Y.sum_duplicates()
-    Y.eliminate_zeros()
-    wrong = Y.data != 1
-    if wrong.any():
-        entry = int(np.argmax(wrong))
-        row = int(np.searchsorted(Y.indptr, entry, side="right") - 1)
-        raise ValueError(
-            f"Unknown label type: y must hold only 0 and 1, "
-            f"got {Y.data[entry].item()!r} at row {row}, label {Y.indices[entry]}."
-        )
-    return Y.astype(np.int8)

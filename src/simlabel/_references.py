@@ -7,8 +7,7 @@ and whoever holds the old references still reads them as they were.
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._labels import moved
+from simlabel._stack import joined, stacked
 from simlabel._validation import FloatArray, Rows, take_rows
 
 Positions = npt.NDArray[np.int64]
@@ -24,92 +24,6 @@ Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
 
 _TAIL_ROWS = 8192  # chunks are merged up to this: few enough of them, and little is copied for a batch
 _PIECE_ROWS = 65536  # a chunk in which rows are forgotten is cut into pieces of this
-
-
-class Stack:
-    """Pieces of rows, read as if they were one: a slice within a piece is no copy.
-
-    Parameters
-    ----------
-    pieces : list of rows
-        Arrays, CSR matrices, lists of objects, or whatever gives rows for a slice.
-
-    Examples
-    --------
-    >>> rows = Stack([np.array([1, 2]), np.array([3, 4, 5])])
-    >>> rows[1:4], rows[np.array([4, 0])]
-    (array([2, 3, 4]), array([5, 1]))
-    """
-
-    def __init__(self, pieces: Iterable[Rows]) -> None:
-        self.pieces = tuple(pieces)
-        counts = [p.shape[0] if hasattr(p, "shape") else len(p) for p in self.pieces]
-        self.starts = [0, *np.cumsum(counts).tolist()]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(n_rows, n_columns), or (n_rows,) for numbers and objects."""
-        return (self.starts[-1], *getattr(self.pieces[0], "shape", (0,))[1:])
-
-    @property
-    def dtype(self) -> Any:
-        """Of the pieces, which are alike."""
-        return self.pieces[0].dtype
-
-    @property
-    def nnz(self) -> int:
-        """Stored entries of sparse pieces."""
-        return sum(piece.nnz for piece in self.pieces)
-
-    def __len__(self) -> int:
-        return int(self.starts[-1])
-
-    def __getitem__(self, index: Any) -> Rows:
-        if not isinstance(index, slice):
-            return self._take(np.asarray(index))
-        found = [piece[rows] for piece, _, rows in self.parts(index)]
-        return joined(found) if found else self.pieces[0][0:0]
-
-    def parts(self, index: slice) -> Iterator[tuple[Rows, slice, slice]]:
-        """The pieces that a slice touches: each with where in the slice, and where in the piece it lies."""
-        start, stop, _ = index.indices(len(self))
-        first = max(0, bisect_right(self.starts, start) - 1)
-        for i in range(first, len(self.pieces)):
-            low, high = max(start, self.starts[i]), min(stop, self.starts[i + 1])
-            if low >= stop:
-                return
-            at = self.starts[i]
-            yield self.pieces[i], slice(low - start, high - start), slice(low - at, high - at)
-
-    def _take(self, rows: Positions) -> Rows:
-        of = np.searchsorted(self.starts, rows, side="right") - 1
-        order = np.argsort(of, kind="stable")
-        found = [
-            take_rows(self.pieces[p], rows[of == p] - self.starts[p]) for p in np.unique(of).tolist()
-        ] or [self.pieces[0][0:0]]
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return take_rows(joined(found), back)
-
-    def whole(self) -> Rows:
-        """All pieces as one: a copy."""
-        return self[:]
-
-
-def joined(pieces: Sequence[Rows]) -> Rows:
-    """Rows one after the other; one piece is given back as it is."""
-    if len(pieces) == 1:
-        return pieces[0]
-    if sp.issparse(pieces[0]):
-        return type(pieces[0])(sp.vstack(pieces, format="csr"))
-    if isinstance(pieces[0], list):
-        return [row for piece in pieces for row in piece]
-    return np.concatenate(pieces)
-
-
-def stacked(pieces: Sequence[Rows]) -> Rows:
-    """Pieces read as one; a single piece as it is."""
-    return pieces[0] if len(pieces) == 1 else Stack(pieces)
 
 
 class Chunk:

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from simlabel._labels import LabelSpace, moved
 from simlabel._model import Model
-from simlabel._references import Chunk, Ids, References, Stack
+from simlabel._references import Chunk, Ids, References
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
 from simlabel.engines import Sampled
 from simlabel.influence import Kept
@@ -86,6 +87,15 @@ def refuse_short_forms(model: Model, what: str) -> None:
     if scorer.sketch is not None or scorer.scales is not None or isinstance(scorer.engine, Sampled):
         raise ValueError(
             f"{what} needs all references as they are: not with a sampler or a sketch. Fit anew."
+        )
+
+
+def refuse_estimates(model: Model, what: str) -> None:
+    """The terms of a sum do not add up to an estimate of it."""
+    if model.scorer.sketch is not None or isinstance(model.scorer.engine, Sampled):
+        raise ValueError(
+            f"{what} lists the terms of a sum, but with a sketch, or a draw for each query, scores are "
+            f"estimates of it. Fit with sketch=None and a sampler that draws at fit, or none."
         )
 
 

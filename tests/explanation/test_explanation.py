@@ -11,6 +11,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
+from simlabel.sampling import Uniform
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
 
 NAMES = ["desert", "sea", "sunset", "trees"]
@@ -168,3 +169,13 @@ def test_any_objects_single_classes_and_precomputed(rng):
     S = np.array([[1.0, 0.2], [0.2, 1.0]])
     given = SMLClassifier("precomputed").fit(S, [{"a"}, {"b"}])
     np.testing.assert_allclose(given.explain([[0.3, 0.7]]).scores, [[0.3, 0.7]])
+
+
+def test_estimates_are_not_explained(rng):
+    X, y, Q = problem(rng)
+    for options in ({"sketch": "condense"}, {"sampler": Uniform(5, per_query=True)}):
+        model = SMLClassifier(RBF(2.0), random_state=0, **options).fit(X, y)
+        with pytest.raises(ValueError, match="explain lists the terms of a sum"):
+            model.explain(Q)
+    drawn = SMLClassifier(RBF(2.0), sampler=8, random_state=0).fit(X, y)
+    np.testing.assert_allclose(drawn.explain(Q).scores, drawn.decision_function(Q), rtol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import add_by_label, add_by_reference, turn_over
-from simlabel._references import Stack
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray
 
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._references import Stack
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines import Exact, Job, Prepared, blocks, n_rows, reducer_for
 from simlabel.similarities import Similarity

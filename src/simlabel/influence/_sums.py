@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._references import Stack
+from simlabel._stack import Stack
 from simlabel.influence._base import Influence, Setting, Solved
 
 

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from simlabel._labels import LabelSpace, container_of, container_state
+from simlabel._labels import LabelSpace
 from simlabel._model import Model
 from simlabel._references import Chunk, References
 from simlabel._scoring import Scorer
@@ -19,6 +20,12 @@ from simlabel.persistence._values import Reader, Writer
 State = dict[str, Any]
 _ROWS = ("X", "raw")
 _COMPANIONS = ("Y", "weights", "ids")
+_SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in (set, frozenset, list, tuple)}
+_SPARSE_TYPES: dict[str, type] = {
+    f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
+    for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")
+    for kind in ("array", "matrix")
+}
 
 
 def model_state(model: Model, writer: Writer) -> State:
@@ -31,7 +38,7 @@ def model_state(model: Model, writer: Writer) -> State:
         "labels": {
             "kind": model.labels.kind,
             "classes": writer.array(model.labels.classes, "labels"),
-            "container": encode(container_state(model.labels), "the container of y"),
+            "container": encode(_container_state(model.labels), "the container of y"),
         },
         "normalizer": encode(model.normalizer, "normalizer"),
         "similarity": encode(scorer.similarity, "similarity"),
@@ -71,12 +78,35 @@ def _object_array(rows: list[Any]) -> Any:
     return array
 
 
+def _container_state(space: LabelSpace) -> Any:
+    """What `decode` needs to give back the same kind, as names and dtypes."""
+    if space.kind == "sparse":
+        kind, dtype = space.container
+        return (_name_in(_SPARSE_TYPES, kind), np.dtype(dtype))
+    return _name_in(_SET_TYPES, space.container) if space.kind == "sets" else space.container
+
+
+def _container_of(kind: str, state: Any) -> Any:
+    """The inverse of `_container_state`."""
+    if kind == "sparse":
+        return (_SPARSE_TYPES[state[0]], state[1])
+    return _SET_TYPES[state] if kind == "sets" else state
+
+
+def _name_in(types: dict[str, type], kind: type) -> str:
+    if types.get(kind.__name__) is not kind:
+        raise TypeError(
+            f"y was given as {kind!r}, which a model file cannot hold; known are {', '.join(types)}."
+        )
+    return kind.__name__
+
+
 def restored_model(state: State, reader: Reader, *, mmap: bool) -> Model:
     """The model that was saved."""
     decode = reader.decode
     labels = state["labels"]
     classes = decode(labels["classes"])
-    space = LabelSpace(labels["kind"], classes, container_of(labels["kind"], decode(labels["container"])))
+    space = LabelSpace(labels["kind"], classes, _container_of(labels["kind"], decode(labels["container"])))
     lazy = [_LazyChunk(each, reader, len(classes)) for each in state["chunks"]]
     chunks = lazy if mmap else [chunk.whole() for chunk in lazy]
     scorer = Scorer(

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._references import References, Stack
+from simlabel._references import References
+from simlabel._stack import Stack
 from simlabel.tuning._criterion import Criterion
 from simlabel.tuning._masked import measure
 from simlabel.tuning._problem import Candidate, Problem

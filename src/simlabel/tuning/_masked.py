@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._leave_one_out import own_entries, rescaled
-from simlabel._references import Stack
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Job, blocks, prepare, reducer_for
 from simlabel.tuning._criterion import Criterion, Judge, uses_sizes

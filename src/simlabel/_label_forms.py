@@ -1,0 +1,128 @@
+"""The forms in which users write y: what they are, and whether they hold what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Names = npt.NDArray[Any]
+Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
+SETS = (set, frozenset, list, tuple)
+
+
+def frame_library(y: Any) -> str | None:
+    """The data frame library that y comes from, or None."""
+    library = type(y).__module__.partition(".")[0]
+    is_frame = type(y).__name__ == "DataFrame" and library in ("pandas", "polars")
+    return library if is_frame else None
+
+
+def make_frame(library: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
+    """A frame of that library."""
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(Y, columns=list(names), index=index)
+    import polars as pl
+
+    return pl.DataFrame(Y, schema=list(names))
+
+
+def is_label_sets(y: Any) -> bool:
+    """Whether the rows are sets of names: sets always are, lists and tuples when they hold strings."""
+    if isinstance(y, np.ndarray) and (y.dtype != object or y.ndim != 1):
+        return False
+    try:
+        rows = list(y)
+    except TypeError:
+        return False
+    if not rows or not all(isinstance(row, SETS) for row in rows):
+        return False
+    if any(isinstance(row, set | frozenset) for row in rows):
+        return True
+    labels = [label for row in rows for label in row]
+    return bool(labels) and all(isinstance(label, str) for label in labels)
+
+
+def set_type(rows: Iterable[Any]) -> type:
+    """The type that all label sets have, else set."""
+    kinds = {type(row) for row in rows}
+    return kinds.pop() if len(kinds) == 1 else set
+
+
+def as_array(y: Any) -> npt.NDArray[Any]:
+    """y as an array of one or two dimensions, without missing values."""
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y is neither a 0/1 matrix nor a list of label sets: its rows differ in length. "
+            "Write label sets as sets, e.g. [{1, 4}, {2}], or as lists of strings."
+        ) from error
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, "
+            f"(n, n_labels) of 0/1, or a list of label sets."
+        )
+    if array.dtype == object and array.ndim == 1 and array.size and array[0] is not None:
+        kind = type(array[0])
+        if kind in (int, bool, float) and all(type(value) is kind for value in array):
+            array = array.astype(kind)
+    check_not_missing(array)
+    return array
+
+
+def check_not_missing(array: npt.NDArray[Any]) -> None:
+    """Refuse labels that are not known, and say where the first is."""
+    if array.dtype.kind == "f":
+        missing = ~np.isfinite(array)
+    elif array.dtype == object:
+        missing = np.array([v is None or v != v for v in array.ravel()], dtype=bool).reshape(array.shape)
+    else:
+        return
+    if missing.any():
+        where = np.argwhere(missing)[0]
+        value = array[tuple(where)]
+        what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
+        raise ValueError(
+            f"Input y contains {what} (first at row {where[0]}: {value}). Every row needs known labels."
+        )
+
+
+def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
+    """A 0/1 array as CSR, or an error that says where it is not."""
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
+    check_not_missing(array)
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        label = int(column) if names is None else names[column]
+        raise ValueError(
+            f"Unknown label type: y must hold only 0 and 1, "
+            f"got {array[row, column].item()!r} at row {row}, label {label!r}."
+        )
+    return sp.csr_array(array.astype(np.int8))
+
+
+def check_indicator_sparse(y: Any) -> Indicator:
+    """A sparse 0/1 matrix as CSR, or an error that says where it is not."""
+    Y = sp.csr_array(y, copy=True)
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    wrong = Y.data != 1
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(Y.indptr, entry, side="right") - 1)
+        raise ValueError(
+            f"Unknown label type: y must hold only 0 and 1, "
+            f"got {Y.data[entry].item()!r} at row {row}, label {Y.indices[entry]}."
+        )
+    return Y.astype(np.int8)
