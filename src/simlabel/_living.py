@@ -314,7 +314,9 @@ class Living:
         return novelty(model.scorer, model.normalized(X), model.typical_totals)
 
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
-        """The unlabelled instances that are most worth a person's time: in doubt, and unlike each other.
+        """The unlabelled instances that are most worth a person's time.
+
+        Those whose label set is in doubt, that are typical of the pool, and unlike each other.
 
         Parameters
         ----------

@@ -187,6 +187,13 @@ def test_explain_names_the_instances(run, model):
     assert "has 700 rows, counted from 0; there is no row 700" in past.stderr
 
 
+def test_fit_auto_saves_what_it_chose(run, files):
+    fruit(60, 1).to_csv("few.csv", index=False)
+    run("fit", "few.csv", "--label-column", "tags", "--auto", "-o", "auto.simlabel")
+    assert load("auto.simlabel").feature_names_in_.tolist()[:2] == ["height", "width"]
+    assert len(run("predict", "auto.simlabel", "new.csv").stdout.splitlines()) == 701
+
+
 def test_fit_from_svmlight(run, files):
     lines = ["0 1:1 3:2", "1 2:1", "0,1 1:1 2:1", "1 2:2 3:1"] * 5
     (files / "a.svm").write_text("\n".join(lines) + "\n")

@@ -146,7 +146,7 @@ def test_it_prints_and_plots(rng):
     assert "beach" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
-    assert bars.get_yticklabels()[0].get_text() == "2 labels, because of these: beach"
+    assert bars.get_yticklabels()[0].get_text() == "2 labels: beach"
     total = sum(bar.get_width() for bar in bars.patches)
     assert total == pytest.approx(why.scores[0, :2].sum() + why.terms.totals[0, 4])
     mpl.pyplot.close("all")

@@ -146,6 +146,13 @@ def test_drawings_take_the_pages_colours(comparison):
     assert not re.search(r"#0[123]0[123]0\d", box)
 
 
+def test_nothing_to_report_on_is_said():
+    data = make_data()
+    result = compare(data, ["nosuch"], KFolds(3))
+    with pytest.raises(ValueError, match=r"no algorithm ran through. nosuch: unknown algorithm"):
+        comparison_report(result, [data], KFolds(3))
+
+
 def test_files(page, tmp_path):
     for ending, start in ((".html", "<!doctype html>"), (".md", "# Comparison"), (".tex", "% Comparison")):
         path = tmp_path / "new" / f"report{ending}"

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+import joblib
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -74,6 +75,7 @@ def fit_verb(
     started = time.perf_counter()
     with Console(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
+        estimator = getattr(estimator, "best_estimator_", estimator)  # what --auto has chosen
         estimator.save(output)
     facts: dict[str, Any] = {
         "model": str(output),
@@ -113,7 +115,7 @@ def _estimator(auto: bool, stages: dict[str, Any], seed: int) -> Any:
     if auto:
         if stages:
             raise typer.BadParameter(f"--auto chooses the stages; leave out {', '.join(stages)}.")
-        return find_algorithm("autosml", seed=seed, n_jobs=-1).estimator
+        return find_algorithm("autosml", seed=seed, n_jobs=joblib.cpu_count()).estimator
     registries: dict[str, Registry[Any]] = {
         "similarity": SIMILARITIES,
         "influence": INFLUENCES,

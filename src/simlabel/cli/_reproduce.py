@@ -51,7 +51,7 @@ def reproduce_verb(
             jobs=jobs,
             on_progress=bar,
         )
-    for path in report or ():
+    for path in (report or ()) if found.comparison.results else ():
         write_report(reproduction_report(found, KFolds(folds, seed=seed), seed=seed), path)
         say(f"wrote {escape(str(path))}")
     if json:

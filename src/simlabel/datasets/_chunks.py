@@ -53,6 +53,14 @@ class FeatureChunks:
     ----------
     unknown : int
         How many texts the model did not know; they are none of its categories.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = path.write_text("hue,size\\nred,2\\nblue,3\\nred,4\\n")
+    >>> [chunk.tolist() for chunk in FeatureChunks(path, ["size", "hue=blue", "hue=red"], 2)]
+    [[[2.0, 0.0, 1.0], [3.0, 1.0, 0.0]], [[4.0, 0.0, 1.0]]]
     """
 
     def __init__(

@@ -71,6 +71,20 @@ class Comparison:
         Only what is complete.
     failures : tuple of Failure
         What did not get through, with the reason.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from simlabel.datasets import Dataset
+    >>> from simlabel.experiments import KFolds, compare
+    >>> Y = sp.csr_array(np.array([[1, 0], [0, 1]] * 6, dtype=np.int8))
+    >>> data = Dataset("pairs", np.array([[0.0, 1.0], [1.0, 0.0]] * 6), Y, ("a", "b"), ("x", "y"))
+    >>> result = compare(data, ["sml", "nosuch"], KFolds(3))
+    >>> result.means("average_precision")
+           SML
+    pairs  1.0
+    >>> print(result.failures[0].algorithm)
+    nosuch
     """
 
     protocol: str

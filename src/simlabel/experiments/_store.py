@@ -42,7 +42,16 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, content: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "new" / "note.txt"
+    >>> write_atomically(path, "done")
+    >>> path.read_text()
+    'done'
+    """
     with written_whole(path) as temporary:
         temporary.write_text(content, encoding="utf-8")
 

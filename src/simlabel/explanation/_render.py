@@ -70,7 +70,7 @@ def plot(explanation: Explanation, query: int, ax: Any) -> Any:
         rest = float(explanation.terms.rest[query, column])
         others = [("all others", rest)] + ([("mean", mean)] if mean else [])
         for name, value in [*found, *others]:
-            names.append(f"{title.split(' (')[0]}: {name}")
+            names.append(f"{_short(title)}: {name}")
             values.append(value)
             groups.append(f"C{group % 10}")
     ax.barh(range(len(values)), values, color=groups)
@@ -79,3 +79,7 @@ def plot(explanation: Explanation, query: int, ax: Any) -> Any:
     ax.set_xlabel("contribution to the score")
     ax.set_title(f"Query {query}")
     return ax
+
+
+def _short(title: str) -> str:
+    return title.removesuffix(", because of these").partition(" (score")[0]

@@ -36,8 +36,22 @@ def comparison_report(
         What to show.
     seed : int
         For the choice of examples.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from simlabel.experiments import KFolds, compare
+    >>> from simlabel.reports import to_markdown
+    >>> Y = sp.csr_array(np.array([[1, 0], [0, 1]] * 6, dtype=np.int8))
+    >>> data = Dataset("pairs", np.array([[0.0, 1.0], [1.0, 0.0]] * 6), Y, ("a", "b"), ("x", "y"))
+    >>> result = compare(data, ["br"], KFolds(2))
+    >>> print(to_markdown(comparison_report(result, [data], KFolds(2))).splitlines()[0])
+    # Comparison on pairs
     """
     sets = [one for one in data if one.name in comparison.data_names]
+    if not sets:
+        failures = "; ".join(map(str, comparison.failures))
+        raise ValueError(f"there is nothing to report on: no algorithm ran through. {failures}")
     found = []
     if len(sets) > 1 and len(comparison.algorithms()) > 1:
         criterion = "average_precision" if "average_precision" in criteria else criteria[0]

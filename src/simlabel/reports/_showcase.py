@@ -30,12 +30,13 @@ def showcase(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -> Sh
     """Fit on the first split's training rows and look at a few of its test rows."""
     split = protocol.splits(data)[0]
     model = find_algorithm(algorithm, seed=seed, n_jobs=1).estimator
-    model.fit(data.X[split.train], data.Y[split.train], ids=split.train)
+    model.fit(data.X[split.train], data.Y[split.train])
+    model = getattr(model, "best_estimator_", model)  # what AutoSML has chosen
     rows = np.random.default_rng(seed).permutation(split.test)[:_EXAMPLES]
     names = [str(name) for name in data.label_names]
     described = {
-        row: f"row {row} ({', '.join(names[k] for k in data.Y[[row]].indices) or 'no label'})"
-        for row in split.train.tolist()
+        place: f"row {row} ({', '.join(names[k] for k in data.Y[[row]].indices) or 'no label'})"
+        for place, row in enumerate(split.train.tolist())
     }
     return Showcase(tuning_curve(model), examples(model, data, rows, names, described))
 

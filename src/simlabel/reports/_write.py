@@ -27,6 +27,15 @@ def check_report_path(path: str | os.PathLike[str]) -> None:
 
 
 def write_report(report: Report, path: str | os.PathLike[str]) -> None:
-    """Write a report as HTML (.html), Markdown (.md) or LaTeX (.tex), whole or not at all."""
+    """Write a report as HTML (.html), Markdown (.md) or LaTeX (.tex), whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_report(Report("Nothing yet", "no data", ()), path)
+    >>> path.read_text().splitlines()[0]
+    '<!doctype html>'
+    """
     check_report_path(path)
     write_atomically(Path(path), FORMS[Path(path).suffix.lower()](report))
