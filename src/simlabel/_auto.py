@@ -26,7 +26,7 @@ from simlabel._validation import (
     check_same_length,
     check_sample_weight,
 )
-from simlabel.engines import Exact, n_rows
+from simlabel.engines import Exact
 from simlabel.influence import INFLUENCES, Ridge
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
@@ -215,7 +215,7 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
         trials = list(self._trials(chosen_from, data, search, seed))
         ranked = _ranked(trials, higher_is_better(self.criterion))
         self.leaderboard_ = _leaderboard(ranked, search)
-        self.best_estimator_ = self._fit_choice(ranked[0], X, y, sample_weight, seed)
+        self.best_estimator_ = self._fit_choice(ranked[0], X, y, sample_weight, seed, len(there))
         self.classes_ = self.best_estimator_.classes_
 
     def _configurations(self, X: Any) -> list[Configuration]:
@@ -255,10 +255,12 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
     def _out_of_time(self, started: float) -> bool:
         return self.budget is not None and time.monotonic() - started > self.budget
 
-    def _fit_choice(self, trial: Trial, X: Any, y: Any, sample_weight: Any, seed: int) -> SMLClassifier:
+    def _fit_choice(
+        self, trial: Trial, X: Any, y: Any, sample_weight: Any, seed: int, n_references: int
+    ) -> SMLClassifier:
         configuration, influence = trial.configuration, trial.found.influence
         if isinstance(influence, Ridge):
-            influence = Ridge(influence.penalty, influence.n_inducing(n_rows(y)))
+            influence = Ridge(influence.penalty, influence.n_inducing(n_references))
         similarity = configuration.similarity.replaced(_own(trial.curve.best))
         model = SMLClassifier(
             similarity,

@@ -33,7 +33,14 @@ class InducingFeatures:
         S = self._similarities(prepared.X)
         S = (S + S.T) / 2
         S[np.diag_indices_from(S)] += _JITTER * float(np.diag(S).max())
-        self.factor: Any = scipy.linalg.cholesky(S, lower=True, check_finite=False)
+        try:
+            self.factor: Any = scipy.linalg.cholesky(S, lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            fewer = max(1, prepared.n_rows // 2)
+            raise ValueError(
+                f"The similarities of the inducing references are not positive definite with {similarity!r}: "
+                f"use fewer of them, e.g. Ridge(inducing={fewer}), or influence='uniform'."
+            ) from None
 
     def _similarities(self, X: Rows) -> FloatArray:
         S = self.engine.reduce(X, self.prepared, [self.job], n_jobs=self.n_jobs)[0]

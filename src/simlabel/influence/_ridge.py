@@ -156,7 +156,10 @@ class Ridge(Influence):
 
     def _solve_inducing(self, setting: Setting, used: npt.NDArray[np.int64]) -> Solved:
         references, penalty = setting.references, float(self.penalty)
-        prepared = prepare(take_rows(references.X, used), [setting.similarity])
+        rows = take_rows(references.X, used)
+        if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
+            rows = rows.astype(np.float64)
+        prepared = prepare(rows, [setting.similarity])
         features = InducingFeatures(prepared, setting.similarity, setting.engine, setting.n_jobs)
         solution = inducing_solution(
             features, references.X, ridge_targets(references), references.weights, penalty
