@@ -28,7 +28,7 @@ def absolute_sum(Q, X, V, phi):
     return max(sum(abs(phi(q, x)) * abs(v).max() for x, v in zip(X, V, strict=True)) for q in Q)
 
 
-@pytest.mark.parametrize(("similarity", "phi"), CASES, ids=lambda c: repr(c)[:30])
+@pytest.mark.parametrize(("similarity", "phi"), CASES, ids=[repr(similarity)[:40] for similarity, _ in CASES])
 @pytest.mark.parametrize("make_V", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("memory_mib", [256, 0.001])
 def test_equals_plain_loops(similarity, phi, make_V, memory_mib, rng):
@@ -41,7 +41,7 @@ def test_equals_plain_loops(similarity, phi, make_V, memory_mib, rng):
     np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-10 * absolute_sum(Q, X, V, phi))
 
 
-@pytest.mark.parametrize(("similarity", "phi"), CASES[:3], ids=lambda c: repr(c)[:30])
+@pytest.mark.parametrize(("similarity", "phi"), CASES[:3], ids=[repr(case[0]) for case in CASES[:3]])
 def test_sparse_rows_stay_sparse(similarity, phi, rng):
     Q, X, V = (
         sp.random_array(shape, density=0.2, rng=rng, format="csr") for shape in ((7, 9), (50, 9), (50, 3))

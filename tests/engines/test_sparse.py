@@ -41,7 +41,7 @@ def close(result, wanted, scale):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("similarity", "phi"), CASES, ids=lambda c: repr(c)[:20])
+@pytest.mark.parametrize(("similarity", "phi"), CASES, ids=[repr(case[0]) for case in CASES])
 @pytest.mark.parametrize("make_V", [np.asarray, sp.csr_array])
 def test_equals_plain_loops(similarity, phi, make_V, dtype, rng):
     Q, X, V = data(rng)
@@ -56,7 +56,7 @@ def test_equals_plain_loops(similarity, phi, make_V, dtype, rng):
         close(result, wanted, wanted)
 
 
-@pytest.mark.parametrize(("similarity", "phi"), CASES, ids=lambda c: repr(c)[:20])
+@pytest.mark.parametrize(("similarity", "phi"), CASES, ids=[repr(case[0]) for case in CASES])
 @pytest.mark.parametrize("scale", [1.0, 20.0])
 def test_leaving_out_keeps_digits(similarity, phi, scale, rng):
     """Row 3 is zero: among rows of length 20 it is nearly the whole background of its labels."""

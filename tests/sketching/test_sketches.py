@@ -53,7 +53,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("sketch", "similarity", "phi", "error"), CASES, ids=lambda c: repr(c)[:28])
+@pytest.mark.parametrize(
+    ("sketch", "similarity", "phi", "error"), CASES, ids=[f"{case[0]!r}-{case[1]!r}" for case in CASES]
+)
 def test_sums_are_near_the_plain_loops(sketch, similarity, phi, error, rng):
     task, X, Y = problem(similarity, rng)
     Q = X[:6] + 0.1
@@ -62,7 +64,9 @@ def test_sums_are_near_the_plain_loops(sketch, similarity, phi, error, rng):
     assert np.abs(sums - wanted).max() < error * np.abs(wanted).max()
 
 
-@pytest.mark.parametrize(("sketch", "similarity", "phi", "error"), CASES, ids=lambda c: repr(c)[:28])
+@pytest.mark.parametrize(
+    ("sketch", "similarity", "phi", "error"), CASES, ids=[f"{case[0]!r}-{case[1]!r}" for case in CASES]
+)
 def test_the_error_is_measured_without_a_rows_own_entry(sketch, similarity, phi, error, rng):
     task, X, _ = problem(similarity, rng, n=60)
     fitted = sketch.make(task)
