@@ -88,12 +88,14 @@ class Chunk:
 
 
 def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64]) -> Any:
-    n = Y.shape[0]
-    size_of = np.searchsorted(sizes, np.diff(Y.indptr))
-    onehot = sp.csr_array((np.ones(n), size_of, np.arange(n + 1)), shape=(n, len(sizes)))
-    V: Any = sp.hstack([Y.astype(np.float64), onehot], format="csr")
-    V.data = V.data * np.repeat(weights, np.diff(V.indptr))
-    return V
+    """[Y | one-hot of the set size], times the weights."""
+    n, n_labels = Y.shape
+    counts = np.diff(Y.indptr)
+    size_of = n_labels + np.searchsorted(sizes, counts)
+    indices = np.insert(Y.indices, Y.indptr[1:], size_of.astype(Y.indices.dtype))
+    data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
+    indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
+    return sp.csr_array((data, indices, indptr), shape=(n, n_labels + len(sizes)))
 
 
 def merged(chunks: Sequence[Chunk]) -> Chunk:
@@ -221,7 +223,7 @@ class References:
         chunks = [*self.chunks, chunk]
         while len(chunks) > 1:
             last, before = len(chunks[-1]), len(chunks[-2])
-            if before > 2 * last or before + last > _TAIL_ROWS:
+            if before > last or before + last > _TAIL_ROWS:
                 break
             chunks[-2:] = [merged(chunks[-2:])]
         return References.of(chunks, _after(chunk.ids, self.next_id))

@@ -124,8 +124,9 @@ def forgotten(model: Model, names: Any) -> Model:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
         return model
-    kept = np.setdiff1d(np.arange(known.n_rows), positions)
-    return _with_references(model, model.labels, known.without(positions), kept)
+    stays = np.ones(known.n_rows, dtype=bool)
+    stays[positions] = False
+    return _with_references(model, model.labels, known.without(positions), np.flatnonzero(stays))
 
 
 def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -45,7 +48,8 @@ def data_values(
     if criterion not in known:
         raise ValueError(f"unknown criterion {criterion!r}; expected one of {', '.join(known)}.")
     n, weights = references.n_rows, references.weights
-    Y = references.Y.toarray().astype(np.float64)
+    columns = references.Y.tocsc()
+    rows_of = np.split(columns.indices, columns.indptr[1:-1])
     prepared = prepare(references.X, [similarity])
     job = Job(similarity, weighting, Keep(n))
     gains, counted = np.zeros(n), np.zeros(n)
@@ -53,7 +57,7 @@ def data_values(
         S = Exact().reduce(references.X[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64) * weights
         for i, terms in zip(range(part.start, part.stop), S, strict=True):
             terms[i] *= max(weights[i] - 1.0, 0.0) / weights[i]
-            gain = _gains(terms, Y, Y[i], CRITERIA[criterion])
+            gain = _gains(terms, rows_of, references.Y[i : i + 1], CRITERIA[criterion])
             if gain is not None:
                 gain[i] = 0.0
                 gains += weights[i] * gain
@@ -62,25 +66,36 @@ def data_values(
     return np.divide(gains, counted, out=np.zeros(n), where=counted > 0)
 
 
-def _gains(terms: FloatArray, Y: FloatArray, truth: FloatArray, criterion: Criterion) -> FloatArray | None:
+def _gains(terms: FloatArray, rows_of: list[Any], truth: Any, criterion: Criterion) -> FloatArray | None:
     """By how much each reference betters the criterion of one row; None where that is undefined."""
-    scores = np.vstack(_with_and_without(terms, Y))
-    values = row_criteria(sp.csr_array(np.broadcast_to(truth, scores.shape)), scores)[:, criterion.column]
+    scores = np.vstack(_with_and_without(terms, rows_of))
+    truths = sp.csr_array(np.broadcast_to(truth.toarray(), scores.shape))
+    values = row_criteria(truths, scores)[:, criterion.column]
     if np.isnan(values[0]):
         return None
     return (values[0] - values[1:]) * (1.0 if criterion.higher_is_better else -1.0)
 
 
-def _with_and_without(s: FloatArray, Y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Label weights from all terms, and without each: the largest term is left out by masking.
+def _with_and_without(terms: FloatArray, rows_of: list[Any]) -> tuple[FloatArray, FloatArray]:
+    """Label weights from all terms, and without each of them, rounded once, so that equal sums are ties.
 
-    Taking a term off that is not the largest costs at most a digit; the largest may be all there is.
+    The sum is kept with what rounding took from it, and a term is taken off both; the largest, which
+    may be nearly all there is, is left out by masking.
     """
-    whole = s @ Y
-    without = whole[None, :] - s[:, None] * Y
-    terms = np.abs(s[:, None] * Y)
-    largest = np.argmax(terms, axis=0)
-    masked = s[:, None] * Y
-    masked[largest, np.arange(Y.shape[1])] = 0.0
-    without[largest, np.arange(Y.shape[1])] = masked.sum(axis=0)
+    whole = np.zeros(len(rows_of))
+    without = np.zeros((len(terms), len(rows_of)))
+    for k, rows in enumerate(rows_of):
+        own = terms[rows]
+        listed = own.tolist()
+        total = math.fsum(listed)
+        lost = math.fsum([*listed, -total])
+        whole[k], without[:, k] = total, total
+        if not listed:
+            continue
+        less = total - own
+        back = total - less
+        rounding = (total - (less + back)) + (back - own)
+        without[rows, k] = less + (rounding + lost)
+        largest = int(np.argmax(np.abs(own)))
+        without[rows[largest], k] = math.fsum(listed[:largest] + listed[largest + 1 :])
     return whole, without
