@@ -10,6 +10,9 @@ from statistics import median
 import joblib
 
 
+_REST = 0.05  # seconds: threads that BLAS keeps spinning after a product must not slow the next contestant
+
+
 def alternate(contestants: dict[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
     """Median seconds of each contestant; all run in every round, so that a noisy moment hits all."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
@@ -17,6 +20,7 @@ def alternate(contestants: dict[str, Callable[[], object]], rounds: int = 9) -> 
         run()  # compile, and warm the caches
     for _ in range(rounds):
         for name, run in contestants.items():
+            time.sleep(_REST)
             started = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - started)
