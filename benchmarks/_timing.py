@@ -9,7 +9,6 @@ from statistics import median
 
 import joblib
 
-
 _REST = 0.05  # seconds: threads that BLAS keeps spinning after a product must not slow the next contestant
 
 
