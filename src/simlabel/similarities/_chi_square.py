@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from simlabel._kernels import chi_square_distances, negative_exponential
-from simlabel._validation import FloatArray, Rows, check_number
-from simlabel.similarities._base import Grid
+from simlabel._validation import FloatArray, Rows
+from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
-from simlabel.similarities._grids import bandwidth_grid, sampled_rows
+from simlabel.similarities._grids import sampled_rows
 
 
-class ChiSquare(CoordinateSimilarity):
+class ChiSquare(Bandwidth, CoordinateSimilarity):
     """exp(-gamma * sum of (x - z)^2 / (x + z)), for histograms and other features >= 0.
 
     Parameters
@@ -29,17 +27,9 @@ class ChiSquare(CoordinateSimilarity):
     """
 
     name = "chi_square"
-    positive_definite = True
     column_sum = "chi-square distance"
     nonnegative_input = True
     sums = staticmethod(chi_square_distances)
-
-    def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
-        self.gamma = gamma
-
-    def check(self) -> None:
-        """Raise ValueError where gamma is not positive."""
-        check_number("ChiSquare", "gamma", self.gamma, above=0, also=("auto",))
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Chi-square distances to similarities, in place."""
@@ -51,8 +41,6 @@ class ChiSquare(CoordinateSimilarity):
         both = X + q
         return np.divide((X - q) ** 2, both, out=np.zeros_like(both), where=both > 0)
 
-    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """A log grid around 1 / (mean chi-square distance), taken over at most 1,000 rows."""
-        if self.gamma != "auto":
-            return {}
-        return {"gamma": bandwidth_grid(self.mean_statistic(*sampled_rows(X, sample_weight, seed)))}
+    def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
+        """Mean chi-square distance, taken over at most 1,000 rows."""
+        return self.mean_statistic(*sampled_rows(X, sample_weight, seed))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from simlabel._kernels import l1_distances, negative_exponential
-from simlabel._validation import FloatArray, Rows, check_number
-from simlabel.similarities._base import Grid
+from simlabel._validation import FloatArray, Rows
+from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
-from simlabel.similarities._grids import bandwidth_grid, mean_l1_distance
+from simlabel.similarities._grids import mean_l1_distance
 
 
-class Laplacian(CoordinateSimilarity):
+class Laplacian(Bandwidth, CoordinateSimilarity):
     """exp(-gamma * sum of absolute differences): less impressed by one odd column than RBF.
 
     Parameters
@@ -29,16 +27,8 @@ class Laplacian(CoordinateSimilarity):
     """
 
     name = "laplacian"
-    positive_definite = True
     column_sum = "L1 distance"
     sums = staticmethod(l1_distances)
-
-    def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
-        self.gamma = gamma
-
-    def check(self) -> None:
-        """Raise ValueError where gamma is not positive."""
-        check_number("Laplacian", "gamma", self.gamma, above=0, also=("auto",))
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """L1 distances to similarities, in place."""
@@ -49,8 +39,6 @@ class Laplacian(CoordinateSimilarity):
         """Absolute differences."""
         return np.abs(X - q)
 
-    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """A log grid around 1 / (mean L1 distance)."""
-        if self.gamma != "auto":
-            return {}
-        return {"gamma": bandwidth_grid(mean_l1_distance(X, sample_weight))}
+    def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
+        """Mean L1 distance, in closed form."""
+        return mean_l1_distance(X, sample_weight)

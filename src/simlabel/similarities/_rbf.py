@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from simlabel._kernels import rbf_from_products
-from simlabel._validation import FloatArray, Rows, check_number
-from simlabel.similarities._base import Grid, Similarity
-from simlabel.similarities._grids import bandwidth_grid, mean_squared_distance
+from simlabel._validation import FloatArray, Rows
+from simlabel.similarities._bandwidth import Bandwidth
+from simlabel.similarities._grids import mean_squared_distance
 
 
-class RBF(Similarity):
+class RBF(Bandwidth):
     """exp(-gamma * |x - z|^2), the similarity of the paper's experiments.
 
     Parameters
@@ -29,15 +29,7 @@ class RBF(Similarity):
 
     name = "rbf"
     form = "dot"
-    positive_definite = True
     column_sum = "squared distance"
-
-    def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
-        self.gamma = gamma
-
-    def check(self) -> None:
-        """Raise ValueError where gamma is not positive."""
-        check_number("RBF", "gamma", self.gamma, above=0, also=("auto",))
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products and squared lengths to similarities, in place."""
@@ -52,11 +44,9 @@ class RBF(Similarity):
         """Squared differences."""
         return (X - q) ** 2
 
-    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """A log grid around 1 / (mean squared distance)."""
-        if self.gamma != "auto":
-            return {}
-        return {"gamma": bandwidth_grid(mean_squared_distance(X, sample_weight))}
+    def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
+        """Mean squared distance, in closed form."""
+        return mean_squared_distance(X, sample_weight)
 
     def relative_error(self, dtype: np.dtype[Any], largest_square: float) -> float:
         """Squared distances from products lose digits as gamma grows."""

@@ -1,0 +1,32 @@
+"""What similarities of the form exp(-gamma * distance) share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from simlabel._validation import FloatArray, Rows, check_number
+from simlabel.similarities._base import Grid, Similarity
+from simlabel.similarities._grids import bandwidth_grid
+
+
+class Bandwidth(Similarity):
+    """A similarity that falls with a distance, as fast as gamma says."""
+
+    positive_definite = True
+
+    def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
+        self.gamma = gamma
+
+    def check(self) -> None:
+        """Raise ValueError where gamma is not positive."""
+        check_number(type(self).__name__, "gamma", self.gamma, above=0, also=("auto",))
+
+    def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
+        """Mean distance over pairs of rows."""
+        raise TypeError(f"{type(self).__name__} does not say how far rows are from each other.")
+
+    def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
+        """A log grid around 1 / (mean distance)."""
+        if self.gamma != "auto":
+            return {}
+        return {"gamma": bandwidth_grid(self.mean_distance(X, sample_weight, seed))}
