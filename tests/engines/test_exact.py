@@ -169,6 +169,7 @@ def test_ctrl_c_stops_promptly():
 
 def test_a_slow_function_says_how_long_and_what_to_do(monkeypatch, rng):
     monkeypatch.setattr("simlabel.engines._progress._SLOW_SECONDS", 0.0)
+    monkeypatch.setattr("simlabel.engines._progress._LOOK_AFTER", 0.0)
     X = rng.random((300, 2))
     with pytest.warns(SlowSimilarityWarning, match=r"90,000 pairs.* s more.*blockwise=True"):
         similarity_sums(X, X, np.ones((300, 1)), Function(lambda a, b: float(a @ b)))

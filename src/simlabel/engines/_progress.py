@@ -12,6 +12,7 @@ from simlabel.engines._rows import Prepared
 Progress = Callable[[int, int], None]
 
 _SLOW_SECONDS = 10.0
+_LOOK_AFTER = 1.0  # seconds: the first block may have waited for the compiler
 
 
 class SlowSimilarityWarning(UserWarning):
@@ -40,7 +41,7 @@ class Ticker:
     def _warn_if_slow(self) -> None:
         elapsed = time.perf_counter() - self.started
         left = elapsed / self.done * (self.total - self.done)
-        if left > _SLOW_SECONDS:
+        if elapsed >= _LOOK_AFTER and left > _SLOW_SECONDS:
             self.watching = False
             warnings.warn(
                 f"The similarity is a Python function called for each of {self.total:,} pairs; "
