@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._labels import moved
+from simlabel._lazy import LazyRows
 from simlabel._stack import joined, stacked
 from simlabel._validation import FloatArray, Rows, take_rows
 
@@ -72,7 +73,7 @@ class Chunk:
         key = (int(self.Y.shape[1]), tuple(sizes.tolist()))
         known = self.__dict__.get("_influence")
         if known is None or known[0] != key:
-            known = key, _weighted_rows(self.Y, self.weights, sizes)
+            known = key, _weighted_rows(self.Y, self.weights, sizes, isinstance(self.X, LazyRows))
             self.__dict__["_influence"] = known
         return known[1]
 
@@ -87,15 +88,27 @@ class Chunk:
         return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
 
 
-def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64]) -> Any:
-    """[Y | one-hot of the set size], times the weights."""
+def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Any:
+    """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
     n, n_labels = Y.shape
     counts = np.diff(Y.indptr)
     size_of = n_labels + np.searchsorted(sizes, counts)
     indices = np.insert(Y.indices, Y.indptr[1:], size_of.astype(Y.indices.dtype))
-    data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
+    if short and (weights == 1.0).all():
+        entries = int(Y.nnz) + n
+        data = _ones(entries.bit_length())[:entries]
+    else:
+        data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
     indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
     return sp.csr_array((data, indices, indptr), shape=(n, n_labels + len(sizes)))
+
+
+@lru_cache(maxsize=2)
+def _ones(power: int) -> npt.NDArray[np.float64]:
+    """2^power ones that all who ask share, so they are read only."""
+    ones = np.ones(1 << power)
+    ones.flags.writeable = False
+    return ones
 
 
 def merged(chunks: Sequence[Chunk]) -> Chunk:
@@ -146,10 +159,10 @@ class References:
     def __init__(
         self, X: Rows, Y: Any, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
     ) -> None:
-        only = Chunk(X, Y, weights, range(Y.shape[0]) if ids is None else ids, raw)
-        self.chunks: tuple[Chunk, ...] = (only,)
+        names = range(Y.shape[0]) if ids is None else ids
+        self.chunks: tuple[Chunk, ...] = tuple(_cut(Chunk(X, Y, weights, names, raw)))
         #: a number that no reference is or was called by
-        self.next_id: int = _after(only.ids, 0)
+        self.next_id: int = _after(names, 0)
 
     @classmethod
     def of(cls, chunks: Iterable[Chunk], next_id: int) -> References:
@@ -220,8 +233,8 @@ class References:
 
     def taught(self, chunk: Chunk) -> References:
         """These and some more: small chunks at the end are merged, so that there are never many."""
-        chunks = [*self.chunks, chunk]
-        while len(chunks) > 1:
+        chunks = [*self.chunks, *_cut(chunk)]
+        while len(chunks) > 1 and not any(isinstance(c.X, LazyRows) for c in chunks[-2:]):
             last, before = len(chunks[-1]), len(chunks[-2])
             if before > last or before + last > _TAIL_ROWS:
                 break
@@ -252,6 +265,23 @@ class References:
         if n_labels == self.n_labels:
             return self
         return References.of([chunk.relabelled(places, n_labels) for chunk in self.chunks], self.next_id)
+
+
+def _cut(chunk: Chunk) -> Iterable[Chunk]:
+    """A chunk whose rows are not in memory, in the parts in which they are read; any other as it is."""
+    X, raw = chunk.X, chunk.raw
+    if not isinstance(X, LazyRows):
+        return [chunk]
+    return [
+        Chunk(
+            X.part(rows),
+            chunk.Y[rows],
+            chunk.weights[rows],
+            chunk.ids[rows],
+            raw.part(rows) if isinstance(raw, LazyRows) else None,
+        )
+        for rows in X.cuts()
+    ]
 
 
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:

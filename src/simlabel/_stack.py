@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._validation import Rows, take_rows
+from simlabel._lazy import DiskRows, LazyRows
+from simlabel._validation import Rows, check_finite, take_rows
 
 
 class Stack:
@@ -52,6 +54,8 @@ class Stack:
         return int(self.starts[-1])
 
     def __getitem__(self, index: Any) -> Rows:
+        if isinstance(index, tuple):
+            return Stack([piece[index] for piece in self.pieces])
         if not isinstance(index, slice):
             return self._take(np.asarray(index))
         found = [piece[rows] for piece, _, rows in self.parts(index)]
@@ -97,3 +101,41 @@ def joined(pieces: Sequence[Rows]) -> Rows:
 def stacked(pieces: Sequence[Rows]) -> Rows:
     """Pieces read as one; a single piece as it is."""
     return pieces[0] if len(pieces) == 1 else Stack(pieces)
+
+
+def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+    """Apply a function to parts of lazy rows and of their companions where they are, and merge what it gives.
+
+    Examples
+    --------
+    >>> fold(DiskRows(np.ones((4, 2))), lambda X, w: w @ X, np.add, np.arange(4.0))
+    array([6., 6.])
+    """
+    pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
+    asked = []
+    for piece in pieces:
+        rows = slice(at, at + len(piece))
+        there = piece if isinstance(piece, LazyRows) else DiskRows(piece)
+        asked.append(there.asked(each, *(other[rows] for other in companions)))
+        at = rows.stop
+    return reduce(merge, [found for results in asked for found in results()])
+
+
+def check_lazy(X: LazyRows) -> LazyRows:
+    """Check rows that are read when needed, where they are: finite numbers; whole ones become float64."""
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s): X has no rows; at least one is required.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got {X.dtype}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.mapped(_as_float64)
+    fold(X, _check_part, lambda one, other: None, range(len(X)))
+    return X
+
+
+def _as_float64(X: Rows) -> Rows:
+    return X.astype(np.float64)
+
+
+def _check_part(X: Rows, numbers: range) -> None:
+    check_finite(X, "X", numbers.start)

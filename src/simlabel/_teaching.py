@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._labels import LabelSpace, moved
+from simlabel._lazy import LazyRows, transformed
 from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References
 from simlabel._stack import Stack
@@ -107,7 +108,7 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
     known = model.scorer.references
     batch = batch.relabelled(space)
     raw = _like(batch.X, known.raw)
-    rows = raw if model.normalizer is None else _like(model.normalizer.transform(raw), known.X)
+    rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), known.X)
     keeps_raw = known.chunks[0].raw is not None
     chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw if keeps_raw else None)
     before = known.relabelled(space.places(model.labels), len(space.classes))
@@ -144,7 +145,9 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
 
 
 def _like(X: Rows, known: Rows) -> Rows:
-    """A copy of rows in the kind and precision of those that are known."""
+    """A copy of rows in the kind and precision of those that are known; what is on a disk stays there."""
+    if isinstance(X, LazyRows):
+        return X
     one = known.pieces[0] if isinstance(known, Stack) else known
     if isinstance(one, list):
         return list(X)

@@ -6,7 +6,8 @@ from simlabel.engines._collapsed import Collapsed, CollapsedSums
 from simlabel.engines._exact import Exact, reduce_similarities
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
-from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum, reducer_for
+from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum
+from simlabel.engines._row_reducers import reducer_for
 from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
 from simlabel.engines._sampled import Sampled
 from simlabel.engines._sums import is_objects, similarity_sums

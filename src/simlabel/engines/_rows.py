@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._lazy import LazyRows
 from simlabel._stack import Stack, joined, stacked
 from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
@@ -95,6 +96,12 @@ class Prepared:
         """Whether the references are sparse."""
         return sp.issparse(pieces(self.X)[0])
 
+    def part(self, rows: slice) -> Prepared:
+        """Some of the references, read."""
+        beside = {key: numbers[rows] for key, numbers in self.beside.items()}
+        views = {key: view[rows] for key, view in self.views.items()}
+        return Prepared(self.X[rows], self.leaves, beside, self.dtype, views)
+
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
@@ -119,7 +126,7 @@ def prepare(
     ready = {} if known is None else {id(piece): i for i, piece in enumerate(pieces(known.X))}
     for key, leaf in leaves.items():
         found = [
-            _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
+            _prepare_piece(piece, leaf, keep_views and bool(leaf.views) and not isinstance(piece, LazyRows))
             if known is None or (i := ready.get(id(piece))) is None
             else known.piece(key, i)
             for piece in pieces(X)
