@@ -90,7 +90,8 @@ def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
         value = array[tuple(where)]
         what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
         raise ValueError(
-            f"Input y contains {what} (first at row {first + where[0]}: {value}). Every row needs known labels."
+            f"Input y contains {what} (first at row {first + where[0]}: {value}). "
+            f"Every row needs known labels."
         )
 
 

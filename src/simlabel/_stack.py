@@ -103,14 +103,8 @@ def stacked(pieces: Sequence[Rows]) -> Rows:
     return pieces[0] if len(pieces) == 1 else Stack(pieces)
 
 
-def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
-    """Apply a function to parts of lazy rows and of their companions where they are, and merge what it gives.
-
-    Examples
-    --------
-    >>> fold(DiskRows(np.ones((4, 2))), lambda X, w: w @ X, np.add, np.arange(4.0))
-    array([6., 6.])
-    """
+def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:
+    """Apply a function to parts of the rows and of their companions, where the rows are."""
     pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
     asked = []
     for piece in pieces:
@@ -118,7 +112,18 @@ def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *c
         there = piece if isinstance(piece, LazyRows) else DiskRows(piece)
         asked.append(there.asked(each, *(other[rows] for other in companions)))
         at = rows.stop
-    return reduce(merge, [found for results in asked for found in results()])
+    return [found for results in asked for found in results()]
+
+
+def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+    """Apply a function to parts of the rows and of their companions, where the rows are, and merge.
+
+    Examples
+    --------
+    >>> fold(DiskRows(np.ones((4, 2))), lambda X, w: w @ X, np.add, np.arange(4.0))
+    array([6., 6.])
+    """
+    return reduce(merge, by_parts(X, each, *companions))
 
 
 def check_lazy(X: LazyRows) -> LazyRows:

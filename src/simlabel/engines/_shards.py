@@ -18,6 +18,7 @@ from simlabel.engines._influence import Parts
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
 from simlabel.engines._tiles import Job
+from simlabel.weightings import Weighting
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Shard:
             job.reducer.placed(result, self.rows.start) for job, result in zip(self.jobs, found, strict=True)
         ]
 
+    def __reduce__(self) -> Any:
+        # what is made ready is found by the identity of functions, which another process does not share
+        return make_shard, (self.prepared.X, self.jobs, self.rows, self.prepared.dtype)
+
 
 def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
     """A shard of rows that are there; the precision is that of all references."""
@@ -56,7 +61,12 @@ def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) 
 def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
     """The jobs for some of the references."""
     seen: Parts = {}
-    return tuple(Job(job.similarity, job.weighting, job.reducer.part(rows, seen)) for job in jobs)
+    return tuple(Job(job.similarity, _by_entry(job), job.reducer.part(rows, seen)) for job in jobs)
+
+
+def _by_entry(job: Job) -> Weighting | None:
+    """A weighting that a part can apply; one of whole rows is the reducer's, which sees them."""
+    return job.weighting if job.weighting is not None and job.weighting.scope == "entry" else None
 
 
 def shard_rows(X: Rows, largest: int | None = None) -> Iterator[slice]:

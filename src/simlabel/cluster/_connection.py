@@ -1,0 +1,123 @@
+"""The client of a cluster, and waiting for it without waiting forever."""
+
+from __future__ import annotations
+
+import time
+from asyncio import CancelledError
+from collections.abc import Callable, Sequence
+from typing import Any
+
+try:
+    import distributed
+except ImportError as missing:  # pragma: no cover
+    raise ImportError("simlabel.cluster runs on Dask: pip install 'simlabel[dask]'.") from missing
+
+Future = Any  # distributed has no types
+Client = Any
+
+PATIENCE = 30.0
+_LOOK_EVERY = 0.25
+
+_CLIENTS: dict[str, Client] = {}
+
+
+class ClusterError(ConnectionError):
+    """A cluster that cannot go on: no scheduler, no workers, or workers that die of a task."""
+
+
+class DataLost(Exception):
+    """What a worker held is gone with it; who has it can send it again."""
+
+
+def find_client(client: Any, patience: float = PATIENCE) -> Client:
+    """A client that is connected: the one given, one for an address, or the current one."""
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise ClusterError(
+                "There is no Dask client: make one first, e.g. client = dask.distributed.Client(), or "
+                "Client('tcp://scheduler:8786')."
+            ) from None
+    elif isinstance(client, str):
+        client = _client_for(client, patience)
+    if client.status in ("closed", "closing"):
+        raise ClusterError("The Dask client is closed; make a new one and give it to DaskEngine(client).")
+    return client
+
+
+def _client_for(address: str, patience: float) -> Client:
+    known = _CLIENTS.get(address)
+    if known is None or known.status != "running":
+        try:
+            known = distributed.Client(address, timeout=patience, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"No Dask scheduler answers at {address} within {patience:g} s: {error}"
+            ) from None
+        _CLIENTS[address] = known
+    return known
+
+
+def thread_counts(client: Client, patience: float = PATIENCE) -> dict[str, int]:
+    """Threads of each worker; waits for the first worker, but not for long."""
+    deadline = time.monotonic() + patience
+    while True:
+        found = _asked(client)
+        if found:
+            return found
+        if client.status in ("closed", "closing"):
+            raise ClusterError("The Dask client was closed in the middle of the work.")
+        if time.monotonic() > deadline:
+            what = "no worker has come" if client.status == "running" else "the scheduler does not answer"
+            raise ClusterError(f"For {patience:g} s {what}; the work was given up. Look after the cluster.")
+        time.sleep(_LOOK_EVERY)
+
+
+def _asked(client: Client) -> dict[str, int]:
+    """Threads of each worker, none while the scheduler is not there."""
+    if client.status != "running":
+        return {}
+    try:
+        return dict(client.nthreads())
+    except (OSError, CancelledError, RuntimeError, TimeoutError):
+        return {}
+
+
+def collect(
+    client: Client,
+    futures: Sequence[Future],
+    patience: float = PATIENCE,
+    watch: Callable[[], None] | None = None,
+) -> list[Any]:
+    """The results of futures, in order.
+
+    Raises
+    ------
+    DataLost
+        Where a worker has died with data that nobody can compute again.
+    ClusterError
+        Where a task kills its workers, or for `patience` seconds there is no scheduler or no worker.
+    """
+    seen = time.monotonic()
+    try:
+        while True:
+            try:
+                with client.as_current():
+                    distributed.wait(futures, timeout=_LOOK_EVERY)
+                break
+            except TimeoutError:
+                if watch is not None:
+                    watch()
+            if time.monotonic() - seen > patience:
+                thread_counts(client, patience)
+                seen = time.monotonic()
+        return list(client.gather(list(futures)))
+    except distributed.KilledWorker as error:
+        raise ClusterError(
+            f"A task was given up after its workers had died of it: {error} Most often they were out of "
+            f"memory: give workers more (memory_limit), or blocks of fewer rows."
+        ) from None
+    except CancelledError:
+        thread_counts(client, patience)
+        raise DataLost from None
