@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -46,6 +46,18 @@ class LazyRows:
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Begin to apply a function to every part, and that of the companions; call for the results."""
         raise TypeError(f"{type(self).__name__} cannot be asked.")
+
+    def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+        """Apply a function to every part, and that of the companions, and merge what it gives."""
+        raise TypeError(f"{type(self).__name__} cannot be folded.")
+
+    def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
+        """Pieces of which this is the first, joined as far as they can be asked as one."""
+        return pieces
+
+    def taken(self, rows: Any) -> Any:
+        """Rows by their positions, for good: a copy, or left where they are."""
+        return self[rows]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(self[:], dtype=dtype)
@@ -129,7 +141,14 @@ class DiskRows(LazyRows):
 
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Block after block, when called."""
-        return lambda: [each(self[part], *(other[part] for other in companions)) for part in self.cuts()]
+        return lambda: list(self._applied(each, companions))
+
+    def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+        """Block after block, merged at once."""
+        return reduce(merge, self._applied(each, companions))
+
+    def _applied(self, each: Callable[..., Any], companions: Sequence[Any]) -> Iterator[Any]:
+        return (each(self[part], *(other[part] for other in companions)) for part in self.cuts())
 
 
 class Columns:
@@ -142,9 +161,19 @@ class Columns:
         return X[:, self.columns]
 
 
+def is_collection(X: Any) -> bool:
+    """Whether X is a Dask array or data frame."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "shape")
+
+
 def is_lazy(X: Any) -> bool:
     """Whether rows are read when needed: the rows themselves, or a piece of a stack."""
     return isinstance(X, LazyRows) or any(isinstance(piece, LazyRows) for piece in getattr(X, "pieces", ()))
+
+
+def is_remote(X: Any) -> bool:
+    """Whether rows are on other machines: the rows themselves, or a piece of a stack."""
+    return any(getattr(piece, "remote", False) for piece in getattr(X, "pieces", (X,)))
 
 
 def transformed(normalizer: Any, X: Rows) -> Rows:

@@ -72,7 +72,7 @@ class Living:
                 refuse_precomputed(self._model, "partial_fit")
                 refuse_short_forms(self._model, "partial_fit")
                 model, X = me._check_queries(X)
-                labels, Y = model.labels.read(y)
+                labels, Y = model.labels.read(me._check_labels(y))
                 check_same_length(n_rows(X), Y, "y")
                 names = numbered(ids, n_rows(X), model.scorer.references)
                 batch = drop_weightless(X, labels, Y, sample_weight, names)

@@ -80,12 +80,16 @@ class Chunk:
     def part(self, rows: Positions) -> Chunk:
         """A copy of some rows; the arrays of this one are not kept alive."""
         ids = np.asarray(self.ids)[rows]
-        raw = None if self.raw is None else take_rows(self.raw, rows)
-        return Chunk(take_rows(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
+        raw = None if self.raw is None else _taken(self.raw, rows)
+        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
         return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
+
+
+def _taken(X: Rows, rows: Positions) -> Rows:
+    return X.taken(rows) if isinstance(X, LazyRows) else take_rows(X, rows)
 
 
 def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Any:

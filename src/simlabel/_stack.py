@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._lazy import DiskRows, LazyRows
+from simlabel._lazy import LazyRows
 from simlabel._validation import Rows, check_finite, take_rows
 
 
@@ -104,14 +104,14 @@ def stacked(pieces: Sequence[Rows]) -> Rows:
 
 
 def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:
-    """Apply a function to parts of the rows and of their companions, where the rows are."""
-    pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
+    """Apply a function to parts of the rows and of their companions, where the rows are.
+
+    What is in memory is one part.
+    """
     asked = []
-    for piece in pieces:
-        rows = slice(at, at + len(piece))
-        there = piece if isinstance(piece, LazyRows) else DiskRows(piece)
-        asked.append(there.asked(each, *(other[rows] for other in companions)))
-        at = rows.stop
+    for piece, others in _with_companions(X, companions):
+        there = piece.asked if isinstance(piece, LazyRows) else partial(_apply, piece)
+        asked.append(there(each, *others))
     return [found for results in asked for found in results()]
 
 
@@ -120,10 +120,31 @@ def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *c
 
     Examples
     --------
-    >>> fold(DiskRows(np.ones((4, 2))), lambda X, w: w @ X, np.add, np.arange(4.0))
+    >>> fold(np.ones((4, 2)), lambda X, w: w @ X, np.add, np.arange(4.0))
     array([6., 6.])
     """
-    return reduce(merge, by_parts(X, each, *companions))
+    return reduce(
+        merge,
+        (
+            piece.folded(each, merge, *others) if isinstance(piece, LazyRows) else each(piece, *others)
+            for piece, others in _with_companions(X, companions)
+        ),
+    )
+
+
+def _with_companions(X: Rows, companions: Sequence[Any]) -> Iterator[tuple[Rows, list[Any]]]:
+    """Pieces of rows with the same part of the companions."""
+    pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
+    if all(isinstance(piece, LazyRows) for piece in pieces):
+        pieces = pieces[0].together(pieces)
+    for piece in pieces:
+        n = piece.shape[0] if hasattr(piece, "shape") else len(piece)
+        yield piece, [other[at : at + n] for other in companions]
+        at += n
+
+
+def _apply(piece: Rows, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+    return lambda: [each(piece, *companions)]
 
 
 def check_lazy(X: LazyRows) -> LazyRows:

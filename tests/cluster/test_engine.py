@@ -19,6 +19,7 @@ from simlabel.ondisk import open_rows
 from simlabel.similarities import RBF, Cosine, Laplacian
 from simlabel.weightings import Custom, TopK
 
+pytestmark = pytest.mark.xdist_group("cluster")
 N, D, K = 120, 6, 5
 
 
@@ -72,7 +73,26 @@ def both(client, X, Y, case, weights=None):
 SPARSE = ("plain", "tuned by validation", "label mean", "inducing", "top-k")
 
 
-@pytest.mark.parametrize(("case", "kind"), [(c, "dense") for c in CASES] + [(c, "sparse") for c in SPARSE])
+QUICK = (
+    "plain-dense",
+    "tuned by validation-dense",
+    "inducing-dense",
+    "top-k-dense",
+    "whole rows-dense",
+    "plain-sparse",
+)
+
+
+def chosen(cases):
+    """The whole matrix in the slow tests, some of it in the quick ones."""
+    for name in cases:
+        marks = () if name in QUICK else pytest.mark.slow
+        yield pytest.param(*name.rsplit("-", 1), marks=marks, id=name)
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"), chosen([f"{case}-dense" for case in CASES] + [f"{case}-sparse" for case in SPARSE])
+)
 def test_the_same_as_on_one_machine(client, data, case, kind):
     X, Y, Q = data
     weights = np.where(np.arange(N) % 5 == 0, 3.0, 1.0)

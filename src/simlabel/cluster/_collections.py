@@ -29,14 +29,13 @@ def remote_rows(X: Any, client: Any = None) -> RemoteRows:
 def labels_here(y: Any, client: Any = None) -> Any:
     """A Dask y as one that lies here: labels are small, and every stage looks at them.
 
-    A 0/1 array or frame is checked where it is, and comes in bytes.
+    A 0/1 array or frame is checked where it is.
     """
     client = find_client(client)
     if len(y.shape) == 1 or (len(y.shape) == 2 and y.shape[1] == 1 and not hasattr(y, "columns")):
         return y.compute()
     frames = hasattr(y, "columns")
-    small = client.map(_small, _blocks(y, client), frames, pure=False)
-    parts = gathered(client, small)
+    parts = gathered(client, client.map(_checked, _blocks(y, client), frame=frames, pure=False))
     if not frames:
         return np.concatenate(parts)
     import pandas as pd
@@ -55,8 +54,8 @@ def _blocks(collection: Any, client: Any) -> list[Any]:
     return list(client.compute(list(delayed)))
 
 
-def _small(block: Any, frame: bool) -> Any:
+def _checked(block: Any, frame: bool) -> Any:
     names = np.asarray(block.columns, dtype=object) if frame else None
     array = block.to_numpy() if frame else np.asarray(block)
     check_indicator_dense(array, names)
-    return block.astype(np.int8)
+    return block

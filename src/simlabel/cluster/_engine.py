@@ -11,7 +11,6 @@ import numpy as np
 from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.cluster._connection import (
     PATIENCE,
-    Client,
     ClusterError,
     DataLost,
     Future,
@@ -20,7 +19,7 @@ from simlabel.cluster._connection import (
     thread_counts,
 )
 from simlabel.cluster._spread import Sent, Spread
-from simlabel.cluster._tasks import Found, join_found, reduce_block
+from simlabel.cluster._tasks import Found, join_found, reduce_block, tree
 from simlabel.engines import (
     Engine,
     Exact,
@@ -38,7 +37,6 @@ from simlabel.engines import (
 _KEPT = "dask"  # where a job keeps its shards
 _TASKS_PER_THREAD = 8  # so that the last ones end at about the same time
 _FEWEST_QUERIES, _MOST_QUERIES = 256, 8192  # in a task
-_BRANCHES = 4  # of the tree in which results are joined
 _ATTEMPTS = 10  # before data that are lost again and again are given up
 
 
@@ -62,7 +60,7 @@ class DaskEngine(Engine):
     --------
     >>> from dask.distributed import Client
     >>> from simlabel import SMLClassifier
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
     ...     model = SMLClassifier("linear", engine=DaskEngine(client))
     ...     model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).predict([[0.2, 0.9]])
     [{'trees'}]
@@ -159,7 +157,7 @@ class DaskEngine(Engine):
             sent = client.scatter([some], hash=False, direct=True)[0]
             mine = client.map(reduce_block, shards, queries=sent, engine=self.at_home, pure=False)
             parts += mine
-            ends.append(self._tree(client, mine, [job.reducer.joined for job in spread.jobs]))
+            ends.append(tree(client, mine, join_found, [job.reducer.joined for job in spread.jobs]))
         n_done = sum(asked[i].stop - asked[i].start for i in found)
 
         def watch() -> None:
@@ -178,16 +176,6 @@ class DaskEngine(Engine):
                     found[i] = collect(client, [end], self.patience)[0]
             raise
         watch()
-
-    def _tree(self, client: Client, parts: Sequence[Future], joins: Sequence[Any]) -> Future:
-        """Join results by fours, those by fours, and so on."""
-        while len(parts) > 1:
-            groups = [list(parts[i : i + _BRANCHES]) for i in range(0, len(parts), _BRANCHES)]
-            parts = [
-                client.submit(join_found, group, joins, pure=False) if len(group) > 1 else group[0]
-                for group in groups
-            ]
-        return parts[0]
 
     def _queries_per_task(self, spread: Spread, n_queries: int) -> int:
         threads = sum(thread_counts(spread.client, self.patience).values())

@@ -12,7 +12,7 @@ from simlabel._lazy import Columns, LazyRows
 from simlabel._stack import Stack, joined
 from simlabel._validation import Rows
 from simlabel.cluster._connection import ClusterError, DataLost, Future, collect
-from simlabel.cluster._tasks import look, take
+from simlabel.cluster._tasks import call, look, merge_all, take, tree
 
 
 class RemoteRows(LazyRows):
@@ -100,11 +100,28 @@ class RemoteRows(LazyRows):
 
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Send a function to every block, with its part of the companions."""
+        sent = self._asked(each, companions)
+        return lambda: gathered(self.client, sent)
+
+    def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+        """Send a function to every block, and merge on the workers, in a tree."""
+        end = tree(self.client, self._asked(each, companions), merge_all, merge)
+        return gathered(self.client, [end])[0]
+
+    def _asked(self, each: Callable[..., Any], companions: Sequence[Any]) -> list[Future]:
         sent = []
+        function = _sent(self.client, each)  # once, since it may hold a lot
         for block, rows in zip(self.blocks, self.cuts(), strict=True):
             others = [_sent(self.client, other[rows]) for other in companions]
-            sent.append(self.client.submit(each, block, *others, pure=False))
-        return lambda: gathered(self.client, sent)
+            sent.append(self.client.submit(call, function, block, *others, pure=False))
+        return sent
+
+    def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
+        """All of them as one, where all lie on the same cluster."""
+        if not all(isinstance(piece, RemoteRows) and piece.client is self.client for piece in pieces):
+            return pieces
+        blocks = [block for piece in pieces for block in piece.blocks]
+        return [RemoteRows(self.client, blocks, [each for piece in pieces for each in piece.known])]
 
     def __reduce__(self) -> Any:
         return np.array, (self[:],)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import scipy.sparse as sp
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines import Engine, Exclude, Job, Shard, make_shard
 from simlabel.engines._reducers import Join
+
+_BRANCHES = 4  # of the tree in which results are joined
 
 Found = list[FloatArray]  # of each job
 
@@ -31,6 +34,21 @@ def join_found(parts: Sequence[Found], joins: Sequence[Join]) -> Found:
     return [each(results) for each, results in zip(joins, zip(*parts, strict=True), strict=True)]
 
 
+def merge_all(parts: Sequence[Any], merge: Any) -> Any:
+    """Parts merged one after the other."""
+    return reduce(merge, parts)
+
+
+def tree(client: Any, parts: Sequence[Any], join: Any, how: Any) -> Any:
+    """Join futures by fours on the workers, what comes of it by fours, and so on."""
+    while len(parts) > 1:
+        groups = [list(parts[i : i + _BRANCHES]) for i in range(0, len(parts), _BRANCHES)]
+        parts = [
+            client.submit(join, group, how, pure=False) if len(group) > 1 else group[0] for group in groups
+        ]
+    return parts[0]
+
+
 def as_block(block: Any) -> Rows:
     """A block of a Dask collection as rows."""
     if sp.issparse(block):
@@ -41,6 +59,11 @@ def as_block(block: Any) -> Rows:
 def take(block: Rows, rows: Any) -> Rows:
     """Some rows of a block."""
     return block[rows]
+
+
+def call(function: Any, block: Rows, *companions: Any) -> Any:
+    """A function that was sent, of a block."""
+    return function(block, *companions)
 
 
 def look(block: Rows) -> tuple[int, int, np.dtype[Any], bool]:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._lazy import LazyRows
-from simlabel._stack import Stack, joined, stacked
+from simlabel._lazy import LazyRows, is_remote
+from simlabel._stack import Stack, fold, joined, stacked
 from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 
@@ -102,6 +102,14 @@ class Prepared:
         views = {key: view[rows] for key, view in self.views.items()}
         return Prepared(self.X[rows], self.leaves, beside, self.dtype, views)
 
+    def __reduce__(self) -> Any:
+        # keys are made of the identity of functions, which another process does not share
+        found = [
+            (leaf, self.beside[key], self.views.get(key), self.largest.get(key))
+            for key, leaf in self.leaves.items()
+        ]
+        return _restored, (self.X, self.dtype, found)
+
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
@@ -139,6 +147,17 @@ def prepare(
     return Prepared(X, leaves, beside, dtype, views, largest)
 
 
+def _restored(X: Rows, dtype: np.dtype[Any], found: Iterable[Any]) -> Prepared:
+    made = Prepared(X, {}, {}, dtype)
+    for leaf, beside, view, largest in found:
+        made.leaves[leaf.key], made.beside[leaf.key] = leaf, beside
+        if view is not None:
+            made.views[leaf.key] = view
+        if largest is not None:
+            made.largest[leaf.key] = largest
+    return made
+
+
 def pieces(X: Rows) -> tuple[Rows, ...]:
     """The pieces of a stack, or the rows themselves as one."""
     return X.pieces if isinstance(X, Stack) else (X,)
@@ -149,6 +168,8 @@ _Piece = tuple[FloatArray, float, Rows | None]
 
 def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
     """The numbers beside the rows, the largest, and where wanted the rows as the leaf sees them."""
+    if is_remote(X):  # a worker finds them itself
+        return Absent(n_rows(X)), float(fold(X, _Largest(leaf), max)), None  # type: ignore[return-value]
     beside = np.empty(n_rows(X))
     kept = []
     for part in blocks(n_rows(X), _rows_per_block(X)):
@@ -158,6 +179,29 @@ def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
         if keep_view:
             kept.append(rows)
     return beside, float(beside.max(initial=0.0)), joined(kept) if kept else None
+
+
+class _Largest:
+    """The largest number beside some rows."""
+
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf
+
+    def __call__(self, X: Rows) -> float:
+        return _prepare_piece(X, self.leaf, keep_view=False)[1]
+
+
+class Absent:
+    """In place of numbers that are on other machines."""
+
+    def __init__(self, n: int) -> None:
+        self.shape = (n,)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError(
+            "The references are on a cluster, and this looks at them one by one. Fit on rows that are here, "
+            "e.g. X.compute()."
+        )
 
 
 def _check(leaf: Leaf, rows: Rows) -> None:

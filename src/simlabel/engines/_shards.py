@@ -47,10 +47,6 @@ class Shard:
             job.reducer.placed(result, self.rows.start) for job, result in zip(self.jobs, found, strict=True)
         ]
 
-    def __reduce__(self) -> Any:
-        # what is made ready is found by the identity of functions, which another process does not share
-        return make_shard, (self.prepared.X, self.jobs, self.rows, self.prepared.dtype)
-
 
 def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
     """A shard of rows that are there; the precision is that of all references."""
