@@ -73,14 +73,7 @@ def both(client, X, Y, case, weights=None):
 SPARSE = ("plain", "tuned by validation", "label mean", "inducing", "top-k")
 
 
-QUICK = (
-    "plain-dense",
-    "tuned by validation-dense",
-    "inducing-dense",
-    "top-k-dense",
-    "whole rows-dense",
-    "plain-sparse",
-)
+QUICK = ("plain-dense", "tuned by validation-dense", "inducing-dense", "top-k-dense", "whole rows-dense")
 
 
 def chosen(cases):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from asyncio import CancelledError
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 try:
@@ -84,6 +84,21 @@ def _asked(client: Client) -> dict[str, int]:
         return {}
 
 
+def sent(client: Client, value: Any, worker: str | None = None) -> Future:
+    """Something that tasks will need, on a worker; on whichever where none is named.
+
+    Raises
+    ------
+    DataLost
+        Where the worker is gone before it has come.
+    """
+    try:
+        workers = None if worker is None else [worker]
+        return client.scatter([value], workers=workers, hash=False, direct=True)[0]
+    except (OSError, TimeoutError, CancelledError):
+        raise DataLost from None
+
+
 def collect(
     client: Client,
     futures: Sequence[Future],
@@ -118,6 +133,6 @@ def collect(
             f"A task was given up after its workers had died of it: {error} Most often they were out of "
             f"memory: give workers more (memory_limit), or blocks of fewer rows."
         ) from None
-    except CancelledError:
+    except (CancelledError, distributed.comm.core.CommClosedError):
         thread_counts(client, patience)
         raise DataLost from None

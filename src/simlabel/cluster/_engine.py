@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -16,6 +18,7 @@ from simlabel.cluster._connection import (
     Future,
     collect,
     find_client,
+    sent,
     thread_counts,
 )
 from simlabel.cluster._spread import Sent, Spread
@@ -37,6 +40,7 @@ from simlabel.engines import (
 _KEPT = "dask"  # where a job keeps its shards
 _TASKS_PER_THREAD = 8  # so that the last ones end at about the same time
 _FEWEST_QUERIES, _MOST_QUERIES = 256, 8192  # in a task
+_PAUSE = 0.2
 _ATTEMPTS = 10  # before data that are lost again and again are given up
 
 
@@ -98,8 +102,9 @@ class DaskEngine(Engine):
         return None
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
-        """Send the references."""
-        self._spread(prepared, jobs).shards()
+        """Send the references; what is lost on the way is sent when it is needed."""
+        with contextlib.suppress(DataLost):
+            self._spread(prepared, jobs).shards()
 
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
@@ -128,12 +133,12 @@ class DaskEngine(Engine):
         spread = self._spread(prepared, jobs)
         asked = list(blocks(n_rows(Q), self._queries_per_task(spread, n_rows(Q)))) or [slice(0, 0)]
         found: dict[int, Found] = {}
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             try:
                 self._attempt(spread, Q, exclude, asked, found)
                 break
             except DataLost:
-                continue
+                time.sleep(_PAUSE * attempt)  # the scheduler may not have noticed yet
         else:
             raise ClusterError(f"Workers died in {_ATTEMPTS} attempts, each time with data; given up.")
         joined = [np.concatenate(each) for each in zip(*(found[i] for i in range(len(asked))), strict=True)]
@@ -154,8 +159,8 @@ class DaskEngine(Engine):
         ends: list[Future] = []
         for i in missing:
             some = Q[asked[i]], None if exclude is None else exclude.part(asked[i])
-            sent = client.scatter([some], hash=False, direct=True)[0]
-            mine = client.map(reduce_block, shards, queries=sent, engine=self.at_home, pure=False)
+            queries = sent(client, some)
+            mine = client.map(reduce_block, shards, queries=queries, engine=self.at_home, pure=False)
             parts += mine
             ends.append(tree(client, mine, join_found, [job.reducer.joined for job in spread.jobs]))
         n_done = sum(asked[i].stop - asked[i].start for i in found)

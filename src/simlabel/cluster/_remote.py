@@ -11,7 +11,7 @@ import numpy as np
 from simlabel._lazy import Columns, LazyRows
 from simlabel._stack import Stack, joined
 from simlabel._validation import Rows
-from simlabel.cluster._connection import ClusterError, DataLost, Future, collect
+from simlabel.cluster._connection import ClusterError, DataLost, Future, collect, sent
 from simlabel.cluster._tasks import call, look, merge_all, take, tree
 
 
@@ -100,8 +100,8 @@ class RemoteRows(LazyRows):
 
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Send a function to every block, with its part of the companions."""
-        sent = self._asked(each, companions)
-        return lambda: gathered(self.client, sent)
+        asked = self._asked(each, companions)
+        return lambda: gathered(self.client, asked)
 
     def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
         """Send a function to every block, and merge on the workers, in a tree."""
@@ -109,12 +109,12 @@ class RemoteRows(LazyRows):
         return gathered(self.client, [end])[0]
 
     def _asked(self, each: Callable[..., Any], companions: Sequence[Any]) -> list[Future]:
-        sent = []
-        function = _sent(self.client, each)  # once, since it may hold a lot
+        asked = []
+        function = _beside(self.client, each)  # once, since it may hold a lot
         for block, rows in zip(self.blocks, self.cuts(), strict=True):
-            others = [_sent(self.client, other[rows]) for other in companions]
-            sent.append(self.client.submit(call, function, block, *others, pure=False))
-        return sent
+            others = [_beside(self.client, other[rows]) for other in companions]
+            asked.append(self.client.submit(call, function, block, *others, pure=False))
+        return asked
 
     def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
         """All of them as one, where all lie on the same cluster."""
@@ -127,9 +127,9 @@ class RemoteRows(LazyRows):
         return np.array, (self[:],)
 
 
-def _sent(client: Any, part: Any) -> Any:
+def _beside(client: Any, part: Any) -> Any:
     """What goes with a task: a few numbers in it, anything large beside it."""
-    return part if isinstance(part, range) else client.scatter([part], hash=False)[0]
+    return part if isinstance(part, range) else sent(client, part)
 
 
 def gathered(client: Any, futures: Sequence[Future]) -> list[Any]:

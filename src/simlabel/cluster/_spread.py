@@ -8,7 +8,7 @@ from typing import Any
 
 from simlabel._lazy import LazyRows
 from simlabel._validation import Rows
-from simlabel.cluster._connection import Client, Future, thread_counts
+from simlabel.cluster._connection import Client, Future, sent, thread_counts
 from simlabel.cluster._remote import RemoteRows
 from simlabel.cluster._tasks import build
 from simlabel.engines import Job, Prepared, cut_jobs, n_rows, pieces, shard_rows
@@ -30,10 +30,10 @@ class Sent:
         known = self._known.get(key)
         if known is not None and known[0]() is whole and known[1].status not in _LOST:
             return known[1]
-        sent = client.scatter([whole[part]], workers=[worker], hash=False, direct=True)[0]
+        block = sent(client, whole[part], worker)
         if not isinstance(whole, list):  # which cannot be watched
-            self._known[key] = weakref.ref(whole, lambda _: self._known.pop(key, None)), sent
-        return sent
+            self._known[key] = weakref.ref(whole, lambda _: self._known.pop(key, None)), block
+        return block
 
 
 class Spread:
@@ -45,16 +45,16 @@ class Spread:
         Connected.
     prepared, jobs
         What is to be reduced.
-    sent : Sent
+    known : Sent
         What workers have already.
     patience : float
         Seconds to wait for a first worker.
     """
 
     def __init__(
-        self, client: Client, prepared: Prepared, jobs: Sequence[Job], sent: Sent, patience: float
+        self, client: Client, prepared: Prepared, jobs: Sequence[Job], known: Sent, patience: float
     ) -> None:
-        self.client, self.prepared, self.jobs, self.sent = client, prepared, tuple(jobs), sent
+        self.client, self.prepared, self.jobs, self.known = client, prepared, tuple(jobs), known
         self.patience = patience
         threads = sum(thread_counts(client, patience).values())
         self.rows = list(_cut(prepared.X, threads))
@@ -78,7 +78,7 @@ class Spread:
     def _made(self, i: int, worker: str) -> Future:
         rows, dtype = self.rows[i], self.prepared.dtype
         cut = cut_jobs(self.jobs, rows)
-        jobs = self.client.scatter([cut], workers=[worker], hash=False, direct=True)[0]
+        jobs = sent(self.client, cut, worker)
         X = self._block(rows, worker)
         self._beside[i] = (jobs, X)  # kept: a shard that is lost may be made again from them
         return self.client.submit(build, X, jobs, rows, dtype, pure=False)
@@ -94,7 +94,7 @@ class Spread:
                     return piece.part(part).blocks[0]
                 if isinstance(piece, LazyRows):
                     return piece.part(part)
-                return self.sent.block(self.client, piece, part, worker)
+                return self.known.block(self.client, piece, part, worker)
             at += n
         raise IndexError(f"There are no rows {rows}.")
 
