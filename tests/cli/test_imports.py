@@ -11,8 +11,11 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("simlabel", "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.reports"),
-        ("simlabel.cli", "matplotlib scikit_posthocs iterstrat statsmodels river"),
+        (
+            "simlabel",
+            "matplotlib jinja2 typer scikit_posthocs iterstrat river dask distributed zarr simlabel.cli simlabel.reports",
+        ),
+        ("simlabel.cli", "matplotlib scikit_posthocs iterstrat statsmodels river dask distributed zarr"),
     ],
 )
 def test_importing_stays_light(module, heavy):

@@ -4,7 +4,7 @@ Needs ``pip install 'simlabel[dask]'``.
 """
 
 from simlabel.cluster._collections import labels_here, remote_rows
-from simlabel.cluster._connection import ClusterError
+from simlabel.cluster._connection import ClusterError, find_client, local_client
 from simlabel.cluster._engine import DaskEngine
 
-__all__ = ["ClusterError", "DaskEngine", "labels_here", "remote_rows"]
+__all__ = ["ClusterError", "DaskEngine", "find_client", "labels_here", "local_client", "remote_rows"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -57,6 +58,18 @@ def _client_for(address: str, patience: float) -> Client:
             ) from None
         _CLIENTS[address] = known
     return known
+
+
+@contextmanager
+def local_client(n_workers: int) -> Iterator[Client]:
+    """A client of worker processes on this machine, one thread each, that end with the block."""
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 def thread_counts(client: Client, patience: float = PATIENCE) -> dict[str, int]:
