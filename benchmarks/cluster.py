@@ -1,8 +1,8 @@
 """What a Dask cluster costs on one machine, and whether a model of time and traffic foretells it.
 
-cost: 1,000,000 x 103 references, 2,000 queries: two worker processes with one thread each beside two threads of
-the local engine. scaling: constants from small runs, then what they foretell at 1, 2 and 4 workers beside
-what is measured. Argument: "cost", "scaling", or nothing for both.
+cost: 1,000,000 x 103 references, 2,000 queries: two worker processes with one thread each beside two
+threads of the local engine. scaling: constants from small runs, then what they foretell at 1, 2 and 4
+workers beside what is measured. Argument: "cost", "scaling", or nothing for both.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def cost(references: int = 1_000_000, queries: int = 2_000) -> None:
     local = seconds["two threads"]
     rows = [[name, f"{s:.2f}", f"{s / local:.2f}"] for name, s in seconds.items()]
     title = f"A cluster on one machine: {references:,} x {FEATURES} references, {queries:,} queries"
-    note = f"Sending the references, once, with a first small prediction, took {sending:.1f} s. The bound is 1.25."
+    note = (
+        f"Sending the references, once, and a first small prediction took {sending:.1f} s. The bound is 1.25."
+    )
     publish("cluster", title, ["how", "median s", "/ local"], rows, [note])
 
 

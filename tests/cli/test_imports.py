@@ -11,10 +11,8 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        (
-            "simlabel",
-            "matplotlib jinja2 typer scikit_posthocs iterstrat river dask distributed zarr simlabel.cli simlabel.reports",
-        ),
+        ("simlabel", "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.reports"),
+        ("simlabel", "dask distributed zarr"),
         ("simlabel.cli", "matplotlib scikit_posthocs iterstrat statsmodels river dask distributed zarr"),
     ],
 )

@@ -23,7 +23,8 @@ def remote_rows(X: Any, client: Any = None) -> RemoteRows:
         As in `DaskEngine`.
     """
     client = find_client(client)
-    return RemoteRows(client, client.map(as_block, _blocks(X, client), pure=False))
+    blocks = _blocks(X, client)  # held until the rows are there
+    return RemoteRows(client, client.map(as_block, blocks, pure=False))
 
 
 def labels_here(y: Any, client: Any = None) -> Any:
@@ -35,7 +36,8 @@ def labels_here(y: Any, client: Any = None) -> Any:
     if len(y.shape) == 1 or (len(y.shape) == 2 and y.shape[1] == 1 and not hasattr(y, "columns")):
         return y.compute()
     frames = hasattr(y, "columns")
-    parts = gathered(client, client.map(_checked, _blocks(y, client), frame=frames, pure=False))
+    blocks = _blocks(y, client)
+    parts = gathered(client, client.map(_checked, blocks, frame=frames, pure=False), blocks)
     if not frames:
         return np.concatenate(parts)
     import pandas as pd

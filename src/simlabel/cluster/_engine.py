@@ -157,12 +157,15 @@ class DaskEngine(Engine):
         missing = [i for i in range(len(asked)) if i not in found]
         parts: list[Future] = []
         ends: list[Future] = []
+        held: list[Future] = []
         for i in missing:
             some = Q[asked[i]], None if exclude is None else exclude.part(asked[i])
             queries = sent(client, some)
             mine = client.map(reduce_block, shards, queries=queries, engine=self.at_home, pure=False)
             parts += mine
-            ends.append(tree(client, mine, join_found, [job.reducer.joined for job in spread.jobs]))
+            joined = tree(client, mine, join_found, [job.reducer.joined for job in spread.jobs])
+            ends.append(joined[-1])
+            held += [queries, *joined]
         n_done = sum(asked[i].stop - asked[i].start for i in found)
 
         def watch() -> None:
@@ -181,6 +184,7 @@ class DaskEngine(Engine):
                     found[i] = collect(client, [end], self.patience)[0]
             raise
         watch()
+        held.clear()
 
     def _queries_per_task(self, spread: Spread, n_queries: int) -> int:
         threads = sum(thread_counts(spread.client, self.patience).values())

@@ -100,21 +100,25 @@ class RemoteRows(LazyRows):
 
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Send a function to every block, with its part of the companions."""
-        asked = self._asked(each, companions)
-        return lambda: gathered(self.client, asked)
+        asked, held = self._asked(each, companions)
+        return lambda: gathered(self.client, asked, held)
 
     def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
         """Send a function to every block, and merge on the workers, in a tree."""
-        end = tree(self.client, self._asked(each, companions), merge_all, merge)
-        return gathered(self.client, [end])[0]
+        asked, held = self._asked(each, companions)
+        joined = tree(self.client, asked, merge_all, merge)
+        return gathered(self.client, joined[-1:], [*held, *joined])[0]
 
-    def _asked(self, each: Callable[..., Any], companions: Sequence[Any]) -> list[Future]:
+    def _asked(self, each: Callable[..., Any], companions: Sequence[Any]) -> tuple[list[Future], list[Any]]:
+        """What was asked, and what is to be held until the answers are there."""
         asked = []
         function = _beside(self.client, each)  # once, since it may hold a lot
+        held = [function]
         for block, rows in zip(self.blocks, self.cuts(), strict=True):
             others = [_beside(self.client, other[rows]) for other in companions]
+            held += others
             asked.append(self.client.submit(call, function, block, *others, pure=False))
-        return asked
+        return asked, held
 
     def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
         """All of them as one, where all lie on the same cluster."""
@@ -132,8 +136,8 @@ def _beside(client: Any, part: Any) -> Any:
     return part if isinstance(part, range) else sent(client, part)
 
 
-def gathered(client: Any, futures: Sequence[Future]) -> list[Any]:
-    """The results of futures; what is lost is lost."""
+def gathered(client: Any, futures: Sequence[Future], held: Sequence[Any] = ()) -> list[Any]:
+    """The results of futures; what is lost is lost. What they need is held until they are there."""
     try:
         return collect(client, futures)
     except DataLost:

@@ -39,14 +39,20 @@ def merge_all(parts: Sequence[Any], merge: Any) -> Any:
     return reduce(merge, parts)
 
 
-def tree(client: Any, parts: Sequence[Any], join: Any, how: Any) -> Any:
-    """Join futures by fours on the workers, what comes of it by fours, and so on."""
+def tree(client: Any, parts: Sequence[Any], join: Any, how: Any) -> list[Any]:
+    """Join futures by fours on the workers, what comes of it by fours, and so on.
+
+    All futures on the way, the end last: a key that nobody holds may be dropped before the scheduler
+    knows who needs it, so they are to be held until the end is there.
+    """
+    held = list(parts)
     while len(parts) > 1:
         groups = [list(parts[i : i + _BRANCHES]) for i in range(0, len(parts), _BRANCHES)]
         parts = [
             client.submit(join, group, how, pure=False) if len(group) > 1 else group[0] for group in groups
         ]
-    return parts[0]
+        held += parts
+    return held
 
 
 def as_block(block: Any) -> Rows:
