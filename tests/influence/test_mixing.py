@@ -94,7 +94,7 @@ def test_unrelated_labels_are_left_alone_or_nearly(rng):
 
 
 def test_too_many_columns_are_not_mixed(rng, monkeypatch):
-    X, Y = related_labels(rng, 30)
+    _, Y = related_labels(rng, 30)
     plain = ridge_solution(np.eye(30), Y, np.ones(30), 1.0)
     monkeypatch.setattr("simlabel.influence._mixing.MOST_COLUMNS", 3)
     assert mixed(plain, Y, np.ones(30)) is plain
