@@ -87,7 +87,7 @@ class Influence:
                 out += self._dense(V, rows, S.dtype).T @ block
 
     def _dense(self, V: Any, rows: slice, dtype: Any) -> FloatArray:
-        """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, since all queries and jobs ask for them."""
+        """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, for other queries and jobs."""
         if not sp.issparse(V):
             return np.asarray(V[rows], dtype=dtype)
         key = (id(V), rows.start, rows.stop)
