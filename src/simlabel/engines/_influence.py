@@ -12,7 +12,7 @@ from simlabel._stack import Stack
 from simlabel._validation import FloatArray
 
 Parts = dict[tuple[int, ...], Any]  # what was cut already, by where the whole is in memory
-
+_KEPT_BYTES = 1 << 26  # of dense rows of a sparse V
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
 
 
@@ -36,6 +36,8 @@ class Influence:
 
     #: adding one entry of V costs about as much as this many columns of a dense product
     DENSE_COLUMNS_PER_ENTRY = 2.5
+    #: and turning a block over, so that entries can be added, about as much as this many
+    DENSE_COLUMNS_PER_TURN = 16
 
     def __init__(self, V: Any) -> None:
         given = isinstance(V, Stack)
@@ -46,6 +48,12 @@ class Influence:
         self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
+        self._rows: dict[tuple[int, int, int], FloatArray] = {}
+
+    @property
+    def _worth_turning(self) -> bool:
+        entries = self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
+        return self.width > entries + self.DENSE_COLUMNS_PER_TURN
 
     @property
     def V(self) -> Any:
@@ -58,7 +66,8 @@ class Influence:
 
     def part(self, rows: slice, seen: Parts) -> Any:
         """Some rows of it; cut once for all who share it, which `seen` remembers."""
-        key = tuple(id(V.data) if sp.issparse(V) else id(V) for V in self.stack.pieces)
+        arrays = [(V.data, V.indices) if sp.issparse(V) else (V,) for V in self.stack.pieces]
+        key = tuple(id(array) for both in arrays for array in both)
         if key not in seen:
             seen[key] = self.stack[rows]
         return seen[key]
@@ -79,12 +88,24 @@ class Influence:
             return
         for V, here, rows in self.stack.parts(part):
             block = S[here]
-            if self.by_entry:
-                _add_entries(block if block.flags.c_contiguous else turned_over(block.T), V, rows, out)
+            if self.by_entry and block.flags.c_contiguous:
+                _add_entries(block, V, rows, out)
+            elif self.by_entry and self._worth_turning:
+                _add_entries(turned_over(block.T), V, rows, out)
             else:
-                some = V[rows]
-                some = np.asarray(some.toarray() if sp.issparse(some) else some, dtype=S.dtype)
-                out += some.T @ block
+                out += self._dense(V, rows, S.dtype).T @ block
+
+    def _dense(self, V: Any, rows: slice, dtype: Any) -> FloatArray:
+        """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, for other queries and jobs."""
+        if not sp.issparse(V):
+            return np.asarray(V[rows], dtype=dtype)
+        key = (id(V), rows.start, rows.stop)
+        found = self._rows.get(key)
+        if found is None:
+            found = V[rows].toarray().astype(dtype)
+            if found.nbytes * (len(self._rows) + 1) <= _KEPT_BYTES:
+                self._rows[key] = found
+        return found
 
     def _by_label(self, part: slice, dtype: Any) -> Any:
         """The rows `part`, column by column; kept, since single queries come one after the other."""
