@@ -24,10 +24,10 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -m 'not slow'
+	$(BIN)/pytest -n 2 -m 'not slow'
 
 test-slow: lint
-	$(BIN)/pytest -n 2 --dist loadgroup -m slow --timeout 3600
+	$(BIN)/pytest -n 2 -m slow --timeout 3600
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/similarity_sums.py

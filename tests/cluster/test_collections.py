@@ -16,7 +16,6 @@ from simlabel.influence import Ridge
 from simlabel.similarities import RBF, ChiSquare, Laplacian
 from simlabel.weightings import TopK
 
-pytestmark = pytest.mark.xdist_group("cluster")
 N, D, K = 110, 6, 4
 
 

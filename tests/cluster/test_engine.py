@@ -19,7 +19,6 @@ from simlabel.ondisk import open_rows
 from simlabel.similarities import RBF, Cosine, Laplacian
 from simlabel.weightings import Custom, TopK
 
-pytestmark = pytest.mark.xdist_group("cluster")
 N, D, K = 120, 6, 5
 
 
@@ -78,9 +77,8 @@ QUICK = ("plain-dense", "tuned by validation-dense", "inducing-dense", "top-k-de
 
 def chosen(cases):
     """The whole matrix in the slow tests, some of it in the quick ones."""
-    for name in cases:
-        marks = () if name in QUICK else pytest.mark.slow
-        yield pytest.param(*name.rsplit("-", 1), marks=marks, id=name)
+    marks = {name: () if name in QUICK else pytest.mark.slow for name in cases}
+    return [pytest.param(*name.rsplit("-", 1), marks=marks[name], id=name) for name in cases]
 
 
 @pytest.mark.parametrize(

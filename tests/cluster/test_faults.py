@@ -20,7 +20,6 @@ from simlabel import SMLClassifier
 from simlabel.cluster import ClusterError, DaskEngine, _engine, _spread
 from simlabel.similarities import RBF, Function
 
-pytestmark = pytest.mark.xdist_group("cluster")
 N, D, K = 160, 4, 3
 
 

@@ -13,8 +13,6 @@ from simlabel.cluster import DaskEngine
 from simlabel.engines import Exact
 from simlabel.similarities import RBF
 
-pytestmark = pytest.mark.xdist_group("cluster")
-
 
 @pytest.fixture
 def files(rng, tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from simlabel._kernels import add_by_label, add_by_reference, turn_over
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray
 
-Parts = dict[tuple[int, ...], Any]  # what was cut already, by where the whole is in memory
 _KEPT_BYTES = 1 << 26  # of dense rows of a sparse V
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
 
@@ -63,14 +62,6 @@ class Influence:
     def rows(self, rows: Any) -> Any:
         """Some rows of it."""
         return self.stack[rows]
-
-    def part(self, rows: slice, seen: Parts) -> Any:
-        """Some rows of it; cut once for all who share it, which `seen` remembers."""
-        arrays = [(V.data, V.indices) if sp.issparse(V) else (V,) for V in self.stack.pieces]
-        key = tuple(id(array) for both in arrays for array in both)
-        if key not in seen:
-            seen[key] = self.stack[rows]
-        return seen[key]
 
     def add_product(self, S: FloatArray, part: slice, out: FloatArray) -> None:
         """out += (S.T @ V[part]).T.

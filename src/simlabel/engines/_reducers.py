@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._validation import FloatArray
-from simlabel.engines._influence import Influence, Parts
+from simlabel.engines._influence import Influence
 
 Indices = npt.NDArray[np.int64]
 Join = Callable[[Sequence[FloatArray]], FloatArray]
@@ -73,7 +73,7 @@ class Reducer(Protocol):
     def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
         """An empty state for a block of queries."""
 
-    def part(self, rows: slice, seen: Parts) -> Reducer:
+    def part(self, rows: slice) -> Reducer:
         """What is done with some of the references alone, such that the results can be joined."""
 
     def placed(self, found: FloatArray, start: int) -> FloatArray:
@@ -117,9 +117,9 @@ class Sum(Additive):
         """Zeros."""
         return PartialSum(self.influence, np.zeros((self.width, n_queries)), exclude)
 
-    def part(self, rows: slice, seen: Parts) -> Reducer:
+    def part(self, rows: slice) -> Reducer:
         """The sum over them."""
-        return Sum(self.influence.part(rows, seen))
+        return Sum(self.influence.rows(rows))
 
     @property
     def joined(self) -> Join:
@@ -163,7 +163,7 @@ class Keep(Additive):
         """Zeros."""
         return _PartialKeep(np.zeros((n_queries, self.width)))
 
-    def part(self, rows: slice, seen: Parts) -> Reducer:
+    def part(self, rows: slice) -> Reducer:
         """Their columns."""
         return Keep(rows.stop - rows.start)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from simlabel._kernels import keep_largest
 from simlabel._validation import FloatArray
-from simlabel.engines._influence import Influence, Parts, turned_over
+from simlabel.engines._influence import Influence, turned_over
 from simlabel.engines._reducers import (
     Additive,
     Exclude,
@@ -58,7 +58,7 @@ class Largest:
         values = np.full((n_queries, self.capacity), -np.inf)
         return _PartialLargest(self, values, np.zeros((n_queries, self.capacity), dtype=np.int64), exclude)
 
-    def part(self, rows: slice, seen: Parts) -> Reducer:
+    def part(self, rows: slice) -> Reducer:
         """Their largest entries."""
         return Candidates(self.capacity)
 
@@ -125,7 +125,7 @@ class Candidates:
         """None yet; what is to be left out is seen to when all are known."""
         return _PartialCandidates(*_split(np.full((n_queries, self.width), -1.0)))
 
-    def part(self, rows: slice, seen: Parts) -> Reducer:
+    def part(self, rows: slice) -> Reducer:
         """The same."""
         return self
 
@@ -199,7 +199,7 @@ class WholeRows(Additive):
         """No blocks yet."""
         return _PartialRows(self, [], exclude)
 
-    def part(self, rows: slice, seen: Parts) -> Reducer:
+    def part(self, rows: slice) -> Reducer:
         """The similarities themselves: a part sees no whole row."""
         return Keep(rows.stop - rows.start)
 

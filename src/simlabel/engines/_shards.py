@@ -14,7 +14,6 @@ import numpy as np
 from simlabel._lazy import BLOCK_BYTES
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
-from simlabel.engines._influence import Parts
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
 from simlabel.engines._tiles import Job
@@ -55,9 +54,10 @@ def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) 
 
 
 def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
-    """The jobs for some of the references."""
-    seen: Parts = {}
-    return tuple(Job(job.similarity, _by_entry(job), job.reducer.part(rows, seen)) for job in jobs)
+    """The jobs for some of the references; what they share they share."""
+    reducers = {id(job.reducer): job.reducer for job in jobs}
+    parts = {key: reducer.part(rows) for key, reducer in reducers.items()}
+    return tuple(Job(job.similarity, _by_entry(job), parts[id(job.reducer)]) for job in jobs)
 
 
 def _by_entry(job: Job) -> Weighting | None:
