@@ -157,7 +157,7 @@ class DaskEngine(Engine):
         missing = [i for i in range(len(asked)) if i not in found]
         parts: list[Future] = []
         ends: list[Future] = []
-        held: list[Future] = []
+        held: list[Future] = []  # until all is there; see `tree`
         for i in missing:
             some = Q[asked[i]], None if exclude is None else exclude.part(asked[i])
             queries = sent(client, some)
@@ -184,7 +184,6 @@ class DaskEngine(Engine):
                     found[i] = collect(client, [end], self.patience)[0]
             raise
         watch()
-        held.clear()
 
     def _queries_per_task(self, spread: Spread, n_queries: int) -> int:
         threads = sum(thread_counts(spread.client, self.patience).values())
