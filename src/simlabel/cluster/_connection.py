@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 try:
+    import dask
     import distributed
 except ImportError as missing:  # pragma: no cover
     raise ImportError("simlabel.cluster runs on Dask: pip install 'simlabel[dask]'.") from missing
@@ -17,6 +18,9 @@ Future = Any  # distributed has no types
 Client = Any
 
 PATIENCE = 30.0
+#: what workers should have in their environment: Dask has them give every freed block back to the system
+#: at once, and blocks of similarities are taken and freed all the time
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 28}
 _LOOK_EVERY = 0.25
 
 _CLIENTS: dict[str, Client] = {}
@@ -60,10 +64,15 @@ def _client_for(address: str, patience: float) -> Client:
     return known
 
 
+def _environment() -> dict[str, Any]:
+    return dict(dask.config.get("distributed.nanny.pre-spawn-environ"))
+
+
 @contextmanager
 def local_client(n_workers: int) -> Iterator[Client]:
     """A client of worker processes on this machine, one thread each, that end with the block."""
     with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": {**_environment(), **KEEP_MEMORY}}),
         distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

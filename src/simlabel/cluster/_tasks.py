@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._validation import FloatArray, Rows
-from simlabel.engines import Engine, Exclude, Job, Shard, make_shard
+from simlabel.engines import Engine, Exclude, Job, Shard, aligned, make_shard
 from simlabel.engines._reducers import Join
 
 _BRANCHES = 4  # of the tree in which results are joined
@@ -26,7 +26,7 @@ def build(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Sh
 def reduce_block(shard: Shard, queries: tuple[Rows, Exclude | None], engine: Engine) -> Found:
     """What a shard gives for a block of queries, on the thread that the worker gives the task."""
     Q, exclude = queries
-    return shard.reduce(engine, Q, exclude, n_jobs=1)
+    return shard.reduce(engine, aligned(Q), exclude, n_jobs=1)
 
 
 def join_found(parts: Sequence[Found], joins: Sequence[Join]) -> Found:

@@ -10,7 +10,7 @@ from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum
 from simlabel.engines._row_reducers import reducer_for
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare
 from simlabel.engines._sampled import Sampled
-from simlabel.engines._shards import Shard, close, cut_jobs, make_shard, shard_rows
+from simlabel.engines._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
 from simlabel.engines._sums import is_objects, similarity_sums
 from simlabel.engines._tiles import Job
 
@@ -32,6 +32,7 @@ __all__ = [
     "Shard",
     "SlowSimilarityWarning",
     "Sum",
+    "aligned",
     "blocks",
     "close",
     "cut_jobs",

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from simlabel._lazy import BLOCK_BYTES
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
-from simlabel.engines._reducers import Exclude
+from simlabel.engines._reducers import Exclude, Reducer, Sum
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
 from simlabel.engines._tiles import Job
 from simlabel.weightings import Weighting
@@ -46,11 +47,31 @@ class Shard:
             job.reducer.placed(result, self.rows.start) for job, result in zip(self.jobs, found, strict=True)
         ]
 
+    def __reduce__(self) -> Any:
+        return make_shard, (self.prepared.X, self.jobs, self.rows, self.prepared.dtype)
+
 
 def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
     """A shard of rows that are there; the precision is that of all references."""
-    prepared = prepare(X, [job.similarity for job in jobs], keep_views=True)
-    return Shard(replace(prepared, dtype=dtype), tuple(jobs), rows)
+    prepared = prepare(aligned(X), [job.similarity for job in jobs], keep_views=True)
+    reducers = {id(job.reducer): _aligned_reducer(job.reducer) for job in jobs}
+    here = tuple(Job(job.similarity, job.weighting, reducers[id(job.reducer)]) for job in jobs)
+    return Shard(replace(prepared, dtype=dtype), here, rows)
+
+
+def aligned(rows: Rows) -> Rows:
+    """The same rows where a processor likes them: what came over a network may lie at any address.
+
+    A matrix product of numbers that do not lie at multiples of their size takes twice as long.
+    """
+    if sp.issparse(rows):
+        parts = tuple(aligned(part) for part in (rows.data, rows.indices, rows.indptr))
+        return type(rows)(parts, shape=rows.shape)
+    return np.require(rows, requirements=["ALIGNED"]) if isinstance(rows, np.ndarray) else rows
+
+
+def _aligned_reducer(reducer: Reducer) -> Reducer:
+    return Sum(aligned(reducer.influence.V)) if isinstance(reducer, Sum) else reducer
 
 
 def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
