@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 
@@ -219,6 +220,32 @@ def test_ids_are_numbers_by_default_and_never_given_twice(rng):
     assert named.partial_fit(X[:1], y[:1]).ids_.tolist() == ["p", "q", 7, "r", 8]
     weighted = SMLClassifier(Linear()).fit(X, y, sample_weight=[1, 0, 1, 0], ids=[10, 11, 12, 13])
     assert weighted.ids_.tolist() == [10, 12]
+
+
+def test_ids_may_be_numpys():
+    X, y = np.eye(4), [{"a"}, {"b"}, {"a"}, {"b"}]
+    model = SMLClassifier(Linear()).fit(X, y)
+    model.forget(model.ids_[1:2]).forget(np.int64(2))
+    model.partial_fit(X[:2], y[:2], ids=[np.int64(9), np.str_("p")])
+    assert model.ids_.tolist() == [0, 3, 9, "p"]
+    with pytest.raises(ValueError, match="ids 9 are in use"):
+        model.partial_fit(X[:1], y[:1], ids=[9])
+    assert model.forget(["p", np.int64(9)]).ids_.tolist() == [0, 3]
+
+
+def test_ids_are_known_to_copies_that_go_different_ways():
+    X, y = np.eye(4), [{"a"}, {"b"}, {"a"}, {"b"}]
+    one = SMLClassifier(Linear()).fit(X, y, ids=["p", "q", "r", 3])
+    other = copy.copy(one)
+    one.partial_fit(X[:1], y[:1], ids=["new"])
+    other.partial_fit(X[:1], y[:1], ids=["new"]).forget(["p"])
+    for model, used in ((one, {"p", "q", "r", 3, "new"}), (other, {"q", "r", 3, "new"})):
+        for name in used:
+            with pytest.raises(ValueError, match=f"ids {name!r} are in use"):
+                model.partial_fit(X[:1], y[:1], ids=[name])
+        assert set(model.ids_) == used
+    other.partial_fit(X[:1], y[:1], ids=["p"])
+    assert other.ids_.tolist() == ["q", "r", 3, "new", "p"]
 
 
 GOOD_X, GOOD_Y = np.eye(3), [{"a"}, {"b"}, {"a"}]

@@ -72,7 +72,8 @@ class Scorer:
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        reducer = reducer_for(self.weighting, self.V, self.references.weights)
+        whole = self.weighting is not None and self.weighting.scope == "row"
+        reducer = reducer_for(self.weighting, self.V, self.references.weights if whole else None)
         return Job(self.similarity, self.weighting, reducer)
 
     @cached_property

@@ -16,8 +16,15 @@ import scipy.sparse as sp
 from simlabel._labels import LabelSpace, moved
 from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References
-from simlabel._stack import Stack
-from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
+from simlabel._validation import (
+    FloatArray,
+    Rows,
+    check_ids,
+    check_known,
+    check_sample_weight,
+    check_unused,
+    take_rows,
+)
 from simlabel.engines import Sampled
 from simlabel.influence import Kept
 
@@ -106,10 +113,12 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
         space = space.declared(classes, known=model.labels.classes)
     known = model.scorer.references
     batch = batch.relabelled(space)
-    raw = _like(batch.X, known.raw)
-    rows = raw if model.normalizer is None else _like(model.normalizer.transform(raw), known.X)
-    keeps_raw = known.chunks[0].raw is not None
-    chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw if keeps_raw else None)
+    one = known.chunks[0]
+    raw = _like(batch.X, one.X if one.raw is None else one.raw)
+    rows = raw if model.normalizer is None else _like(model.normalizer.transform(raw), one.X)
+    chunk = Chunk(
+        _own(rows, batch.X), batch.Y, batch.weights, batch.ids, None if one.raw is None else _own(raw, batch.X)
+    )
     before = known.relabelled(space.places(model.labels), len(space.classes))
     return _with_references(model, space, before.taught(chunk), range(known.n_rows))
 
@@ -119,7 +128,7 @@ def forgotten(model: Model, names: Any) -> Model:
     known = model.scorer.references
     ids = check_ids(names, len(names)).tolist()
     positions = known.positions(ids)
-    check_known(positions, ids, there=True)
+    check_known(positions, ids)
     if len(ids) == known.n_rows:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
@@ -143,14 +152,19 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
     )
 
 
-def _like(X: Rows, known: Rows) -> Rows:
-    """A copy of rows in the kind and precision of those that are known."""
-    one = known.pieces[0] if isinstance(known, Stack) else known
+def _like(X: Rows, one: Rows) -> Rows:
+    """Rows in the kind and precision of those that are known; sparse ones and lists are copied."""
     if isinstance(one, list):
         return list(X)
     if sp.issparse(one):
         return type(one)(X, dtype=one.dtype, copy=True)
-    return np.array(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
+
+
+def _own(rows: Rows, given: Rows) -> Rows:
+    """Rows that are not the caller's."""
+    dense = isinstance(rows, np.ndarray) and isinstance(given, np.ndarray)
+    return rows.copy() if dense and np.may_share_memory(rows, given) else rows
 
 
 def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
@@ -160,6 +174,5 @@ def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
         return range(first, first + n_rows)
     checked = check_ids(ids, n_rows)
     if references is not None:
-        names = checked.tolist()
-        check_known(references.positions(names), names, there=False)
+        check_unused(references.in_use(checked.tolist()))
     return checked
