@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._leave_one_out import training_blocks
 from simlabel._model import Model
-from simlabel._teaching import refuse_estimates, refuse_precomputed
+from simlabel._teaching import refuse_estimates, refuse_precomputed, refuse_short_forms
 from simlabel._validation import FloatArray, check_number
 from simlabel.diagnostics import (
     contradicting_duplicates,
@@ -151,8 +151,9 @@ class Asking:
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """What each labelled instance is worth: how much better the others are scored for its being there.
 
-        Exact leave-one-out, with the resolved values held and equal influence; it costs as much as
-        scoring every instance once for every other, so it is for thousands of them.
+        Exact leave-one-out, with the resolved values held, for equal influence and for ridge (over all
+        references, without mixing); it costs as much as scoring every instance once for every other,
+        so it is for thousands of them.
 
         Parameters
         ----------
@@ -174,8 +175,8 @@ class Asking:
         """
         check_is_fitted(self)
         refuse_precomputed(self._model, "data_values")
-        scorer = self._model.scorer
-        return data_values(scorer.references, scorer.similarity, scorer.weighting, criterion, scorer.n_jobs)
+        refuse_short_forms(self._model, "data_values")
+        return data_values(self._model.scorer, criterion)
 
     def novelty(self, X: Any) -> FloatArray:
         """How unlike anything seen each query is, (n_queries,).

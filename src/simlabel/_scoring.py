@@ -46,10 +46,11 @@ class Scorer:
     def solved(self) -> Solved:
         """The influence of the references; of a model that was just loaded it may be found when needed."""
         return (
-            self.influence.solve(self._setting(self.references)) if self.solution is None else self.solution
+            self.influence.solve(self.setting(self.references)) if self.solution is None else self.solution
         )
 
-    def _setting(self, references: References) -> Setting:
+    def setting(self, references: References) -> Setting:
+        """What the influence of these references is computed from."""
         return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0)
 
     @cached_property
@@ -114,7 +115,7 @@ class Scorer:
 
         `kept` says which of the former references come first; new ones follow.
         """
-        solved = self.influence.updated(self.solved, self._setting(references), kept)
+        solved = self.influence.updated(self.solved, self.setting(references), kept)
         known = self.prepared if solved.used is None and self.solved.used is None else None
         ready = prepare(used_rows(references, solved), [self.similarity], keep_views=True, known=known)
         after = replace(self, references=references, ready=ready, solution=solved)

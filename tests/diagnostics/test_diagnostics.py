@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier
+from simlabel.influence import Ridge
+from simlabel.sampling import Uniform
 from simlabel.similarities import RBF, Laplacian, Linear
 from simlabel.weightings import Power, TopK
 
@@ -112,6 +114,43 @@ def test_data_values_are_exact(seed, narrow):
         ):
             wanted = brute_force(X, y, weights, naive.rbf(gamma), psi, criterion, sign, most)
             np.testing.assert_allclose(model.data_values(name), wanted, atol=1e-9)
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_data_values_of_learned_influence_are_those_of_refits(seed):
+    """Leave each row out by fitting anew without it, with gamma and penalty held."""
+    rng = np.random.default_rng(seed)
+    X, y = problem(rng, n=12)
+    y[0], y[1] = {0, 1}, {1, 2}
+    weights = rng.integers(1, 3, len(X)).astype(float)
+
+    def left_out(rows):
+        model = SMLClassifier(RBF(GAMMA), influence=Ridge(0.2), normalizer=None)
+        model.partial_fit(X[rows], [y[i] for i in rows], classes=[0, 1, 2], sample_weight=weights[rows])
+        return model, dict(zip(rows, model.leave_one_out(), strict=True))
+
+    model, whole = left_out(range(12))
+    defined = [i for i in range(12) if 0 < len(y[i]) < 3]
+    wanted = []
+    for j in range(12):
+        _, fewer = left_out([i for i in range(12) if i != j])
+        others = [i for i in defined if i != j]
+        gains = [naive.ranking_loss(fewer[i], y[i]) - naive.ranking_loss(whole[i], y[i]) for i in others]
+        wanted.append(np.average(gains, weights=weights[others]))
+    np.testing.assert_allclose(model.data_values("ranking_loss"), wanted, atol=1e-9)
+
+
+def test_data_values_refuse_what_has_no_closed_form(rng):
+    X, y = problem(rng)
+    for options, message in (
+        ({"influence": Ridge(0.2, inducing=5)}, r"inducing=5.*Ridge\(inducing=None, mixing=False\)"),
+        ({"influence": Ridge(0.2, mixing=True)}, "mixing=True"),
+        ({"influence": "label_mean"}, r"'uniform' and 'ridge', not LabelMean\(\)"),
+        ({"sampler": Uniform(9)}, "sampler or a sketch"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SMLClassifier(RBF(1.0), **options).fit(X, y).data_values()
 
 
 def test_data_values_refuse_what_does_not_add_up(rng):
