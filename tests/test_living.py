@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -18,8 +18,9 @@ from sklearn.exceptions import NotFittedError
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, _references
+from simlabel.engines import Auto, Collapsed, Exact
 from simlabel.label_rules import Threshold
-from simlabel.similarities import RBF, Linear
+from simlabel.similarities import RBF, Linear, Quadratic
 
 NAMES = list("abcdefg")
 
@@ -122,6 +123,36 @@ def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
     if which.name != "row-function":  # there sums are near zero, and rounding decides
         assert model.predict(Q) == fresh.predict(ready)
         assert model.predict_sets(Q) == fresh.predict_sets(ready)
+
+
+#: engine, similarity, sparse features: every way of summing exactly
+WAYS = [
+    (Exact(visit="all"), RBF(2.0), False),
+    (Exact(visit="all"), Linear(), True),
+    (Exact(visit="nonzero"), Linear(), True),
+    (Collapsed(), Linear(), False),
+    (Collapsed(), Linear(), True),
+    (Collapsed(), Quadratic(), False),
+    (Auto(), Quadratic(), False),
+]
+
+
+@pytest.mark.parametrize("influence", ["uniform", "label_mean"])
+@pytest.mark.parametrize(("engine", "similarity", "sparse"), WAYS, ids=str)
+@settings(max_examples=6)
+@given(steps=STEPS, seed=st.integers(0, 2**32 - 1))
+def test_any_sequence_with_every_engine(small_chunks, engine, similarity, sparse, influence, steps, seed):
+    rng = np.random.default_rng(seed)
+    life = Life(SMLClassifier(similarity, engine=engine, influence=influence, normalizer=None), rng)
+    life.sparse = sparse
+    live(life, steps)
+    X, y, weights = life.rows()
+    fresh = SMLClassifier(similarity, engine=Exact(visit="all"), influence=influence, normalizer=None)
+    fresh.partial_fit(X, y, classes=life.model.classes_, sample_weight=weights)
+    Q = rng.random((4, 3))
+    wanted = fresh.decision_function(Q)
+    given = sp.csr_array(Q) if sparse else Q
+    np.testing.assert_allclose(life.model.decision_function(given), wanted, rtol=1e-8, atol=1e-8)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -303,6 +334,11 @@ def test_refused_where_it_has_no_meaning():
     with pytest.raises(ValueError, match="forget needs features"):
         model.forget([0])
     assert model.retune().n_references_ == 3
+    for options in ({"sketch": "condense"}, {"sketch": "random_features"}, {"sampler": 2}):
+        short = SMLClassifier(RBF(1.0), random_state=0, **options).fit(GOOD_X, GOOD_Y)
+        for call in (lambda m: m.partial_fit(GOOD_X, GOOD_Y), lambda m: m.forget([0])):
+            with pytest.raises(ValueError, match="needs all references as they are: not with a sampler"):
+                call(short)
     with pytest.raises(NotFittedError):
         SMLClassifier().forget([0])
 

@@ -199,7 +199,9 @@ class Asking:
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
         """The unlabelled instances that are most worth a person's time.
 
-        Those whose label set is in doubt, that are typical of the pool, and unlike each other.
+        Each would settle most of the doubt that is left: it is like many of the pool whose label sets
+        are in doubt, and unlike what is labelled or picked already. Of a pool of more than 2,000 the
+        most doubtful are looked at.
 
         Parameters
         ----------
@@ -224,4 +226,5 @@ class Asking:
         model, X = self._check_queries(X_pool)  # type: ignore[attr-defined]
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
-        return suggest(doubt, model.normalized(X), model.scorer.similarity, n, model.scorer.n_jobs)
+        scorer = model.scorer
+        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.similarity, n, scorer.n_jobs)

@@ -148,7 +148,7 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch, where):
 
 
 SAVING = """
-    import os, sys
+    import os, sys, time
     import numpy as np
     from simlabel import SMLClassifier
     from simlabel.similarities import Linear
@@ -156,7 +156,10 @@ SAVING = """
         SMLClassifier(Linear(), normalizer=None).fit(np.full((n, 50), float(n)), [{"a"}] * n)
         for n in (20_000, 30_000)
     ]
-    models[0].save(sys.argv[1])
+    started = time.perf_counter()
+    for model in models[::-1]:
+        model.save(sys.argv[1])
+    print(time.perf_counter() - started, flush=True)
     for _ in sys.stdin:  # for each line a process of its own that saves one model after the other
         child = os.fork()
         while child == 0:
@@ -173,11 +176,12 @@ def kill_while_saving(path, times, seed):
     seen = []
     command = [sys.executable, "-c", textwrap.dedent(SAVING), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        both = float(parent.stdout.readline())  # so that a slow machine is killed at any moment too
         for _ in range(times):
             parent.stdin.write(b"next\n")
             parent.stdin.flush()
             child = int(parent.stdout.readline())
-            time.sleep(float(rng.uniform(0.0, 0.25)))
+            time.sleep(float(rng.uniform(0.0, 4.0 * both)))
             os.kill(child, signal.SIGKILL)
             model = load(path)
             n = model.n_references_
