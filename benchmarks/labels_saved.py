@@ -60,14 +60,21 @@ def needed(suggested: np.ndarray, goal: float) -> float:
 
 def table(title: str, suggested: np.ndarray, at_random: np.ndarray) -> list[str]:
     ours, theirs = suggested.mean(axis=0), at_random.mean(axis=0)
-    lines = ["", f"## {title}", "", "| labelled | suggest | random | difference | suggest needs |", "|---" * 5 + "|"]
+    lines = [
+        "",
+        f"## {title}",
+        "",
+        "| labelled | suggest | random | difference | suggest needs |",
+        "|---" * 5 + "|",
+    ]
     for share in SHOWN:
         i = int(np.argmin(np.abs(SHARES - share)))
         apart = suggested[:, i] - at_random[:, i]
         error = apart.std(ddof=1) / np.sqrt(len(apart))
         ratio = needed(ours, theirs[i]) / share
         lines.append(
-            f"| {share:.0%} | {ours[i]:.3f} | {theirs[i]:.3f} | {apart.mean():+.3f} ± {error:.3f} | {ratio:.0%} |"
+            f"| {share:.0%} | {ours[i]:.3f} | {theirs[i]:.3f} | {apart.mean():+.3f} ± {error:.3f} "
+            f"| {ratio:.0%} |"
         )
     return lines
 
@@ -76,9 +83,10 @@ def main() -> None:
     lines = [
         "# Which to label next",
         "",
-        f"Average precision on held-out rows, mean of {len(SEEDS)} seeds, by the share of a pool of {POOL} (emotions:",
-        "396) instances that is labelled. The difference is paired, with its standard error. The last column is how",
-        "many labels `suggest` needs, beside random picking, for what random picking has with that share.",
+        f"Average precision on held-out rows, mean of {len(SEEDS)} seeds, by the share of a pool of {POOL}",
+        "(emotions: 396) instances that is labelled. The difference is paired, with its standard error.",
+        "The last column is how many labels `suggest` needs for the same average precision, in those of",
+        "random picking.",
         "",
         "![Learning curves](labels_saved.png)",
     ]

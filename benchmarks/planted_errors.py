@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from cleanlab.multilabel_classification.rank import get_label_quality_scores_per_class
 from rich.console import Console
 from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
@@ -34,6 +33,8 @@ def left_out_probabilities(X: np.ndarray, Y: np.ndarray, influence: str) -> np.n
 
 
 def by_cleanlab(probabilities: np.ndarray, Y: np.ndarray, *, adjusted: bool) -> np.ndarray:
+    from cleanlab.multilabel_classification.rank import get_label_quality_scores_per_class
+
     labels = [np.flatnonzero(row).tolist() for row in Y]
     return -get_label_quality_scores_per_class(labels, probabilities, adjust_pred_probs=adjusted)
 
@@ -81,15 +82,15 @@ def main() -> None:
     lines = [
         "# Planted label errors",
         "",
-        f"{SHARE:.0%} of all labels are flipped; average precision of ranking every label of every instance by how",
-        f"doubtful it is. Mean and standard error over {SEEDS} seeds; the last row is paired.",
+        f"{SHARE:.0%} of all labels are flipped; average precision of ranking every label of every instance",
+        f"by how doubtful it is. Mean and standard error over {SEEDS} seeds; the last row is paired.",
         "",
         "| way of finding them | " + " | ".join(sets) + " |",
         "|---" * (len(sets) + 1) + "|",
         *("| " + " | ".join(row) + " |" for row in rows),
         "",
-        "With its default score, the probability of what was given, cleanlab ranks as `suspicious_labels` does.",
-        "By `benchmarks/planted_errors.py`.",
+        "With its default score, the probability of what was given, cleanlab ranks as `suspicious_labels`",
+        "does. By `benchmarks/planted_errors.py`.",
     ]
     OUT.write_text("\n".join(lines) + "\n")
 

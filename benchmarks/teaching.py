@@ -67,12 +67,13 @@ def main() -> None:
             ]
             rows.append(row(f"partial_fit, references {how}{which}", calls, batches))
     model = fitted(X, Y, None)
-    forgets: list[Any] = [partial(model.forget, list(range(10 * i + 10, 10 * i + 20))) for i in range(BATCHES)]
+    forgets: list[Any] = [
+        partial(model.forget, list(range(10 * i + 10, 10 * i + 20))) for i in range(BATCHES)
+    ]
     rows.append(row("forget 10, references fitted", forgets, batches))
     columns = ["what", "a copy, us", "median ms", "worst ms", "median in copies", "worst in copies"]
     notes = [
-        "A copy is that of the batch's 1,000 rows alone. At most 100 copies for every batch are aimed at, where "
-        "references are numbered."
+        "A copy is that of the batch's 1,000 rows alone; at most 100 of them for every batch are aimed at."
     ]
     title = "Teaching 1,000 rows at a million references"
     publish("teaching", title, columns, rows, notes)

@@ -45,9 +45,7 @@ class Scorer:
     @cached_property
     def solved(self) -> Solved:
         """The influence of the references; of a model that was just loaded it may be found when needed."""
-        return (
-            self.influence.solve(self.setting(self.references)) if self.solution is None else self.solution
-        )
+        return self.influence.solve(self.setting(self.references)) if self.solution is None else self.solution
 
     def setting(self, references: References) -> Setting:
         """What the influence of these references is computed from."""

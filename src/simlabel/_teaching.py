@@ -117,7 +117,11 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
     raw = _like(batch.X, one.X if one.raw is None else one.raw)
     rows = raw if model.normalizer is None else _like(model.normalizer.transform(raw), one.X)
     chunk = Chunk(
-        _own(rows, batch.X), batch.Y, batch.weights, batch.ids, None if one.raw is None else _own(raw, batch.X)
+        _own(rows, batch.X),
+        batch.Y,
+        batch.weights,
+        batch.ids,
+        None if one.raw is None else _own(raw, batch.X),
     )
     before = known.relabelled(space.places(model.labels), len(space.classes))
     return _with_references(model, space, before.taught(chunk), range(known.n_rows))

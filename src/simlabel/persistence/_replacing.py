@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-try:
+if sys.platform != "win32":  # there an open file cannot be removed: that is lock enough
     import fcntl
-except ImportError:  # Windows, where an open file cannot be removed: that is lock enough
-    fcntl = None  # type: ignore[assignment]
 
 _SUFFIX = ".simlabel.tmp"
 
@@ -47,7 +46,7 @@ def _temporary(target: Path) -> tuple[int, int | None, str]:
     """A new file beside the target, and a lock on it that ends with this process."""
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=target.parent)
-        if fcntl is None:
+        if sys.platform == "win32":
             return handle, None, name
         lock = _lock(name)
         if lock is not None:
@@ -61,12 +60,11 @@ def _lock(name: str) -> int | None:
         lock = os.open(name, os.O_RDWR)
     except OSError:
         return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with contextlib.suppress(OSError):
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.exists(name):  # it may have gone before it was locked
             return lock
-    except OSError:
-        pass
     os.close(lock)
     return None
 
@@ -76,8 +74,8 @@ def _remove_stale(target: Path) -> None:
     ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
     with contextlib.suppress(OSError):
         for found in [entry.path for entry in os.scandir(target.parent) if ours.fullmatch(entry.name)]:
-            lock = None if fcntl is None else _lock(found)
-            if fcntl is None or lock is not None:
+            lock = None if sys.platform == "win32" else _lock(found)
+            if lock is not None or sys.platform == "win32":
                 with contextlib.suppress(OSError):
                     os.unlink(found)
             if lock is not None:
