@@ -222,20 +222,16 @@ class References:
                     found[i] = start + at
         return found
 
-    def in_use(self, names: Iterable[Any]) -> list[Any]:
+    def in_use(self, names: list[Any]) -> list[Any]:
         """Those of these ids that are in use."""
         ranges = _ranges(self.chunks)
         try:
             named = self._named.pop()
         except IndexError:
             named = _named(self.chunks)
-        used = [
-            name
-            for name in names
-            if name in named or (type(name) is int and any(name in each for each in ranges))
-        ]
+        used = [] if named.isdisjoint(names) else [name for name in names if name in named]
         self._named.append(named)
-        return used
+        return used + [n for n in names if type(n) is int and any(n in each for each in ranges)]
 
     def _handed_on(self, come: Iterable[Any] = (), gone: Iterable[Any] = ()) -> list[set[Any]]:
         """The set of ids that are no range, for the references that follow; these are left without.
@@ -261,7 +257,7 @@ class References:
             first, rows = first - 1, rows + before
         tail = [*self.chunks[first:], chunk]
         last = merged(tail) if len(tail) > 1 else chunk
-        named = self._handed_on(come=_named([chunk]))
+        named = self._handed_on(come=() if isinstance(chunk.ids, range) else chunk.ids.tolist())
         made = References.of([*self.chunks[:first], last], _after(chunk.ids, self.next_id), named)
         made.__dict__ |= self._known_with(first, last)
         return made
