@@ -15,6 +15,7 @@ from simlabel.influence import Ridge, Uniform
 from simlabel.metrics import CRITERIA, Criterion, row_criteria
 
 _TILE_BYTES = 1 << 25
+_DECIMALS = 10  # of learned scores, which are near 0 and 1
 
 
 def data_values(scorer: Scorer, criterion: str) -> FloatArray:
@@ -49,11 +50,16 @@ def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> F
     everyone = np.arange(references.n_rows)
     without_each = influence.without_each(scorer.setting(references))
     assert scorer.solved.left_out is not None
-    whole = row_criteria(Y, scorer.solved.left_out[:, :n_labels])[:, column]
+
+    def judged(truth: Any, scores: FloatArray) -> FloatArray:
+        # labels that the same rows have score the same: rounding must not decide which is ahead
+        return row_criteria(truth, np.round(scores[:, :n_labels], _DECIMALS))[:, column]
+
+    whole = judged(Y, scorer.solved.left_out)
     values = np.zeros(references.n_rows)
     for j, scores in enumerate(without_each):
         others = everyone[everyone != j]
-        gain = whole[others] - row_criteria(Y[others], scores[:, :n_labels])[:, column]
+        gain = whole[others] - judged(Y[others], scores)
         there = ~np.isnan(gain)
         if there.any():
             values[j] = np.average(gain[there], weights=weights[others][there])
