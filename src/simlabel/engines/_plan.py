@@ -11,7 +11,7 @@ from simlabel.engines._influence import FEW_QUERIES
 from simlabel.engines._rows import Prepared, row_width
 
 DEFAULT_MEMORY_MIB = 256
-_QUERIES, _REFERENCES = 1024, 1024  # keeps a core's matrix product at full speed, and stays in its cache
+_QUERY_BYTES, _REFERENCES = 4096, 1024  # keeps a core's product and loops at full speed, and stays in cache
 _WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
@@ -101,7 +101,8 @@ def make_plan(
     reasons = [why_dtype(prepared)]
     if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
-    queries, references = min(_QUERIES, max(1, n_queries)), min(_REFERENCES, max(1, n_references))
+    queries = min(_QUERY_BYTES // prepared.dtype.itemsize, max(1, n_queries))
+    references = min(_REFERENCES, max(1, n_references))
     if n_queries < FEW_QUERIES and _only_products(prepared):
         threads, references = 1, min(_WHOLE_REFERENCES, max(1, n_references))
         reasons.append("few queries: one product, which the BLAS library shares among the cores")
