@@ -72,7 +72,7 @@ def ml_knn(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
     from simlabel.baselines import MLkNN
 
     dense = Y.toarray().astype(int)
-    theirs, ours = Theirs(k=K).fit(X, dense), MLkNN(k=K).fit(X, dense)
+    theirs, ours = Theirs(k=K).fit(X, dense), MLkNN(n_neighbors=K).fit(X, dense)
     return {
         "scikit-multilearn-ng, MLkNN": lambda: theirs.predict_proba(Q),
         "simlabel.baselines.MLkNN": lambda: ours.predict_proba(Q),

@@ -92,10 +92,11 @@ def refuse_short_forms(model: Model, what: str) -> None:
 
 def refuse_estimates(model: Model, what: str) -> None:
     """The terms of a sum do not add up to an estimate of it."""
-    if model.scorer.sketch is not None or isinstance(model.scorer.engine, Sampled):
+    if model.scorer.sketch is not None or not model.scorer.engine.exact:
         raise ValueError(
-            f"{what} lists the terms of a sum, but with a sketch, or a draw for each query, scores are "
-            f"estimates of it. Fit with sketch=None and a sampler that draws at fit, or none."
+            f"{what} lists the terms of a sum, but with a sketch, a draw for each query, or an index that "
+            f"may miss neighbours, scores are estimates of it. Fit with sketch=None, a sampler that draws at "
+            f"fit or none, and ANN(recall=1.0) or another engine."
         )
 
 
