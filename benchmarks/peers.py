@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
 from simlabel import SMLClassifier
+from simlabel.engines import ANN
 from simlabel.similarities import RBF
 from simlabel.weightings import TopK
 
@@ -60,8 +61,9 @@ def neighbours(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
         index = faiss.IndexFlatL2(X.shape[1])
         index.add(X)
         runs["FAISS flat, and a vote"] = lambda: dense[index.search(Q, K)[1]].mean(axis=1)
-        through = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None, engine="ann").fit(X, Y)
-        runs["simlabel, top 10 through an index"] = lambda: through.decision_function(Q)
+        through = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None, engine=ANN(1.0))
+        through.fit(X, Y)
+        runs["simlabel, top 10 through a flat index"] = lambda: through.decision_function(Q)
     return runs
 
 
