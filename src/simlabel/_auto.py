@@ -121,7 +121,8 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
 
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The
     best of each kind of similarity stand for it, and the best three of these are tuned again on all
-    rows (up to 2,500); the winner is fitted. Nothing outside the training rows is looked at.
+    rows (up to 2,500); the winner is fitted, if its influence is learned with scores mixed over labels
+    (`Ridge(mixing=True)`). Nothing outside the training rows is looked at.
 
     Parameters
     ----------
@@ -260,7 +261,7 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
     ) -> SMLClassifier:
         configuration, influence = trial.configuration, trial.found.influence
         if isinstance(influence, Ridge):
-            influence = Ridge(influence.penalty, influence.n_inducing(n_references))
+            influence = Ridge(influence.penalty, influence.n_inducing(n_references), mixing=True)
         similarity = configuration.similarity.replaced(_own(trial.curve.best))
         model = SMLClassifier(
             similarity,

@@ -60,7 +60,7 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
             assert total == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("influence", [Ridge(0.1), Ridge(0.1, inducing=6), "label_mean"])
+@pytest.mark.parametrize("influence", [Ridge(0.1), Ridge(0.1, inducing=6, mixing=True), "label_mean"])
 def test_learned_influence_adds_up_with_its_mean(influence, rng):
     X, y, Q = problem(rng)
     model = SMLClassifier(RBF(2.0), influence=influence, random_state=0).fit(X, y).partial_fit(Q[:1], y[:1])

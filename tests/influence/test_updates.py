@@ -43,7 +43,7 @@ class Life:
     def refitted(self):
         X, y, weights = zip(*self.rows.values(), strict=True)
         model = self.model
-        influence = Ridge(model.influence_.penalty, inducing=None)
+        influence = Ridge(model.influence_.penalty, inducing=None, mixing=model.influence_.mixing)
         fresh = SMLClassifier(model.similarity_, influence=influence, normalizer=None)
         fresh.partial_fit(np.array(X), list(y), classes=model.classes_, sample_weight=np.array(weights))
         return fresh
@@ -71,10 +71,15 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS, seed=st.integers(0, 2**32 - 1), penalty=st.sampled_from([0.003, 0.1, 10.0]))
-def test_any_sequence_equals_a_refit(steps, seed, penalty):
+@given(
+    steps=STEPS,
+    seed=st.integers(0, 2**32 - 1),
+    penalty=st.sampled_from([0.003, 0.1, 10.0]),
+    mixing=st.booleans(),
+)
+def test_any_sequence_equals_a_refit(steps, seed, penalty, mixing):
     rng = np.random.default_rng(seed)
-    life = Life(rng, SMLClassifier(RBF(2.0), influence=Ridge(penalty), normalizer=None))
+    life = Life(rng, SMLClassifier(RBF(2.0), influence=Ridge(penalty, mixing=mixing), normalizer=None))
     for what, *how in steps:
         getattr(life, what)(*how)
     check(life, rng)

@@ -104,7 +104,7 @@ def test_every_kind_of_x_lives_on(make, mmap, rule, rng, tmp_path):
     "options",
     [
         {"influence": "ridge", "calibration": "loo", "label_rule": "per_label"},
-        {"influence": Ridge(0.3, inducing=7), "label_rule": PerLabel(thresholds={0: 0.4})},
+        {"influence": Ridge(0.3, inducing=7, mixing=True), "label_rule": PerLabel(thresholds={0: 0.4})},
         {"influence": "label_mean", "label_rule": "auto", "tuning": "loo"},
         {"calibration": LeaveOneOutCalibration(enough=3), "label_rule": "cutoff"},
     ],

@@ -1,11 +1,10 @@
-"""exp(x) for x <= 0 as a polynomial that the compiler can vectorise.
+"""2^x for x <= 0 as a polynomial that the compiler can vectorise.
 
-The C library's exp is a call per element; this one is straight-line code. With n the nearest
-whole number to x / ln 2, exp(x) = 2^n exp(r) and \\|r\\| <= ln(2) / 2. Adding 1.5 * 2^(mantissa bits)
-rounds to n and leaves n in the low bits, from where it is added to the exponent of exp(r).
-The argument is cut in two at ln 2 (Cody and Waite 1980), so r loses no digits. In float32 the
-polynomial is the one of degree 5 with the smallest largest relative error, 9.2e-8, that is 1 at 0;
-in float64 it is Taylor's.
+The C library's exp is a call per element; this one is straight-line code. With n the nearest whole
+number to x, 2^x = 2^n 2^r and \\|r\\| <= 1/2. Adding 1.5 * 2^(mantissa bits) rounds to n and leaves n in
+the low bits, from where it is added to the exponent of 2^r; r = x - n is exact. Whoever wants
+exp(x) multiplies by log2(e) what it multiplies anyway. In float32 the polynomial is the one of degree
+5 with the smallest largest relative error, 9.2e-8, that is 1 at 0; in float64 it is Taylor's.
 Results below the smallest normal number are 0.
 """
 
@@ -19,28 +18,23 @@ from numba.extending import overload
 
 from simlabel._kernels._compile import inlined
 
-_F32 = np.float32
-_LOG2E_32, _SHIFT_32 = _F32(1.4426950408889634), _F32(12582912.0)
-_HI_32, _LO_32 = _F32(0.693359375), _F32(-2.12194440054690581e-4)
-_LOWEST_32 = _F32(-87.0)
-_MANTISSA_32 = np.int32(23)
+LOG2E = 1.4426950408889634
 
-_LOG2E_64, _SHIFT_64 = 1.4426950408889634, 6755399441055744.0
-_HI_64, _LO_64 = 0.693147180369123816490, 1.90821492927058770002e-10
-_LOWEST_64 = -708.0
-_ONE_BITS_64, _MANTISSA_64 = np.int64(0x3FF0000000000000), np.int64(52)
+_F32 = np.float32
+_SHIFT_32, _MANTISSA_32, _LOWEST_32 = _F32(12582912.0), np.int32(23), _F32(-126.0)
+_SHIFT_64, _MANTISSA_64, _LOWEST_64 = 6755399441055744.0, np.int64(52), -1022.0
+_LN2_64, _ONE_BITS_64 = 0.6931471805599453, np.int64(0x3FF0000000000000)
 
 
 @inlined
-def _exp32(x: Any) -> Any:
-    shifted = x * _LOG2E_32 + _SHIFT_32
-    n = shifted - _SHIFT_32
-    r = (x - n * _HI_32) - n * _LO_32
-    p = _F32(0.008290314722406928)
-    p = p * r + _F32(0.041897929731012244)
-    p = p * r + _F32(0.1666763619752699)
-    p = p * r + _F32(0.49999149527453673)
-    p = p * r + _F32(0.9999997071879577)
+def _two32(x: Any) -> Any:
+    shifted = x + _SHIFT_32
+    r = x - (shifted - _SHIFT_32)
+    p = _F32(0.0013264727208408544)
+    p = p * r + _F32(0.009671512739885313)
+    p = p * r + _F32(0.055507337441595084)
+    p = p * r + _F32(0.24022242083811932)
+    p = p * r + _F32(0.6931469775981037)
     p = p * r + _F32(1.0)
     # n is added to the exponent of p; shifts and sums widen to int64, and are cut back
     bits = np.int32((_F32(shifted).view(np.int32) << _MANTISSA_32) + _F32(p).view(np.int32))
@@ -48,10 +42,9 @@ def _exp32(x: Any) -> Any:
 
 
 @inlined
-def _exp64(x: Any) -> Any:
-    shifted = x * _LOG2E_64 + _SHIFT_64
-    n = shifted - _SHIFT_64
-    r = (x - n * _HI_64) - n * _LO_64
+def _two64(x: Any) -> Any:
+    shifted = x + _SHIFT_64
+    r = (x - (shifted - _SHIFT_64)) * _LN2_64
     p = 1.0 / 6227020800.0
     p = p * r + 1.0 / 479001600.0
     p = p * r + 1.0 / 39916800.0
@@ -69,12 +62,12 @@ def _exp64(x: Any) -> Any:
     return 0.0 if x < _LOWEST_64 else y * bits.view(np.float64)
 
 
-def exp_of_negative(x: Any) -> Any:
-    """exp(x) for x <= 0; compiled code picks the version for float32 or float64."""
-    return np.exp(x)
+def power_of_two(x: Any) -> Any:
+    """2^x for x <= 0; compiled code picks the version for float32 or float64."""
+    return np.exp2(x)
 
 
-@overload(exp_of_negative, inline="always")
+@overload(power_of_two, inline="always")
 def _choose(x):  # type: ignore[no-untyped-def]  # numba compares the bare signatures
-    chosen = _exp32 if x == types.float32 else _exp64
+    chosen = _two32 if x == types.float32 else _two64
     return lambda x: chosen(x)

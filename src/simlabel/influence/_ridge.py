@@ -13,8 +13,14 @@ from simlabel._references import References
 from simlabel._validation import FloatArray, Rows, check_number, take_rows
 from simlabel.engines import Job, Keep, Sum, prepare
 from simlabel.influence._base import Influence, Kept, Setting, Solved
-from simlabel.influence._closed_form import ridge_solution, solution_from_inverse, with_ones
+from simlabel.influence._closed_form import (
+    RidgeSolution,
+    ridge_solution,
+    solution_from_inverse,
+    with_ones,
+)
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
+from simlabel.influence._mixing import mixed
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.similarities import SIMILARITIES, Similarity
 
@@ -45,6 +51,10 @@ class Ridge(Influence):
         Sum over this many references only, fitted to all of them (Nystroem). None: over all of
         them. ``"auto"``: over all as long as three matrices of their similarities fit in 1 GiB
         (6,688 references), else over 2,048.
+    mixing : bool
+        Whether each label's score becomes a mixture of all scores, learnt from the leave-one-out
+        scores: for labels that go together. The mixture is part of V; it is left out where
+        leave-one-out says that it does not help, and beyond 1,024 labels and set sizes.
 
     Notes
     -----
@@ -71,15 +81,21 @@ class Ridge(Influence):
     learned = True
 
     def __init__(
-        self, penalty: float | Literal["auto"] = "auto", inducing: int | Literal["auto"] | None = "auto"
+        self,
+        penalty: float | Literal["auto"] = "auto",
+        inducing: int | Literal["auto"] | None = "auto",
+        mixing: bool = False,
     ) -> None:
         self.penalty = penalty
         self.inducing = inducing
+        self.mixing = mixing
 
     def check(self) -> None:
         """Raise ValueError where the penalty or the number is not positive."""
         check_number("Ridge", "penalty", self.penalty, above=0, also=("auto",))
         check_number("Ridge", "inducing", self.inducing, at_least=1, integer=True, also=("auto", None))
+        if not isinstance(self.mixing, bool | np.bool_):
+            raise ValueError(f"Ridge: mixing must be True or False, got {self.mixing!r}.")
 
     def grids(self) -> dict[str, tuple[float, ...]]:
         """Penalties, where it is "auto"."""
@@ -136,7 +152,7 @@ class Ridge(Influence):
         solution = ridge_solution(
             similarity_matrix(setting), targets, references.weights, float(self.penalty)
         )
-        return Solved(solution.V, solution.mean, left_out=solution.left_out, inverse=solution.inverse)
+        return self._solved(solution, targets, references.weights)
 
     def _solve_by_blocks(self, A: FloatArray, setting: Setting, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = setting.references, float(self.penalty)
@@ -151,8 +167,7 @@ class Ridge(Influence):
         U = A @ T
         # one step of refinement, so that the rounding of many updates does not add up
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
-        solution = solution_from_inverse(A, U, targets, weights, penalty)
-        return Solved(solution.V, solution.mean, left_out=solution.left_out, inverse=A)
+        return self._solved(solution_from_inverse(A, U, targets, weights, penalty), targets, weights)
 
     def _solve_inducing(self, setting: Setting, used: npt.NDArray[np.int64]) -> Solved:
         references, penalty = setting.references, float(self.penalty)
@@ -161,10 +176,20 @@ class Ridge(Influence):
             rows = rows.astype(np.float64)
         prepared = prepare(rows, [setting.similarity])
         features = InducingFeatures(prepared, setting.similarity, setting.engine, setting.n_jobs)
-        solution = inducing_solution(
-            features, references.X, ridge_targets(references), references.weights, penalty
-        )
-        return Solved(solution.V, solution.mean, used, solution.left_out)
+        targets, weights = ridge_targets(references), references.weights
+        solution = inducing_solution(features, references.X, targets, weights, penalty)
+        return self._solved(solution, targets, weights, used)
+
+    def _solved(
+        self,
+        solution: RidgeSolution,
+        targets: Any,
+        weights: FloatArray,
+        used: npt.NDArray[np.int64] | None = None,
+    ) -> Solved:
+        if self.mixing:
+            solution = mixed(solution, targets, weights)
+        return Solved(solution.V, solution.mean, used, solution.left_out, inverse=solution.inverse)
 
 
 def ridge_targets(references: References) -> Any:

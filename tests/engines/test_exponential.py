@@ -1,0 +1,50 @@
+"""The exponential of the kernels, against higher precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from simlabel._kernels import negative_exponential, rbf_from_products
+from simlabel._kernels._exponential import power_of_two
+
+
+@njit
+def powers(x, out):
+    for i in range(len(x)):
+        out[i] = power_of_two(x[i])
+
+
+def computed(x):
+    out = np.empty_like(x)
+    powers(x, out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lowest", "error"), [(np.float32, -126.0, 2e-7), (np.float64, -1022.0, 1e-15)]
+)
+def test_relative_error(dtype, lowest, error, rng):
+    x = np.concatenate([np.linspace(lowest, 0, 200_001), -rng.random(200_000), -np.arange(100.0)])
+    x = x[x >= lowest].astype(dtype)
+    wanted = np.exp2(x.astype(np.longdouble))
+    assert (np.abs(computed(x) - wanted) / wanted).max() < error
+    assert computed(np.zeros(1, dtype=dtype))[0] == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_underflow_is_zero_and_nan_stays(dtype):
+    beyond = np.array([-1100.0, -1e30, -np.inf], dtype=dtype)
+    np.testing.assert_array_equal(computed(beyond), 0)
+    assert np.isnan(computed(np.array([np.nan], dtype=dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_carry_nan_and_underflow(dtype):
+    T = np.array([[0.0, np.nan, 1e4, np.inf]], dtype=dtype)
+    negative_exponential(T, dtype(1.0))
+    np.testing.assert_array_equal(T, [[1, np.nan, 0, 0]])
+    products = np.array([[1.0, np.nan, -1e4]], dtype=dtype)
+    rbf_from_products(products, np.ones(1, dtype=dtype), np.ones(3, dtype=dtype), dtype(1.0))
+    np.testing.assert_array_equal(products, [[1, np.nan, 0]])
