@@ -119,7 +119,21 @@ class Scorer:
         after = replace(self, references=references, ready=ready, solution=solved)
         if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
             self.engine.carry(self.prepared, self.job, ready, after.job)
-        return after
+        return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
+
+    def _updated_sketch(self, after: Scorer, kept: Kept) -> FittedSketch | None:
+        """The short form with what came and without what went; where the columns differ, all anew."""
+        assert self.sketch is not None
+        before, now = self.references, after.references
+        same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
+        gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
+        if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
+            return self.sketch.emptied(after.V.shape[1]).added(now.X, after.V)
+        sketch = self.sketch
+        if len(gone):
+            sketch = sketch.added(take_rows(before.X, gone), self.V[gone], -1.0)
+        came = slice(len(kept), now.n_rows)
+        return sketch.added(now.X[came], after.V[came]) if len(kept) < now.n_rows else sketch
 
     def chunks(self, Q: Rows) -> Iterator[slice]:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -81,12 +81,16 @@ def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids
     return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
 
 
-def refuse_short_forms(model: Model, what: str) -> None:
+def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
-    if scorer.sketch is not None or scorer.scales is not None or isinstance(scorer.engine, Sampled):
+    if scorer.scales is not None or isinstance(scorer.engine, Sampled):
+        raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
+    reason = None if scorer.sketch is None else scorer.sketch.why_not(what)
+    if reason is not None:
         raise ValueError(
-            f"{what} needs all references as they are: not with a sampler or a sketch. Fit anew."
+            f"{what} is not possible with this sketch: {reason}. Fit anew, or use 'random_features' or "
+            f"'tensor_sketch', whose sums can be added to and subtracted from."
         )
 
 
