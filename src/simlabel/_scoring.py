@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from simlabel._references import References
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows, take_rows
 from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.influence import Influence, Kept, Setting, Solved
@@ -50,7 +50,7 @@ class Scorer:
         )
 
     def _setting(self, references: References) -> Setting:
-        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0)
+        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0, scales=self.scales)
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -63,11 +63,16 @@ class Scorer:
         """The same, with the references made ready now: what is wrong with the rows is said here."""
         return replace(self, ready=self.prepared)
 
-    @cached_property
+    @property
     def V(self) -> Any:
-        """Influence of the used references; of those that were drawn, times what each stands for."""
-        V = self.solved.V
-        return V if self.scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
+        """Influence of the used references."""
+        return self.solved.V
+
+    @cached_property
+    def stands_for(self) -> FloatArray:
+        """How many instances each reference counts as: its weight, times what it was drawn for."""
+        weights = self.references.weights
+        return weights if self.scales is None else weights * self.scales
 
     @cached_property
     def job(self) -> Job:
@@ -78,9 +83,9 @@ class Scorer:
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
-        sizes = self.references.sizes
-        parts = [chunk.influence(sizes).sum(axis=0) for chunk in self.references.chunks]
-        return np.sum([np.asarray(part).ravel() for part in parts], axis=0)
+        rows = self._setting(self.references).rows
+        pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
+        return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
