@@ -16,7 +16,7 @@ from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_row
 from simlabel.influence import Influence, Kept, Setting, Solved
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
-from simlabel.sketching import FittedSketch
+from simlabel.sketching import FittedSketch, what_is_cheaper
 from simlabel.weightings import Weighting
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
@@ -91,7 +91,11 @@ class Scorer:
         """What a call with that many queries does."""
         if self.sketch is not None:
             return self.sketch.plan(n_queries)
-        return self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        plan = self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        if self.weighting is not None or self.influence.learned or not plan.references:
+            return plan  # a weighting cannot be sketched; where no pairs are visited nothing is to be saved
+        words = what_is_cheaper(self.similarity, self.prepared.n_rows)
+        return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
         """Scores of a chunk of normalized queries."""

@@ -4,7 +4,7 @@ from simlabel.sketching._auto import AutoSketch
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.sketching._features import CountSketch, FeatureSums, RandomFeatures, TensorSketch, Waves
 from simlabel.sketching._prototypes import Condense, Nystroem, PrototypeSums
-from simlabel.sketching._registry import SKETCHES, fit_sketch, resolve_sketch
+from simlabel.sketching._registry import SKETCHES, fit_sketch, resolve_sketch, what_is_cheaper
 
 __all__ = [
     "SKETCHES",
@@ -22,4 +22,5 @@ __all__ = [
     "Waves",
     "fit_sketch",
     "resolve_sketch",
+    "what_is_cheaper",
 ]

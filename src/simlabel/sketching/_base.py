@@ -89,6 +89,8 @@ class SketchProblem:
 
         A common factor of a row's sums changes neither the order of its labels nor its set size.
         """
+        if self.references.n_rows == 1:
+            return 0.0  # there is no other reference, whose sums could be compared
         one, other = self.exact, self.sketched(sketch)
         lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
         seen = lengths > 0
