@@ -11,6 +11,7 @@ from simlabel._kernels import add_by_label, add_by_reference, turn_over
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray
 
+_KEPT_BYTES = 1 << 26  # of dense rows of a sparse V
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
 
 
@@ -34,6 +35,8 @@ class Influence:
 
     #: adding one entry of V costs about as much as this many columns of a dense product
     DENSE_COLUMNS_PER_ENTRY = 2.5
+    #: and turning a block over, so that entries can be added, about as much as this many
+    DENSE_COLUMNS_PER_TURN = 16
 
     def __init__(self, V: Any) -> None:
         given = isinstance(V, Stack)
@@ -44,6 +47,12 @@ class Influence:
         self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
+        self._rows: dict[tuple[int, int, int], FloatArray] = {}
+
+    @property
+    def _worth_turning(self) -> bool:
+        entries = self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
+        return self.width > entries + self.DENSE_COLUMNS_PER_TURN
 
     @property
     def V(self) -> Any:
@@ -70,12 +79,24 @@ class Influence:
             return
         for V, here, rows in self.stack.parts(part):
             block = S[here]
-            if self.by_entry:
-                _add_entries(block if block.flags.c_contiguous else turned_over(block.T), V, rows, out)
+            if self.by_entry and block.flags.c_contiguous:
+                _add_entries(block, V, rows, out)
+            elif self.by_entry and self._worth_turning:
+                _add_entries(turned_over(block.T), V, rows, out)
             else:
-                some = V[rows]
-                some = np.asarray(some.toarray() if sp.issparse(some) else some, dtype=S.dtype)
-                out += some.T @ block
+                out += self._dense(V, rows, S.dtype).T @ block
+
+    def _dense(self, V: Any, rows: slice, dtype: Any) -> FloatArray:
+        """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, for other queries and jobs."""
+        if not sp.issparse(V):
+            return np.asarray(V[rows], dtype=dtype)
+        key = (id(V), rows.start, rows.stop)
+        found = self._rows.get(key)
+        if found is None:
+            found = V[rows].toarray().astype(dtype)
+            if found.nbytes * (len(self._rows) + 1) <= _KEPT_BYTES:
+                self._rows[key] = found
+        return found
 
     def _by_label(self, part: slice, dtype: Any) -> Any:
         """The rows `part`, column by column; kept, since single queries come one after the other."""

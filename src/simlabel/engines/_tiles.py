@@ -6,6 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, turned_over
 from simlabel.engines._reducers import Reducer
@@ -59,9 +61,10 @@ class Tile:
             for leaf in job.similarity.leaves():
                 self.waiting[leaf.key] = self.waiting.get(leaf.key, 0) + 1
         self.computed: dict[Hashable, tuple[FloatArray, Side]] = {}
+        self.spare: dict[tuple[Hashable, int], FloatArray] = {}
 
     def weighted(self, job: Job) -> FloatArray:
-        """psi(phi), (n_references, n_queries), in memory that the caller may change."""
+        """psi(phi), (n_references, n_queries), in memory that is the caller's until the next call."""
         S = self._similarities(job.similarity)
         if job.weighting is not None and job.weighting.scope == "entry":
             S = job.weighting.apply(S.T).T  # a function of the user's sees queries as rows
@@ -69,7 +72,7 @@ class Tile:
 
     def _similarities(self, similarity: Similarity) -> FloatArray:
         finished = []
-        for leaf in similarity.leaves():
+        for place, leaf in enumerate(similarity.leaves()):
             q = self.queries[leaf.key]
             if leaf.key not in self.computed:
                 x = self.prepared.references(leaf.key, self.part)
@@ -78,9 +81,16 @@ class Tile:
             T, x = self.computed[leaf.key]
             self.waiting[leaf.key] -= 1
             if self.waiting[leaf.key]:  # the last reader may overwrite
-                T = T.copy(order="K")
+                T = self._copied(T, leaf.key, place)
             if self.by_query:
                 finished.append(leaf.similarity.finish(T.T, q.beside, x.beside).T)
             else:
                 finished.append(leaf.similarity.finish(T, x.beside, q.beside))
         return similarity.assemble(finished)
+
+    def _copied(self, T: FloatArray, key: Hashable, place: int) -> FloatArray:
+        """A copy, in the memory that the former one for this place of a similarity was in."""
+        if (key, place) not in self.spare:
+            self.spare[key, place] = np.empty_like(T)
+        np.copyto(self.spare[key, place], T)
+        return self.spare[key, place]

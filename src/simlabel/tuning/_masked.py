@@ -41,8 +41,14 @@ def measure(
     solved = problem.influence.solve(problem.setting)
     V: Any = solved.V if uses_sizes(criterion) else _label_columns(solved.V, references.n_labels)
     tried = [problem.resolved(candidate) for candidate in candidates]
+    plain = reducer_for(None, V)  # one for all candidates without a weighting: what it keeps of V is shared
     jobs = [
-        Job(one.similarity, one.weighting, reducer_for(one.weighting, V, references.weights)) for one in tried
+        Job(
+            one.similarity,
+            one.weighting,
+            plain if one.weighting is None else reducer_for(one.weighting, V, references.weights),
+        )
+        for one in tried
     ]
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
