@@ -29,6 +29,7 @@ PARTS = (
     "growth",
     "cores",
     "memory",
+    "loo_search",
     "engine_choice",
     "sketches",
 )
