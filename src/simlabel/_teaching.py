@@ -101,6 +101,16 @@ def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> 
         )
 
 
+def refuse_samples(model: Model, what: str) -> None:
+    """What a row does to the sums is not known where they run over some rows, or are estimates."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.scales is not None or not scorer.engine.exact:
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sketch, a sampler, or an index that "
+            f"may miss neighbours. Fit without."
+        )
+
+
 def refuse_estimates(model: Model, what: str) -> None:
     """The terms of a sum do not add up to an estimate of it."""
     if model.scorer.sketch is not None or not model.scorer.engine.exact:
