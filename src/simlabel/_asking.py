@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._leave_one_out import training_blocks
 from simlabel._model import Model
-from simlabel._teaching import refuse_estimates, refuse_precomputed
+from simlabel._teaching import refuse_estimates, refuse_precomputed, refuse_samples
 from simlabel._validation import FloatArray, check_number
 from simlabel.diagnostics import (
     contradicting_duplicates,
@@ -151,8 +151,9 @@ class Asking:
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """What each labelled instance is worth: how much better the others are scored for its being there.
 
-        Exact leave-one-out, with the resolved values held and equal influence; it costs as much as
-        scoring every instance once for every other, so it is for thousands of them.
+        Exact leave-one-out, with the resolved values held, for equal influence and for ridge (over all
+        references, without mixing); it costs as much as scoring every instance once for every other,
+        so it is for thousands of them.
 
         Parameters
         ----------
@@ -174,8 +175,8 @@ class Asking:
         """
         check_is_fitted(self)
         refuse_precomputed(self._model, "data_values")
-        scorer = self._model.scorer
-        return data_values(scorer.references, scorer.similarity, scorer.weighting, criterion, scorer.n_jobs)
+        refuse_samples(self._model, "data_values")
+        return data_values(self._model.scorer, criterion)
 
     def novelty(self, X: Any) -> FloatArray:
         """How unlike anything seen each query is, (n_queries,).
@@ -198,7 +199,9 @@ class Asking:
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
         """The unlabelled instances that are most worth a person's time.
 
-        Those whose label set is in doubt, that are typical of the pool, and unlike each other.
+        Each would settle most of the doubt that is left: it is like many of the pool whose label sets
+        are in doubt, and unlike what is labelled or picked already. Of a pool of more than 2,000 the
+        most doubtful are looked at.
 
         Parameters
         ----------
@@ -223,4 +226,5 @@ class Asking:
         model, X = self._check_queries(X_pool)  # type: ignore[attr-defined]
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
-        return suggest(doubt, model.normalized(X), model.scorer.similarity, n, model.scorer.n_jobs)
+        scorer = model.scorer
+        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.similarity, n, scorer.n_jobs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -302,6 +303,24 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of instances whose predicted label set is exactly right."""
         return self._fitted().score(X, y, sample_weight)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was chosen to one file: `simlabel.load` gives it back as a plain `SMLClassifier`.
+
+        What a model does later, such as `partial_fit`, `forget` and `explain`, it does as
+        `best_estimator_`.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from simlabel import load
+        >>> X, y = [[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.8]], [{"sea"}, {"sea"}, {"trees"}, {"trees"}]
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "photos.simlabel"
+        >>> AutoSMLClassifier(random_state=0).fit(X, y).save(path)
+        >>> load(path).predict([[0.0, 1.0]])
+        [{'trees'}]
+        """
+        self._fitted().save(path)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

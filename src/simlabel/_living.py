@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._lazy import is_remote
@@ -110,7 +111,9 @@ class Living:
             refuse_precomputed(self._model, "forget")
             refuse_short_forms(self._model, "forget")
             changed: Any = copy.copy(self)
-            changed._publish(forgotten(self._model, [ids] if isinstance(ids, str | int) else list(ids)))
+            changed._publish(
+                forgotten(self._model, [ids] if isinstance(ids, str | int | np.generic) else list(ids))
+            )
             self.__dict__ = changed.__dict__
         return self
 

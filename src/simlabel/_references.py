@@ -17,13 +17,13 @@ import scipy.sparse as sp
 
 from simlabel._labels import moved
 from simlabel._lazy import LazyRows
-from simlabel._stack import joined, stacked
+from simlabel._stack import joined, spliced, stacked
 from simlabel._validation import FloatArray, Rows, take_rows
 
 Positions = npt.NDArray[np.int64]
 Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
 
-_TAIL_ROWS = 8192  # chunks are merged up to this: few enough of them, and little is copied for a batch
+_TAIL_ROWS = 2048  # chunks are merged up to this: few enough of them, and little is copied for a batch
 _PIECE_ROWS = 65536  # a chunk in which rows are forgotten is cut into pieces of this
 
 
@@ -70,7 +70,7 @@ class Chunk:
 
     def influence(self, sizes: npt.NDArray[np.int64]) -> Any:
         """[Y | one-hot of the set size], times the weights; made once for the same sizes."""
-        key = (int(self.Y.shape[1]), tuple(sizes.tolist()))
+        key = (self.Y.shape[1], sizes.tobytes())
         known = self.__dict__.get("_influence")
         if known is None or known[0] != key:
             known = key, _weighted_rows(self.Y, self.weights, sizes, isinstance(self.X, LazyRows))
@@ -79,7 +79,8 @@ class Chunk:
 
     def part(self, rows: Positions) -> Chunk:
         """A copy of some rows; the arrays of this one are not kept alive."""
-        ids = np.asarray(self.ids)[rows]
+        some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
+        ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
         raw = None if self.raw is None else _taken(self.raw, rows)
         return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
 
@@ -96,14 +97,15 @@ def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64], sh
     """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
     n, n_labels = Y.shape
     counts = np.diff(Y.indptr)
-    size_of = n_labels + np.searchsorted(sizes, counts)
-    indices = np.insert(Y.indices, Y.indptr[1:], size_of.astype(Y.indices.dtype))
+    indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
+    last = np.zeros(int(indptr[-1]), dtype=bool)  # the size stands behind the labels
+    last[indptr[1:] - 1] = True
+    indices = np.empty(len(last), dtype=Y.indices.dtype)
+    indices[~last], indices[last] = Y.indices, n_labels + np.searchsorted(sizes, counts)
     if short and (weights == 1.0).all():
-        entries = int(Y.nnz) + n
-        data = _ones(entries.bit_length())[:entries]
+        data = _ones(len(last).bit_length())[: len(last)]
     else:
         data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
-    indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
     return sp.csr_array((data, indices, indptr), shape=(n, n_labels + len(sizes)))
 
 
@@ -167,12 +169,13 @@ class References:
         self.chunks: tuple[Chunk, ...] = tuple(_cut(Chunk(X, Y, weights, names, raw)))
         #: a number that no reference is or was called by
         self.next_id: int = _after(names, 0)
+        self._named: list[set[Any]] = [_named(self.chunks)]
 
     @classmethod
-    def of(cls, chunks: Iterable[Chunk], next_id: int) -> References:
+    def of(cls, chunks: Iterable[Chunk], next_id: int, named: list[set[Any]] | None = None) -> References:
         """References made of these chunks."""
         made = cls.__new__(cls)
-        made.chunks, made.next_id = tuple(chunks), next_id
+        made.chunks, made.next_id, made._named = tuple(chunks), next_id, named or []
         return made
 
     @cached_property
@@ -235,15 +238,60 @@ class References:
                     found[i] = start + at
         return found
 
+    def in_use(self, names: list[Any]) -> list[Any]:
+        """Those of these ids that are in use."""
+        ranges = _ranges(self.chunks)
+        try:
+            named = self._named.pop()
+        except IndexError:
+            named = _named(self.chunks)
+        used = [] if named.isdisjoint(names) else [name for name in names if name in named]
+        self._named.append(named)
+        return used + [n for n in names if type(n) is int and any(n in each for each in ranges)]
+
+    def _handed_on(self, come: Iterable[Any] = (), gone: Iterable[Any] = ()) -> list[set[Any]]:
+        """The set of ids that are no range, for the references that follow; these are left without.
+
+        One set for all that follow each other, so that a batch does not cost a look at every chunk.
+        Who has it not, a former state that is asked again, makes it anew.
+        """
+        try:
+            named = self._named.pop()
+        except IndexError:
+            return []
+        named.update(come)
+        named.difference_update(gone)
+        return [named]
+
     def taught(self, chunk: Chunk) -> References:
         """These and some more: small chunks at the end are merged, so that there are never many."""
-        chunks = [*self.chunks, *_cut(chunk)]
-        while len(chunks) > 1 and not any(isinstance(c.X, LazyRows) for c in chunks[-2:]):
-            last, before = len(chunks[-1]), len(chunks[-2])
-            if before > last or before + last > _TAIL_ROWS:
+        come = () if isinstance(chunk.ids, range) else chunk.ids.tolist()
+        next_id = _after(chunk.ids, self.next_id)
+        if isinstance(chunk.X, LazyRows):
+            return References.of([*self.chunks, *_cut(chunk)], next_id, self._handed_on(come))
+        first, rows = len(self.chunks), len(chunk)
+        while first > 0 and not isinstance(self.chunks[first - 1].X, LazyRows):
+            before = len(self.chunks[first - 1])
+            if before > rows or before + rows > _TAIL_ROWS:
                 break
-            chunks[-2:] = [merged(chunks[-2:])]
-        return References.of(chunks, _after(chunk.ids, self.next_id))
+            first, rows = first - 1, rows + before
+        tail = [*self.chunks[first:], chunk]
+        last = merged(tail) if len(tail) > 1 else chunk
+        made = References.of([*self.chunks[:first], last], next_id, self._handed_on(come))
+        made.__dict__ |= self._known_with(first, last)
+        return made
+
+    def _known_with(self, first: int, last: Chunk) -> dict[str, Any]:
+        """What is known of the first chunks, with a last one: so a batch costs no look at all of them."""
+        sizes = np.union1d(self.sizes, last.sizes)
+        known = {
+            "starts": [*self.starts[: first + 1], self.starts[first] + len(last)],
+            "sizes": sizes,
+            "X": spliced(self.X, first, last.X),
+        }
+        if "influence" in self.__dict__ and len(sizes) == len(self.sizes):
+            known["influence"] = spliced(self.influence, first, last.influence(sizes))
+        return known
 
     def without(self, positions: Positions) -> References:
         """All but some.
@@ -253,22 +301,26 @@ class References:
         gone = np.zeros(self.n_rows, dtype=bool)
         gone[positions] = True
         chunks: list[Chunk] = []
+        names: list[Any] = []
         for chunk, start in zip(self.chunks, self.starts, strict=False):
             here = gone[start : start + len(chunk)]
             if not here.any():
                 chunks.append(chunk)
                 continue
+            names += np.asarray(chunk.ids)[here].tolist()
             for first in range(0, len(chunk), _PIECE_ROWS):
                 rows = first + np.flatnonzero(~here[first : first + _PIECE_ROWS])
                 if len(rows):
                     chunks.append(chunk.part(rows))
-        return References.of(chunks, self.next_id)
+        come = _named([chunk for chunk in chunks if chunk not in self.chunks])
+        return References.of(chunks, self.next_id, self._handed_on(come, names))
 
     def relabelled(self, places: Positions, n_labels: int) -> References:
         """The same where label k has moved to places[k]."""
         if n_labels == self.n_labels:
             return self
-        return References.of([chunk.relabelled(places, n_labels) for chunk in self.chunks], self.next_id)
+        chunks = [chunk.relabelled(places, n_labels) for chunk in self.chunks]
+        return References.of(chunks, self.next_id, self._handed_on())
 
 
 def _cut(chunk: Chunk) -> Iterable[Chunk]:
@@ -293,6 +345,25 @@ def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
     arrays = [np.asarray(chunk.ids) for chunk in chunks]
     objects = any(a.dtype == object for a in arrays)
     return np.concatenate([a.astype(object) if objects else a for a in arrays])
+
+
+def _named(chunks: Iterable[Chunk]) -> set[Any]:
+    """The ids that are no range."""
+    return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
+
+
+def _ranges(chunks: Iterable[Chunk]) -> list[range]:
+    """The ids that are ranges, those that follow each other as one."""
+    found: list[range] = []
+    for chunk in chunks:
+        ids = chunk.ids
+        if not isinstance(ids, range):
+            continue
+        if found and found[-1].stop == ids.start:
+            found[-1] = range(found[-1].start, ids.stop)
+        else:
+            found.append(ids)
+    return found
 
 
 def _after(ids: Ids, least: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
@@ -32,8 +33,7 @@ class Stack:
 
     def __init__(self, pieces: Iterable[Rows]) -> None:
         self.pieces = tuple(pieces)
-        counts = [p.shape[0] if hasattr(p, "shape") else len(p) for p in self.pieces]
-        self.starts = [0, *np.cumsum(counts).tolist()]
+        self.starts = [0, *itertools.accumulate(map(_length, self.pieces))]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ class Stack:
     @property
     def nnz(self) -> int:
         """Stored entries of sparse pieces."""
-        return sum(piece.nnz for piece in self.pieces)
+        return sum(int(piece.indptr[-1]) for piece in self.pieces)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -82,9 +82,20 @@ class Stack:
         back[order] = np.arange(len(order))
         return take_rows(joined(found), back)
 
+    def ending(self, first: int, piece: Rows) -> Stack:
+        """The first pieces, and another one behind them: none of them is looked at."""
+        made = Stack.__new__(Stack)
+        made.pieces = (*self.pieces[:first], piece)
+        made.starts = [*self.starts[: first + 1], self.starts[first] + _length(piece)]
+        return made
+
     def whole(self) -> Rows:
         """All pieces as one: a copy."""
         return self[:]
+
+
+def _length(rows: Rows) -> int:
+    return len(rows) if isinstance(rows, np.ndarray | list) else rows.shape[0]
 
 
 def joined(pieces: Sequence[Rows]) -> Rows:
@@ -101,6 +112,12 @@ def joined(pieces: Sequence[Rows]) -> Rows:
 def stacked(pieces: Sequence[Rows]) -> Rows:
     """Pieces read as one; a single piece as it is."""
     return pieces[0] if len(pieces) == 1 else Stack(pieces)
+
+
+def spliced(rows: Rows, first: int, piece: Rows) -> Rows:
+    """The first pieces of rows, and another one behind them."""
+    stack = rows if isinstance(rows, Stack) else Stack([rows])
+    return stack.ending(first, piece) if first else piece
 
 
 def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,8 +17,15 @@ from simlabel._labels import LabelSpace, moved
 from simlabel._lazy import LazyRows, transformed
 from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References
-from simlabel._stack import Stack
-from simlabel._validation import FloatArray, Rows, check_ids, check_known, check_sample_weight, take_rows
+from simlabel._validation import (
+    FloatArray,
+    Rows,
+    check_ids,
+    check_known,
+    check_sample_weight,
+    check_unused,
+    take_rows,
+)
 from simlabel.engines import Sampled
 from simlabel.influence import Kept
 
@@ -82,21 +89,36 @@ def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids
     return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
 
 
-def refuse_short_forms(model: Model, what: str) -> None:
+def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
-    if scorer.sketch is not None or scorer.scales is not None or isinstance(scorer.engine, Sampled):
+    if scorer.scales is not None or isinstance(scorer.engine, Sampled):
+        raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
+    reason = None if scorer.sketch is None else scorer.sketch.why_not(what)
+    if reason is not None:
         raise ValueError(
-            f"{what} needs all references as they are: not with a sampler or a sketch. Fit anew."
+            f"{what} is not possible with this sketch: {reason}. Fit anew, or use 'random_features' or "
+            f"'tensor_sketch', whose sums can be added to and subtracted from."
+        )
+
+
+def refuse_samples(model: Model, what: str) -> None:
+    """What a row does to the sums is not known where they run over some rows, or are estimates."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.scales is not None or not scorer.engine.exact:
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sketch, a sampler, or an index that "
+            f"may miss neighbours. Fit without."
         )
 
 
 def refuse_estimates(model: Model, what: str) -> None:
     """The terms of a sum do not add up to an estimate of it."""
-    if model.scorer.sketch is not None or isinstance(model.scorer.engine, Sampled):
+    if model.scorer.sketch is not None or not model.scorer.engine.exact:
         raise ValueError(
-            f"{what} lists the terms of a sum, but with a sketch, or a draw for each query, scores are "
-            f"estimates of it. Fit with sketch=None and a sampler that draws at fit, or none."
+            f"{what} lists the terms of a sum, but with a sketch, a draw for each query, or an index that "
+            f"may miss neighbours, scores are estimates of it. Fit with sketch=None, a sampler that draws at "
+            f"fit or none, and ANN(recall=1.0) or another engine."
         )
 
 
@@ -107,10 +129,16 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
         space = space.declared(classes, known=model.labels.classes)
     known = model.scorer.references
     batch = batch.relabelled(space)
-    raw = _like(batch.X, known.raw)
-    rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), known.X)
-    keeps_raw = known.chunks[0].raw is not None
-    chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw if keeps_raw else None)
+    one = known.chunks[0]
+    raw = _like(batch.X, one.X if one.raw is None else one.raw)
+    rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), one.X)
+    chunk = Chunk(
+        _own(rows, batch.X),
+        batch.Y,
+        batch.weights,
+        batch.ids,
+        None if one.raw is None else _own(raw, batch.X),
+    )
     before = known.relabelled(space.places(model.labels), len(space.classes))
     return _with_references(model, space, before.taught(chunk), range(known.n_rows))
 
@@ -120,7 +148,7 @@ def forgotten(model: Model, names: Any) -> Model:
     known = model.scorer.references
     ids = check_ids(names, len(names)).tolist()
     positions = known.positions(ids)
-    check_known(positions, ids, there=True)
+    check_known(positions, ids)
     if len(ids) == known.n_rows:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
@@ -144,16 +172,21 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
     )
 
 
-def _like(X: Rows, known: Rows) -> Rows:
-    """A copy of rows in the kind and precision of those that are known; what is on a disk stays there."""
+def _like(X: Rows, one: Rows) -> Rows:
+    """Rows in the kind and precision of those that are known; sparse ones and lists are copied."""
     if isinstance(X, LazyRows):
-        return X
-    one = known.pieces[0] if isinstance(known, Stack) else known
+        return X  # what is on a disk stays there
     if isinstance(one, list):
         return list(X)
     if sp.issparse(one):
         return type(one)(X, dtype=one.dtype, copy=True)
-    return np.array(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
+
+
+def _own(rows: Rows, given: Rows) -> Rows:
+    """Rows that are not the caller's."""
+    dense = isinstance(rows, np.ndarray) and isinstance(given, np.ndarray)
+    return rows.copy() if dense and np.may_share_memory(rows, given) else rows
 
 
 def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
@@ -163,6 +196,5 @@ def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
         return range(first, first + n_rows)
     checked = check_ids(ids, n_rows)
     if references is not None:
-        names = checked.tolist()
-        check_known(references.positions(names), names, there=False)
+        check_unused(references.in_use(checked.tolist()))
     return checked

@@ -41,16 +41,24 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
 
 def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
     """Check a matrix of finite numbers; CSR stays CSR, float32 stays float32, the rest becomes float64."""
-    rows = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        estimator=estimator,
-        input_name=name,
-    )
+    rows = X
+    if not _is_plain(X):
+        rows = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            estimator=estimator,
+            input_name=name,
+        )
     check_finite(rows, name)
     return rows
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether there is nothing to convert: asking costs less than scikit-learn's questions."""
+    plain = type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.dtype.isnative
+    return bool(plain and X.ndim == 2 and X.size > 0)
 
 
 def check_finite(X: Rows, name: str, first: int = 0) -> None:
@@ -136,29 +144,37 @@ def check_ids(ids: Any, n_rows: int, *, name: str = "ids") -> npt.NDArray[Any]:
         ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else list(ids)
     )
     check_same_length(n_rows, names, name)
-    for i, value in enumerate(names):
+    kinds = set(map(type, names))
+    if any(issubclass(kind, np.generic) for kind in kinds):  # numpy's numbers and texts are plain ones too
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
+        kinds = set(map(type, names))
+    for i, value in enumerate([] if kinds <= {int, str} else names):
         if value is None or value != value or not isinstance(value, Hashable):
             raise ValueError(
                 f"{name} must be numbers, strings or other hashable names; row {i} has {value!r}."
             )
-    twice = [value for value, count in Counter(names).items() if count > 1]
-    if twice:
+    if len(set(names)) < len(names):
+        twice = [value for value, count in Counter(names).items() if count > 1]
         raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
-    if all(type(value) is int and -(2**63) <= value < 2**63 - 1 for value in names):
+    if kinds <= {int} and all(-(2**63) <= value < 2**63 - 1 for value in names):
         return np.array(names, dtype=np.int64)
     array = np.empty(len(names), dtype=object)
     array[:] = names
     return array
 
 
-def check_known(positions: npt.NDArray[np.int64], names: list[Any], *, there: bool) -> None:
-    """Refuse ids that are not there, or that are there already, and list them."""
-    wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if (at >= 0) != there]
-    if wrong and there:
-        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was forgotten.")
+def check_known(positions: npt.NDArray[np.int64], names: list[Any]) -> None:
+    """Refuse ids that are not there, and list them."""
+    wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if at < 0]
     if wrong:
+        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was forgotten.")
+
+
+def check_unused(used: list[Any]) -> None:
+    """Refuse ids that are there already, and list them."""
+    if used:
         raise ValueError(
-            f"The ids {_some(wrong)} are in use; forget them first, or leave ids out to have them numbered."
+            f"The ids {_some(used)} are in use; forget them first, or leave ids out to have them numbered."
         )
 
 

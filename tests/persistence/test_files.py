@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
 from simlabel.persistence import ModelFileError, _container
+from simlabel.persistence._replacing import replacing
 from simlabel.similarities import RBF, Linear
 
 X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
@@ -147,7 +148,7 @@ def test_a_failed_save_leaves_the_old_file(saved, monkeypatch, where):
 
 
 SAVING = """
-    import os, sys
+    import os, sys, time
     import numpy as np
     from simlabel import SMLClassifier
     from simlabel.similarities import Linear
@@ -155,7 +156,10 @@ SAVING = """
         SMLClassifier(Linear(), normalizer=None).fit(np.full((n, 50), float(n)), [{"a"}] * n)
         for n in (20_000, 30_000)
     ]
-    models[0].save(sys.argv[1])
+    started = time.perf_counter()
+    for model in models[::-1]:
+        model.save(sys.argv[1])
+    print(time.perf_counter() - started, flush=True)
     for _ in sys.stdin:  # for each line a process of its own that saves one model after the other
         child = os.fork()
         while child == 0:
@@ -172,21 +176,41 @@ def kill_while_saving(path, times, seed):
     seen = []
     command = [sys.executable, "-c", textwrap.dedent(SAVING), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        both = float(parent.stdout.readline())  # so that a slow machine is killed at any moment too
         for _ in range(times):
             parent.stdin.write(b"next\n")
             parent.stdin.flush()
             child = int(parent.stdout.readline())
-            time.sleep(float(rng.uniform(0.0, 0.25)))
+            time.sleep(float(rng.uniform(0.0, 4.0 * both)))
             os.kill(child, signal.SIGKILL)
-            for left in path.parent.glob(".*.tmp"):
-                left.unlink()
             model = load(path)
             n = model.n_references_
             assert n in (20_000, 30_000)
             assert model.decision_function(np.ones((1, 50)))[0, 0] == n * n * 50.0
             seen.append(n)
         parent.stdin.close()
+    SMLClassifier(Linear()).fit(np.eye(2), [{"a"}, {"b"}]).save(path)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]  # what the dead left behind is gone
     return seen
+
+
+def test_only_what_the_dead_left_behind_is_removed(saved):
+    """A file that its writer still holds, and files of other names, stay."""
+    model = SMLClassifier(RBF(2.0)).fit(X, Y)
+    dead = saved.parent / f".{saved.name}.abcd_123.simlabel.tmp"
+    others = [
+        saved.parent / name
+        for name in (".modelled.abcd_123.simlabel.tmp", ".model.notes.tmp", "model.abcd_123.simlabel.tmp")
+    ]
+    for path in (dead, *others):
+        path.write_bytes(b"half a model")
+    with replacing(saved) as file:
+        file.write(saved.read_bytes())
+        assert not dead.exists()
+        (alive,) = (p for p in saved.parent.glob(".model.*.simlabel.tmp") if p not in others)
+        model.save(saved)
+        assert alive.exists()
+    assert {path.name for path in saved.parent.iterdir()} == {saved.name, *(path.name for path in others)}
 
 
 def test_killed_at_any_moment_a_whole_model_is_there(tmp_path):

@@ -1,15 +1,17 @@
-"""Which instances to label next: in doubt, typical of the pool, and unlike each other."""
+"""Which instances to label next: those whose labels would settle most of the doubt."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
 from simlabel._validation import FloatArray, Rows, take_rows
-from simlabel.engines import Exact, Job, Keep, Sum, n_rows, prepare
+from simlabel.engines import Exact, Job, Keep, n_rows, prepare
 from simlabel.similarities import Similarity
 
-_AT_MOST = 2000  # rows of the pool that the others are compared with
+_AT_MOST = 2000  # rows of the pool that are compared with each other, and labelled ones with them
+_NOISE = 0.1  # how much of an instance's variance its label leaves, beside its similarity to itself
 
 
 def uncertainty(probabilities: FloatArray) -> FloatArray:
@@ -27,19 +29,23 @@ def uncertainty(probabilities: FloatArray) -> FloatArray:
 
 
 def suggest(
-    doubt: FloatArray, pool: Rows, similarity: Similarity, n: int, n_jobs: int | None = None
+    doubt: FloatArray, pool: Rows, known: Rows, similarity: Similarity, n: int, n_jobs: int | None = None
 ) -> npt.NDArray[np.int64]:
-    """Pick instances one by one: in doubt, typical of the pool, and unlike those picked before.
+    """Pick instances one by one: each would settle most of the doubt that is left.
 
-    Doubt alone picks outliers, from which little follows for others; so it is multiplied by the mean
-    similarity to the pool, and by one minus the similarity to the nearest that was picked.
+    Similarities are read as the covariances of a Gaussian process. To label x lowers the variance at
+    z by C(z, x)^2 / (C(x, x) + noise), where C is what the labelled instances, and those picked before,
+    leave of the similarities; it counts as much as z is in doubt. So what is picked is typical of
+    doubtful instances, and unlike what is labelled or picked.
 
     Parameters
     ----------
     doubt : array, (n_pool,)
         How uncertain the label set of each is.
     pool : rows, (n_pool, n_features)
-        Normalized.
+        Normalized. Of more than 2,000 the most doubtful are looked at.
+    known : rows, (n_references, n_features)
+        Labelled instances, normalized; of more than 2,000, evenly spaced ones.
     n : int
         How many to pick.
 
@@ -48,26 +54,37 @@ def suggest(
     array of int, (n,)
         Rows of the pool, in the order in which they were picked.
     """
-    count = n_rows(pool)
-    prepared = prepare(pool, [similarity])
-    left = doubt * _density(pool, similarity, n_jobs)
+    rows = np.sort(np.argsort(-doubt, kind="stable")[: max(n, _AT_MOST)])
+    C, noise = _left_over(take_rows(pool, rows), _evenly_spaced(known), similarity, n_jobs)
+    weights = doubt[rows]
     picked: list[int] = []
-    for _ in range(min(n, count)):
-        best = int(np.argmax(left))
+    for _ in range(min(n, len(rows))):
+        spread = np.maximum(np.diag(C), 0.0) + noise
+        settled = weights @ C**2 / spread
+        settled[picked] = -1.0  # below all that can still be picked
+        best = int(np.argmax(settled))
         picked.append(best)
-        row = take_rows(pool, np.array([best]))
-        s = Exact().reduce(row, prepared, [Job(similarity, None, Keep(count))], n_jobs=n_jobs)[0][0]
-        own = max(float(s[best]), np.finfo(np.float64).tiny)
-        left = left * (1.0 - np.clip(s.astype(np.float64) / own, 0.0, 1.0))
-        left[picked] = -1.0  # below all that can still be picked
-    return np.array(picked, dtype=np.int64)
+        C -= np.outer(C[:, best], C[best] / spread[best])
+    return rows[picked]
 
 
-def _density(pool: Rows, similarity: Similarity, n_jobs: int | None) -> FloatArray:
-    """Mean similarity to the pool, or to evenly spaced rows of a large one; not below zero."""
-    count = n_rows(pool)
-    rows = np.unique(np.linspace(0, count - 1, min(count, _AT_MOST)).astype(np.int64))
-    prepared = prepare(take_rows(pool, rows), [similarity])
-    job = Job(similarity, None, Sum(np.full((len(rows), 1), 1.0 / len(rows))))
-    mean = Exact().reduce(pool, prepared, [job], n_jobs=n_jobs)[0][:, 0].astype(np.float64)
-    return np.maximum(mean, 0.0)
+def _evenly_spaced(known: Rows) -> Rows:
+    count = n_rows(known)
+    return take_rows(known, np.unique(np.linspace(0, count - 1, min(count, _AT_MOST)).astype(np.int64)))
+
+
+def _left_over(
+    pool: Rows, known: Rows, similarity: Similarity, n_jobs: int | None
+) -> tuple[FloatArray, float]:
+    """Covariances of the pool given what is labelled, (n_pool, n_pool), and the variance of the noise."""
+
+    def similarities(Q: Rows, X: Rows) -> FloatArray:
+        job = Job(similarity, None, Keep(n_rows(X)))
+        return Exact().reduce(Q, prepare(X, [similarity]), [job], n_jobs=n_jobs)[0].astype(np.float64)
+
+    S = similarities(pool, pool)
+    noise = _NOISE * max(float(np.diag(S).mean()), np.finfo(np.float64).tiny)
+    own, across = similarities(known, known), similarities(known, pool)
+    own[np.diag_indices_from(own)] += noise
+    C = S - across.T @ scipy.linalg.solve(own, across, assume_a="sym", check_finite=False)
+    return (C + C.T) / 2, noise

@@ -8,28 +8,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._references import References
+from simlabel._scoring import Scorer
 from simlabel._validation import FloatArray
 from simlabel.engines import Exact, Job, Keep, blocks, prepare
+from simlabel.influence import Ridge, Uniform
 from simlabel.metrics import CRITERIA, Criterion, row_criteria
-from simlabel.similarities import Similarity
-from simlabel.weightings import Weighting
 
 _TILE_BYTES = 1 << 25
+_DECIMALS = 10  # of learned scores, which are near 0 and 1
 
 
-def data_values(
-    references: References,
-    similarity: Similarity,
-    weighting: Weighting | None,
-    criterion: str,
-    n_jobs: int | None = None,
-) -> FloatArray:
+def data_values(scorer: Scorer, criterion: str) -> FloatArray:
     """How much better the others are scored because an instance is there.
 
     Every instance is scored by all others, and by all others but one; the mean of the criterion's
-    difference is that one's value, positive where it helps. For sums with equal influence, with
-    every resolved value held.
+    difference is that one's value, positive where it helps. Every resolved value is held.
 
     Parameters
     ----------
@@ -40,13 +33,46 @@ def data_values(
     -------
     array, (n_references,)
     """
+    known = [name for name, each in CRITERIA.items() if each.column is not None]
+    if criterion not in known:
+        raise ValueError(f"unknown criterion {criterion!r}; expected one of {', '.join(known)}.")
+    if isinstance(scorer.influence, Ridge):
+        return _learned_values(scorer, scorer.influence, CRITERIA[criterion])
+    if isinstance(scorer.influence, Uniform):
+        return _summed_values(scorer, CRITERIA[criterion])
+    raise ValueError(f"data values are known for influence 'uniform' and 'ridge', not {scorer.influence!r}.")
+
+
+def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> FloatArray:
+    """By closed-form leave-one-out, with and without each instance."""
+    references, column = scorer.references, criterion.column
+    Y, weights, n_labels = references.Y, references.weights, references.n_labels
+    everyone = np.arange(references.n_rows)
+    without_each = influence.without_each(scorer.setting(references))
+    assert scorer.solved.left_out is not None
+
+    def judged(truth: Any, scores: FloatArray) -> FloatArray:
+        # labels that the same rows have score the same: rounding must not decide which is ahead
+        return row_criteria(truth, np.round(scores[:, :n_labels], _DECIMALS))[:, column]
+
+    whole = judged(Y, scorer.solved.left_out)
+    values = np.zeros(references.n_rows)
+    for j, scores in enumerate(without_each):
+        others = everyone[everyone != j]
+        gain = whole[others] - judged(Y[others], scores)
+        there = ~np.isnan(gain)
+        if there.any():
+            values[j] = np.average(gain[there], weights=weights[others][there])
+    return values if criterion.higher_is_better else -values
+
+
+def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
+    """By taking one term off the sums."""
+    references, similarity, weighting = scorer.references, scorer.similarity, scorer.weighting
     if weighting is not None and weighting.scope == "row":
         raise ValueError(
             f"data values need sums that add up; leaving one out under {weighting!r} moves others."
         )
-    known = [name for name, each in CRITERIA.items() if each.column is not None]
-    if criterion not in known:
-        raise ValueError(f"unknown criterion {criterion!r}; expected one of {', '.join(known)}.")
     n, weights = references.n_rows, references.weights
     columns = references.Y.tocsc()
     rows_of = np.split(columns.indices, columns.indptr[1:-1])
@@ -54,10 +80,10 @@ def data_values(
     job = Job(similarity, weighting, Keep(n))
     gains, counted = np.zeros(n), np.zeros(n)
     for part in blocks(n, max(1, _TILE_BYTES // (8 * n))):
-        S = Exact().reduce(references.X[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64) * weights
-        for i, terms in zip(range(part.start, part.stop), S, strict=True):
+        S = Exact().reduce(references.X[part], prepared, [job], n_jobs=scorer.n_jobs)[0]
+        for i, terms in zip(range(part.start, part.stop), S.astype(np.float64) * weights, strict=True):
             terms[i] *= max(weights[i] - 1.0, 0.0) / weights[i]
-            gain = _gains(terms, rows_of, references.Y[i : i + 1], CRITERIA[criterion])
+            gain = _gains(terms, rows_of, references.Y[i : i + 1], criterion)
             if gain is not None:
                 gain[i] = 0.0
                 gains += weights[i] * gain

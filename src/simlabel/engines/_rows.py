@@ -86,10 +86,12 @@ class Prepared:
             sides[key] = Side(self._cast(rows), numbers_beside(leaf, rows).astype(self.dtype, copy=False))
         return sides
 
-    def piece(self, key: Hashable, i: int) -> _Piece:
-        """What was made ready of one piece of the references."""
-        view = pieces(self.views[key])[i] if key in self.views else None
-        return pieces(self.beside[key])[i], self.largest[key][i], view
+    def ready(self, key: Hashable) -> dict[int, _Piece]:
+        """What was made ready of each piece of the references, by the piece's identity."""
+        own = pieces(self.X)
+        views = pieces(self.views[key]) if key in self.views else (None,) * len(own)
+        found = zip(pieces(self.beside[key]), self.largest[key], views, strict=True)
+        return dict(zip(map(id, own), found, strict=True))
 
     @property
     def sparse(self) -> bool:
@@ -131,12 +133,13 @@ def prepare(
     beside: dict[Hashable, FloatArray] = {}
     views: dict[Hashable, Rows] = {}
     largest: dict[Hashable, tuple[float, ...]] = {}
-    ready = {} if known is None else {id(piece): i for i, piece in enumerate(pieces(known.X))}
     for key, leaf in leaves.items():
+        ready = {} if known is None else known.ready(key)
         found = [
-            _prepare_piece(piece, leaf, keep_views and bool(leaf.views) and not isinstance(piece, LazyRows))
-            if known is None or (i := ready.get(id(piece))) is None
-            else known.piece(key, i)
+            ready.get(id(piece))
+            or _prepare_piece(
+                piece, leaf, keep_views and bool(leaf.views) and not isinstance(piece, LazyRows)
+            )
             for piece in pieces(X)
         ]
         beside[key] = stacked([piece[0] for piece in found])

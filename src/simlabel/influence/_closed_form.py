@@ -8,6 +8,7 @@ one without it (Allen 1974; for the mean, the residual is linear in it).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,14 +64,43 @@ def solution_from_inverse(
     A: FloatArray, AY1: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
 ) -> RidgeSolution:
     """The solution from A = (S + lambda W^-1)^-1 and its product with the targets and ones."""
-    AY, A1, diagonal = AY1[:, :-1], AY1[:, -1], np.diag(A)
     mean = weights @ targets / weights.sum()
-    V = AY - np.outer(A1, mean)
+    V = AY1[:, :-1] - np.outer(AY1[:, -1], mean)
+    return RidgeSolution(V, mean, left_out_scores(AY1, np.diag(A), targets, weights, penalty), A)
+
+
+def left_out_scores(
+    AY1: FloatArray, diagonal: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
+) -> FloatArray:
+    """Scores of each row with one copy of it left out, (n, width), from A's diagonal and products."""
+    AY, A1 = AY1[:, :-1], AY1[:, -1]
     left = np.minimum(weights, 1.0)
     mean_without = means_without(targets, weights, left)
     residuals = (penalty / weights)[:, None] * (AY - A1[:, None] * mean_without)
     leverage = (1.0 - penalty * diagonal / weights) / weights
-    return RidgeSolution(V, mean, targets - residuals / (1.0 - left * leverage)[:, None], A)
+    return targets - residuals / (1.0 - left * leverage)[:, None]
+
+
+def scores_without_each(
+    A: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
+) -> Iterator[FloatArray]:
+    """For each row in turn: the left-out scores of the others, (n - 1, width), if it were not there.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> S, T, w = np.eye(4) + 0.2, rng.random((4, 1)), np.ones(4)
+    >>> first = next(scores_without_each(positive_definite_inverse(S, 1.0 / w), T, w, 1.0))
+    >>> np.allclose(first, ridge_solution(S[1:, 1:], T[1:], w[1:], 1.0).left_out)
+    True
+    """
+    AY1, diagonal = A @ with_ones(targets), np.diag(A)
+    for j in range(len(A)):
+        others = np.arange(len(A)) != j
+        across = A[others, j]
+        fewer = AY1[others] - np.outer(across, AY1[j] / A[j, j])
+        on_it = diagonal[others] - across**2 / A[j, j]
+        yield left_out_scores(fewer, on_it, targets[others], weights[others], penalty)
 
 
 def means_without(targets: FloatArray, weights: FloatArray, left: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,7 +17,9 @@ from simlabel.engines import Job, Keep, Sum, prepare
 from simlabel.influence._base import Influence, Kept, Setting, Solved
 from simlabel.influence._closed_form import (
     RidgeSolution,
+    positive_definite_inverse,
     ridge_solution,
+    scores_without_each,
     solution_from_inverse,
     with_ones,
 )
@@ -146,6 +149,22 @@ class Ridge(Influence):
         if before.inverse is None or 2 * len(kept) < max(n, len(before.inverse)):
             return self._solve_all(setting)
         return self._solve_by_blocks(before.inverse, setting, kept)
+
+    def without_each(self, setting: Setting) -> Iterator[FloatArray]:
+        """For each reference in turn, leave-one-out scores of the others if it were not there.
+
+        Yields
+        ------
+        array, (n_references - 1, n_labels + n_sizes)
+        """
+        references, penalty = setting.references, float(self.penalty)
+        if self.mixing or self.n_inducing(references.n_rows) is not None:
+            raise ValueError(
+                f"What {self!r} would be without a reference is known in closed form where all references "
+                f"are summed over and scores are not mixed: Ridge(inducing=None, mixing=False)."
+            )
+        A = positive_definite_inverse(similarity_matrix(setting), penalty / references.weights)
+        return scores_without_each(A, ridge_targets(references).toarray(), references.weights, penalty)
 
     def _solve_all(self, setting: Setting) -> Solved:
         references = setting.references

@@ -49,7 +49,12 @@ class UnitLength(Normalizer):
 
     def transform(self, X: Rows) -> Rows:
         """Divide each row by its length."""
-        return normalize(X)
+        if sp.issparse(X):
+            return normalize(X)
+        X = np.asarray(X)
+        lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
+        lengths[lengths == 0] = 1.0
+        return X / lengths[:, None]
 
 
 class _Affine(Normalizer):

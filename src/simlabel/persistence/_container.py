@@ -6,18 +6,18 @@ change unseen: it carries the checksum of itself and of every block of every arr
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from simlabel.persistence._replacing import replacing
 
 FORMAT = 1
 _MAGIC = "simlabel model"
@@ -50,27 +50,15 @@ def is_storable(array: npt.NDArray[Any]) -> bool:
 
 def write_file(path: str | os.PathLike[str], state: dict[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write state and arrays so that the old file or the new one is there, whole, at any moment."""
-    target = Path(path)
     little = {name: _little(array) for name, array in arrays.items()}
     # larger numbers first: then every array starts where its numbers are aligned
     order = sorted(little, key=lambda name: (-little[name].dtype.itemsize, name))
     header = _header(state, {name: little[name] for name in order})
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(header)
-            for name in order:
-                for block in _blocks(little[name]):
-                    file.write(block)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(target.parent)
+    with replacing(Path(path)) as file:
+        file.write(header)
+        for name in order:
+            for block in _blocks(little[name]):
+                file.write(block)
 
 
 def _little(array: Any) -> npt.NDArray[Any]:
@@ -117,24 +105,6 @@ def _canonical(entries: dict[str, Any], metadata: dict[str, str]) -> bytes:
     text = spelled(_digest(spelled("")))
     text += b" " * (-(8 + len(text)) % _ALIGN)
     return len(text).to_bytes(8, "little") + text
-
-
-def _mode(target: Path) -> int:
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last; not every system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 class Arrays:

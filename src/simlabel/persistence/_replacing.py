@@ -1,0 +1,100 @@
+"""A file that is replaced as a whole: at any moment the old one or the new one is there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+if sys.platform != "win32":  # there an open file cannot be removed: that is lock enough
+    import fcntl
+
+_SUFFIX = ".simlabel.tmp"
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of `target` when all went well, and goes otherwise.
+
+    A process that is killed leaves its file behind; the next one that writes to `target` removes it.
+    """
+    _remove_stale(target)
+    handle, lock, temporary = _temporary(target)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+    _sync_folder(target.parent)
+
+
+def _temporary(target: Path) -> tuple[int, int | None, str]:
+    """A new file beside the target, and a lock on it that ends with this process."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=target.parent)
+        if sys.platform == "win32":
+            return handle, None, name
+        lock = _lock(name)
+        if lock is not None:
+            return handle, lock, name
+        os.close(handle)  # taken for a stale one before it was locked
+
+
+def _lock(name: str) -> int | None:
+    """Lock a file that is there, or give None."""
+    try:
+        lock = os.open(name, os.O_RDWR)
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.exists(name):  # it may have gone before it was locked
+            return lock
+    os.close(lock)
+    return None
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove what writers of the same target left that are no more: nobody holds a lock on it."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
+    with contextlib.suppress(OSError):
+        for found in [entry.path for entry in os.scandir(target.parent) if ours.fullmatch(entry.name)]:
+            lock = None if sys.platform == "win32" else _lock(found)
+            if lock is not None or sys.platform == "win32":
+                with contextlib.suppress(OSError):
+                    os.unlink(found)
+            if lock is not None:
+                os.close(lock)
+
+
+def _mode(target: Path) -> int:
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last; not every system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
