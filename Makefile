@@ -9,7 +9,7 @@ STAMP := .stamps/installed
 $(STAMP): pyproject.toml constraints.txt
 	@mkdir -p .stamps
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,demo,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ann,compare,demo,dev]'
 	@touch $@
 
 install: $(STAMP)
@@ -30,9 +30,8 @@ test-slow: lint
 	$(BIN)/pytest -n 2 -m slow --timeout 3600
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/similarity_sums.py
-	$(BIN)/python benchmarks/engine_choice.py
-	test -z "$$SIMLABEL_DATA" || $(BIN)/python benchmarks/sketches.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf .venv .stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from statistics import median
 
 import joblib
@@ -12,7 +16,22 @@ import joblib
 _REST = 0.05  # seconds: threads that BLAS keeps spinning after a product must not slow the next contestant
 
 
-def alternate(contestants: dict[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
+@dataclass(frozen=True)
+class Scale:
+    """How large a run is: whole, or small, which only shows that everything works."""
+
+    small: bool = False
+
+    def rows(self, n: int) -> int:
+        """So many rows, or a few of them."""
+        return max(64, n // 32) if self.small else n
+
+    def rounds(self, n: int) -> int:
+        """So many rounds, or one."""
+        return 1 if self.small else n
+
+
+def alternate(contestants: Mapping[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
     """Median seconds of each contestant; all run in every round, so that a noisy moment hits all."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
@@ -24,6 +43,28 @@ def alternate(contestants: dict[str, Callable[[], object]], rounds: int = 9) -> 
             run()
             times[name].append(time.perf_counter() - started)
     return {name: median(values) for name, values in times.items()}
+
+
+_PEAK = """
+def _kib(what):
+    with open("/proc/self/status") as f:
+        return int(next(line.split()[1] for line in f if line.startswith(what)))
+{setup}
+with open("/proc/self/clear_refs", "w") as f:
+    f.write("5")  # the high-water mark starts anew
+_before = _kib("VmRSS:")
+{work}
+print("peak", max(0, _kib("VmHWM:") - _before) / 1024)
+"""
+
+
+def peak_mib(setup: str, work: str) -> float:
+    """Memory in MiB that `work` takes at its peak beyond what there is after `setup`, in a fresh process."""
+    code = _PEAK.format(setup=setup, work=work)
+    # memory that is free goes back to the system at once: what was taken before must not hide a peak
+    env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    return float(done.stdout.split("peak")[-1])
 
 
 def machine() -> str:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._leave_one_out import training_blocks
 from simlabel._model import Model
-from simlabel._teaching import refuse_estimates, refuse_precomputed, refuse_short_forms
+from simlabel._teaching import refuse_estimates, refuse_precomputed, refuse_samples
 from simlabel._validation import FloatArray, check_number
 from simlabel.diagnostics import (
     contradicting_duplicates,
@@ -175,7 +175,7 @@ class Asking:
         """
         check_is_fitted(self)
         refuse_precomputed(self._model, "data_values")
-        refuse_short_forms(self._model, "data_values")
+        refuse_samples(self._model, "data_values")
         return data_values(self._model.scorer, criterion)
 
     def novelty(self, X: Any) -> FloatArray:

@@ -207,7 +207,8 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
                 f"influence={self.influence!r} is solved for all references that are kept: not with a sketch "
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
-        problem = Problem(similarity, weighting, influence, references, engine, self.n_jobs, seed)
+        scales = None if influence.learned else scales  # what is learnt is learnt from the rows that are kept
+        problem = Problem(similarity, weighting, influence, references, engine, self.n_jobs, seed, scales)
         found, self.tuning_ = search.run(problem)
         solved = found.influence.solve(found.setting)
         scorer = Scorer(
@@ -219,7 +220,7 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
             solved,
             engine if drawing is None else drawing,
             self.n_jobs,
-            None if influence.learned else scales,
+            scales,
         )
         scorer = scorer.made_ready()
         scorer.engine.ready(scorer.prepared, [scorer.job])

@@ -29,7 +29,7 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     """Scores of all references, each left out of its own sums or not, block by block."""
     references = scorer.references
     for part in scorer.chunks(references.X):
-        Y, weights = references.Y[part], references.weights[part]
+        Y, weights = references.Y[part], scorer.stands_for[part]
         scores = _left_out(scorer, part, Y) if leave_out else scorer.score(references.X[part])
         yield TrainingBlock(scores, Y, weights)
 
@@ -42,17 +42,23 @@ def _left_out(scorer: Scorer, part: slice, Y: Any) -> ScoreBlock:
     scores = scorer.score(scorer.references.X[part], exclude)
     if solved.scale is None:
         return scores
-    labels = rescaled(scores.labels, solved.scale, Y, weights[part])
+    labels = rescaled(scores.labels, solved.scale, Y, one_copy(weights, scorer.scales)[part])
     return replace(scores, labels=labels, ranking=labels)
 
 
-def rescaled(labels: FloatArray, scale: FloatArray | None, Y: Any, weights: FloatArray) -> FloatArray:
+def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
+    """How much goes when a row is left out: one copy of it, times what it was drawn for."""
+    gone = np.minimum(weights, 1.0)
+    return gone if scales is None else gone * scales
+
+
+def rescaled(labels: FloatArray, scale: FloatArray | None, Y: Any, gone: FloatArray) -> FloatArray:
     """Sums that were divided by counts: without the row there is less to divide by."""
     if scale is None:
         return labels
     count = scale[: Y.shape[1]]
-    rest = count - Y.toarray() * np.minimum(weights, 1.0)[:, None]
-    return np.divide(labels * count, rest, out=np.zeros_like(labels), where=rest > 0)
+    rest = count - Y.toarray() * gone[:, None]
+    return np.divide(labels * count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * count)
 
 
 def left_out_scores(scorer: Scorer) -> FloatArray:

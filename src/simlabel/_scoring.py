@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from simlabel._references import References
+from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows, take_rows
 from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.influence import Influence, Kept, Setting, Solved
 from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import Similarity
-from simlabel.sketching import FittedSketch
+from simlabel.sketching import FittedSketch, what_is_cheaper
 from simlabel.weightings import Weighting
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
@@ -49,7 +49,7 @@ class Scorer:
 
     def setting(self, references: References) -> Setting:
         """What the influence of these references is computed from."""
-        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0)
+        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0, scales=self.scales)
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -62,11 +62,16 @@ class Scorer:
         """The same, with the references made ready now: what is wrong with the rows is said here."""
         return replace(self, ready=self.prepared)
 
-    @cached_property
+    @property
     def V(self) -> Any:
-        """Influence of the used references; of those that were drawn, times what each stands for."""
-        V = self.solved.V
-        return V if self.scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
+        """Influence of the used references."""
+        return self.solved.V
+
+    @cached_property
+    def stands_for(self) -> FloatArray:
+        """How many instances each reference counts as: its weight, times what it was drawn for."""
+        weights = self.references.weights
+        return weights if self.scales is None else weights * self.scales
 
     @cached_property
     def job(self) -> Job:
@@ -78,15 +83,19 @@ class Scorer:
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
-        sizes = self.references.sizes
-        parts = [chunk.influence(sizes).sum(axis=0) for chunk in self.references.chunks]
-        return np.sum([np.asarray(part).ravel() for part in parts], axis=0)
+        rows = self.setting(self.references).rows
+        pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
+        return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
         if self.sketch is not None:
             return self.sketch.plan(n_queries)
-        return self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        plan = self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        if self.weighting is not None or self.influence.learned or not plan.references:
+            return plan  # a weighting cannot be sketched; where no pairs are visited nothing is to be saved
+        words = what_is_cheaper(self.similarity, self.prepared.n_rows)
+        return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
         """Scores of a chunk of normalized queries."""
@@ -119,7 +128,21 @@ class Scorer:
         after = replace(self, references=references, ready=ready, solution=solved)
         if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
             self.engine.carry(self.prepared, self.job, ready, after.job)
-        return after
+        return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
+
+    def _updated_sketch(self, after: Scorer, kept: Kept) -> FittedSketch | None:
+        """The short form with what came and without what went; where the columns differ, all anew."""
+        assert self.sketch is not None
+        before, now = self.references, after.references
+        same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
+        gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
+        if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
+            return self.sketch.emptied(after.V.shape[1]).added(now.X, after.V)
+        sketch = self.sketch
+        if len(gone):
+            sketch = sketch.added(take_rows(before.X, gone), self.V[gone], -1.0)
+        came = slice(len(kept), now.n_rows)
+        return sketch.added(now.X[came], after.V[came]) if len(kept) < now.n_rows else sketch
 
     def chunks(self, Q: Rows) -> Iterator[slice]:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""

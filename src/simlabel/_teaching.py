@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -88,21 +88,36 @@ def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids
     return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
 
 
-def refuse_short_forms(model: Model, what: str) -> None:
+def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
-    if scorer.sketch is not None or scorer.scales is not None or isinstance(scorer.engine, Sampled):
+    if scorer.scales is not None or isinstance(scorer.engine, Sampled):
+        raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
+    reason = None if scorer.sketch is None else scorer.sketch.why_not(what)
+    if reason is not None:
         raise ValueError(
-            f"{what} needs all references as they are: not with a sampler or a sketch. Fit anew."
+            f"{what} is not possible with this sketch: {reason}. Fit anew, or use 'random_features' or "
+            f"'tensor_sketch', whose sums can be added to and subtracted from."
+        )
+
+
+def refuse_samples(model: Model, what: str) -> None:
+    """What a row does to the sums is not known where they run over some rows, or are estimates."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.scales is not None or not scorer.engine.exact:
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sketch, a sampler, or an index that "
+            f"may miss neighbours. Fit without."
         )
 
 
 def refuse_estimates(model: Model, what: str) -> None:
     """The terms of a sum do not add up to an estimate of it."""
-    if model.scorer.sketch is not None or isinstance(model.scorer.engine, Sampled):
+    if model.scorer.sketch is not None or not model.scorer.engine.exact:
         raise ValueError(
-            f"{what} lists the terms of a sum, but with a sketch, or a draw for each query, scores are "
-            f"estimates of it. Fit with sketch=None and a sampler that draws at fit, or none."
+            f"{what} lists the terms of a sum, but with a sketch, a draw for each query, or an index that "
+            f"may miss neighbours, scores are estimates of it. Fit with sketch=None, a sampler that draws at "
+            f"fit or none, and ANN(recall=1.0) or another engine."
         )
 
 

@@ -148,7 +148,7 @@ def test_data_values_refuse_what_has_no_closed_form(rng):
         ({"influence": Ridge(0.2, inducing=5)}, r"inducing=5.*Ridge\(inducing=None, mixing=False\)"),
         ({"influence": Ridge(0.2, mixing=True)}, "mixing=True"),
         ({"influence": "label_mean"}, r"'uniform' and 'ridge', not LabelMean\(\)"),
-        ({"sampler": Uniform(9)}, "sampler or a sketch"),
+        ({"sampler": Uniform(9)}, "not with a sketch, a sampler"),
     ):
         with pytest.raises(ValueError, match=message):
             SMLClassifier(RBF(1.0), **options).fit(X, y).data_values()

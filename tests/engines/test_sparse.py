@@ -155,3 +155,26 @@ def test_the_plan_takes_it_where_it_pays(rng):
     assert "non-zero products" in str(model.plan(X[:500]))
     full = sp.csr_array(rng.random((300, 20)))
     assert "all pairs" in str(SMLClassifier(RBF(5.0)).fit(full, Y[:300]).plan_)
+
+
+def test_the_plan_counts_the_products_that_are_made(rng):
+    """Whichever pairs are visited, a sparse product multiplies only where both rows have an entry."""
+    X = sp.random_array((200, 1000), density=0.005, rng=rng, format="csr")
+    Y = sp.csr_array(rng.integers(0, 2, (200, 3)))
+    made = sum(int(((X[i] != 0).astype(int) @ (X != 0).astype(int).T).sum()) for i in range(200))
+    for visit in ("all", "nonzero"):
+        plan = SMLClassifier(RBF(1.0), normalizer=None, engine=Exact(visit=visit)).fit(X, Y).plan_
+        assert plan.operations == pytest.approx(2 * made)
+
+
+def test_the_plan_says_what_would_be_cheaper(rng):
+    X, Y = rng.random((3000, 4)), rng.integers(0, 2, (3000, 3))
+    words = str(SMLClassifier(RBF(1.0)).fit(X, Y).plan_)
+    assert "cheaper: sketch='auto'" in words
+    assert "Condense(n=300) is about 10 times as fast" in words
+    for few in (
+        SMLClassifier(RBF(1.0)).fit(X[:100], Y[:100]),
+        SMLClassifier("linear").fit(X, Y),
+        SMLClassifier(RBF(1.0), weighting="top_k").fit(X, Y),
+    ):
+        assert "cheaper" not in str(few.plan_)

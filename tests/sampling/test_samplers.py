@@ -138,3 +138,51 @@ def test_mistakes_are_named(rng):
         SMLClassifier(Precomputed(), sampler=Uniform(5, per_query=True)).fit(S, Y).predict(S)
     with pytest.raises(ValueError, match="whole rows"):
         SMLClassifier(weighting="top_k", sampler=Uniform(5, per_query=True)).fit(X, Y).predict(X)
+
+
+def test_label_means_are_those_of_the_sample_with_each_row_counted_for_what_it_stands_for(rng):
+    """A quotient of two unbiased sums: equal to plain loops over the drawn rows, own entry left out too."""
+    X, Y = data(rng)
+    model = SMLClassifier(
+        RBF(0.3), normalizer=None, influence="label_mean", sampler=Balanced(40), random_state=3
+    ).fit(X, Y)
+    scorer = model._model.scorer
+    ids, scales = scorer.references.ids.tolist(), scorer.scales
+    assert len(set(scales.tolist())) > 1
+
+    def mean(x, k, but=None):
+        rows = [(i, c) for i, c in zip(ids, scales, strict=True) if i != but and Y[i, k]]
+        total = sum(c * naive.rbf(0.3)(x, X[i].tolist()) for i, c in rows)
+        return total / sum(c for _, c in rows) if rows else 0.0
+
+    wanted = [[mean(X[i].tolist(), k, but=i) for k in range(4)] for i in ids]
+    np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-9, atol=1e-12)
+    q = rng.normal(size=3)
+    wanted = [mean(q.tolist(), k) for k in range(4)]
+    np.testing.assert_allclose(model.decision_function([q])[0], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("tuning", ["loo", "validation"])
+@pytest.mark.parametrize("influence", ["uniform", "label_mean"])
+def test_tuning_counts_drawn_rows_for_what_they_stand_for(influence, tuning, rng):
+    """The curve is that of plain loops: sums and the criterion's mean, both with inverse probabilities."""
+    X, Y = data(rng)
+    Y[:, 0] = 1  # every row has a label, so that the criterion is defined
+    model = SMLClassifier(
+        "rbf", normalizer=None, influence=influence, sampler=Balanced(40), tuning=tuning, random_state=1
+    ).fit(X, Y)
+    scorer = model._model.scorer
+    ids, scales = scorer.references.ids.tolist(), dict(zip(scorer.references.ids, scorer.scales, strict=True))
+    first = model.tuning_.candidates[0]["gamma"]
+    total = weight = 0.0
+    for i in ids:
+        others = [j for j in ids if j != i]
+        S = {j: naive.rbf(first)(X[i].tolist(), X[j].tolist()) * scales[j] for j in others}
+        scores = [sum(S[j] for j in others if Y[j, k]) for k in range(4)]
+        if influence == "label_mean":
+            counts = [sum(scales[j] for j in others if Y[j, k]) for k in range(4)]
+            scores = [s / c if c else 0.0 for s, c in zip(scores, counts, strict=True)]
+        labels = set(np.flatnonzero(Y[i]).tolist())
+        total += scales[i] * naive.average_precision(scores, labels)
+        weight += scales[i]
+    assert model.tuning_.values[0] == pytest.approx(total / weight, abs=1e-9)

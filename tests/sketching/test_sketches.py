@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from simlabel import SMLClassifier
+from simlabel import SMLClassifier, load
 from simlabel._references import References
 from simlabel.engines import Exact, Job, Sum, prepare
 from simlabel.similarities import RBF, Function, Laplacian, Linear, Polynomial, Quadratic
@@ -72,11 +72,13 @@ def test_the_error_is_measured_without_a_rows_own_entry(sketch, similarity, phi,
     fitted = sketch.make(task)
     V = task.V.toarray()
     sketched = task.sketched(fitted)
-    for i in (0, 7, 59):  # all rows are checked, since they are few
+    for at in (0, 7, 29):  # half of the rows are checked, since they are few
+        i = task.checked[at]
         own = fitted.own_similarity(X[i : i + 1], np.array([i]))[0]
-        np.testing.assert_allclose(sketched[i], fitted.sums(X[i : i + 1])[0] - own * V[i], atol=1e-6)
+        np.testing.assert_allclose(sketched[at], fitted.sums(X[i : i + 1])[0] - own * V[i], atol=1e-6)
         wanted = naive.sums(X[i].tolist(), X.tolist(), V.tolist(), phi, exclude=i)
-        np.testing.assert_allclose(task.exact[i], wanted, rtol=1e-9)
+        np.testing.assert_allclose(task.exact[at], wanted, rtol=1e-9)
+    assert not np.isin(task.checked, task.others(1000)).any()  # judged by rows that it has not learnt from
 
 
 def test_more_columns_are_nearer(rng):
@@ -106,8 +108,6 @@ def test_the_estimator_predicts_nearly_the_same(sketch, rng):
     assert (exact.predict(Q) == sketched.predict(Q)).mean() > 0.9
     assert sketched.sketch_ is not None
     assert "sketched sums" in str(sketched.plan_)
-    with pytest.raises(ValueError, match="not with a sampler or a sketch"):
-        sketched.partial_fit(X, Y)
 
 
 @pytest.mark.parametrize("sketch", [Condense(100), RandomFeatures(2048)], ids=str)
@@ -130,12 +130,72 @@ def test_auto_keeps_its_tolerance_and_takes_the_cheapest(rng):
     assert AutoSketch(tolerance=0.0).choose(narrow) is not None
 
 
-def test_a_sketched_model_is_not_saved_as_if_it_were_exact(rng, tmp_path):
-    X, Y = clusters(rng, 50)
-    model = SMLClassifier(RBF(1.0), sketch=Condense(20)).fit(X, Y)
-    with pytest.raises(ValueError, match="with a sketch is not saved"):
-        model.save(tmp_path / "model.simlabel")
-    assert not list(tmp_path.iterdir())
+STORED = [
+    (Condense(30), RBF(1.0)),
+    (Nystroem(100), RBF(1.0)),
+    (RandomFeatures(256), RBF(1.0)),
+    (TensorSketch(256), Quadratic()),
+    (AutoSketch(), RBF(1.0)),
+]
+
+
+@pytest.mark.parametrize(("sketch", "similarity"), STORED, ids=[repr(case[0]) for case in STORED])
+def test_saved_and_loaded_it_answers_the_same(sketch, similarity, rng, tmp_path):
+    X, Y = clusters(rng, 300)
+    model = SMLClassifier(similarity, sketch=sketch, random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.simlabel")
+    loaded = load(tmp_path / "model.simlabel")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert str(loaded.plan_) == str(model.plan_)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["same columns", "new label"])
+@pytest.mark.parametrize(("sketch", "similarity"), STORED[1:4], ids=[repr(case[0]) for case in STORED[1:4]])
+def test_taught_the_sums_are_those_of_all_references(sketch, similarity, again, rng):
+    """The short form is linear in the references: taught in two parts it is what it is for all at once."""
+    X, Y = clusters(rng, 300)
+    names = [{f"l{k}" for k in np.flatnonzero(row)} for row in Y]
+    if again:
+        names[250] = {"l0", "l1", "l2", "new"}
+    model = SMLClassifier(similarity, normalizer=None, sketch=sketch, random_state=0).fit(
+        X[:200], names[:200]
+    )
+    short = model.sketch_
+    model.partial_fit(X[200:], names[200:])
+    references = model._model.scorer.references
+    whole = short.emptied(references.influence.shape[1]).added(references.X[:], references.influence[:])
+    scale = np.abs(whole.sums(X)).max()
+    np.testing.assert_allclose(model.sketch_.sums(X), whole.sums(X), atol=1e-8 * scale)
+    exact = SMLClassifier(similarity, normalizer=None).fit(X, names).decision_function(X)
+    assert np.abs(model.decision_function(X) - exact).max() < 0.25 * exact.max()
+
+
+@pytest.mark.parametrize(("sketch", "similarity"), STORED[2:4], ids=[repr(case[0]) for case in STORED[2:4]])
+def test_forgotten_rows_are_gone_from_the_sums(sketch, similarity, rng):
+    X, Y = clusters(rng, 300)
+    model = SMLClassifier(similarity, normalizer=None, sketch=sketch, random_state=0).fit(X, Y)
+    short = model.sketch_
+    model.forget(list(range(100, 150)))
+    references = model._model.scorer.references
+    left = np.r_[0:100, 150:300]
+    whole = short.emptied(references.influence.shape[1]).added(X[left], references.influence[:])
+    scale = np.abs(whole.sums(X)).max()
+    np.testing.assert_allclose(model.sketch_.sums(X), whole.sums(X), atol=1e-8 * scale)
+    assert model.sketch_.n_references == 250
+
+
+def test_what_cannot_be_updated_says_why(rng):
+    X, Y = clusters(rng, 100)
+    condensed, projected = (
+        SMLClassifier(RBF(1.0), sketch=sketch, random_state=0).fit(X, Y)
+        for sketch in (Condense(20), Nystroem(20))
+    )
+    for change in (lambda: condensed.partial_fit(X, Y), lambda: condensed.forget([0])):
+        with pytest.raises(ValueError, match="learnt from all references at once"):
+            change()
+    with pytest.raises(ValueError, match="some references are its prototypes"):
+        projected.forget([0])
+    assert condensed.n_references_ == projected.n_references_ == 100
 
 
 def test_what_cannot_be_sketched_says_why(rng):

@@ -18,6 +18,8 @@ class Engine(BaseEstimator):
     """Base class of all engines."""
 
     name: ClassVar[str]
+    #: whether what comes out is the sum itself, not an estimate of it
+    exact: bool = True
     memory_mib: float
 
     def check(self) -> None:

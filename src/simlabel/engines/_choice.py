@@ -11,6 +11,7 @@ from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._collapsed import Collapsed
 from simlabel.engines._exact import Exact
+from simlabel.engines._neighbours import ANN
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
@@ -89,7 +90,7 @@ class Auto(Engine):
         return chosen.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
 
 
-ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed])
+ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed, ANN])
 
 
 def resolve_engine(spec: Any) -> Engine:

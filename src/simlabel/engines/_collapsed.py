@@ -133,9 +133,11 @@ class Collapsed(Engine):
         """Collapsing the references, where that is not done yet, and a product for each query."""
         total = 0.0
         for job in jobs:
+            assert isinstance(job.reducer, Sum)
             left = 0 if _KEPT in job.kept else prepared.n_rows
             width = _width(prepared, job) or 0
-            total += collapsed_cost(left + n_queries, prepared, width, job.reducer.width)
+            total += collapsed_cost(left, prepared, width, job.reducer.influence.entries_per_row)
+            total += collapsed_cost(n_queries, prepared, width, job.reducer.width)
         return total
 
     def is_ready(self, jobs: Sequence[Job]) -> bool:

@@ -24,6 +24,8 @@ _FOUND = 8.0  # one reference with a column in common
 _SCATTERED = 1.2  # one label of one found reference
 _SPARSE_MATRIX_PRODUCT = 6.0  # the same product by a library, into a dense block
 _FILL = 1.5  # one entry of that block
+_SPARSE_BLOCK = 1.5e6  # cutting one block of sparse references out, for each block of queries
+_BLOCK_QUERIES, _BLOCK_REFERENCES = 512, 1024
 _SPARSE_COLUMN = 0.5  # one entry of a sparse row times one column of a collapsed matrix
 _EXPAND = 2.0  # one explicit column of one row
 _CALL = 2e4  # a query by itself
@@ -36,7 +38,10 @@ def pairs_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float
     per_pair = sum(_statistic_cost(prepared, key) for key in prepared.leaves) * double
     for job in jobs:
         per_pair += _FINISH * double * len(job.similarity.leaves()) + _label_cost(job) * double
-    return n_queries * prepared.n_rows * per_pair
+    fixed = 0.0
+    if prepared.sparse:
+        fixed = _SPARSE_BLOCK * -(-n_queries // _BLOCK_QUERIES) * -(-prepared.n_rows // _BLOCK_REFERENCES)
+    return fixed + n_queries * prepared.n_rows * per_pair
 
 
 def _statistic_cost(prepared: Prepared, key: object) -> float:
@@ -72,8 +77,8 @@ def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> flo
     return n_queries * total
 
 
-def collapsed_cost(n_rows: int, prepared: Prepared, width: int, n_columns: int) -> float:
-    """So many rows, references to collapse and queries, as explicit columns times `n_columns`."""
+def collapsed_cost(n_rows: int, prepared: Prepared, width: int, n_columns: float) -> float:
+    """So many rows as explicit columns times `n_columns`: those of a row of V, or all of them."""
     if prepared.sparse:
         entries = prepared.X.nnz / max(1, prepared.n_rows)
         return n_rows * entries * (_EXPAND + _SPARSE_COLUMN * n_columns)

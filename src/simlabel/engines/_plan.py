@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simlabel.engines._cost import products_per_query
 from simlabel.engines._influence import FEW_QUERIES
 from simlabel.engines._rows import Prepared, row_width
 
@@ -97,7 +98,7 @@ def make_plan(
     """
     n_references = prepared.n_rows
     width = row_width(prepared.X)
-    operations = 2.0 * n_queries * n_references * max(1, width)
+    operations = 2.0 * n_queries * _products(prepared)
     reasons = [why_dtype(prepared)]
     if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
@@ -155,6 +156,17 @@ def _share_out(
     if even >= min(_FEWEST_QUERIES, queries) or n_references <= references:
         return max(1, even), 1
     return queries, threads
+
+
+def _products(prepared: Prepared) -> float:
+    """Multiplications for one query, those of sparse rows only where both have an entry."""
+    total = 0.0
+    for key, leaf in prepared.leaves.items():
+        if prepared.sparse and leaf.similarity.form == "dot" and not prepared.densify(key):
+            total += products_per_query(prepared, key)
+        else:
+            total += prepared.n_rows * max(1, row_width(prepared.X))
+    return total
 
 
 def _calls_python(prepared: Prepared) -> bool:

@@ -49,6 +49,7 @@ class Sampled(Engine):
     """
 
     name = "sampled"
+    exact = False
 
     def __init__(
         self, probabilities: FloatArray, n: int, seed: int = 0, memory_mib: float = DEFAULT_MEMORY_MIB

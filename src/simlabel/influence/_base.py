@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel._references import References
@@ -26,6 +27,13 @@ class Setting:
     engine: Engine
     n_jobs: int | None
     seed: int
+    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
+
+    @property
+    def rows(self) -> Any:
+        """[Y | one-hot of the set size], times the weights, and times what each reference stands for."""
+        V = self.references.influence
+        return V if self.scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Uniform(Influence):
 
     def solve(self, setting: Setting) -> Solved:
         """The label rows, weighted."""
-        return Solved(setting.references.influence)
+        return Solved(setting.rows)
 
 
 class LabelMean(Influence):
@@ -44,7 +44,7 @@ class LabelMean(Influence):
 
     def solve(self, setting: Setting) -> Solved:
         """The label rows, weighted, over the weight of each label."""
-        V, n_labels = setting.references.influence, setting.references.n_labels
+        V, n_labels = setting.rows, setting.references.n_labels
         pieces = V.pieces if isinstance(V, Stack) else (V,)
         counts = np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
         counts[n_labels:] = 1.0

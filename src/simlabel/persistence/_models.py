@@ -31,8 +31,6 @@ _SPARSE_TYPES: dict[str, type] = {
 def model_state(model: Model, writer: Writer) -> State:
     """What makes up a model, as JSON; its arrays go to the writer."""
     scorer = model.scorer
-    if scorer.sketch is not None:
-        raise ModelFileError("A model with a sketch is not saved; fit it with sketch=None, or keep the data.")
     encode = writer.encode
     return {
         "labels": {
@@ -49,6 +47,7 @@ def model_state(model: Model, writer: Writer) -> State:
         "engine": encode(scorer.engine, "engine"),
         "n_jobs": encode(scorer.n_jobs, "n_jobs"),
         "scales": encode(scorer.scales, "scales"),
+        "sketch": encode(scorer.sketch, "sketch"),
         "rule": encode(model.rule, "label_rule"),
         "calibration": encode(model.calibration, "calibration"),
         "columns": encode(model.columns, "columns"),
@@ -119,6 +118,7 @@ def restored_model(state: State, reader: Reader, *, mmap: bool) -> Model:
         decode(state["engine"]),
         state["n_jobs"],
         decode(state["scales"]),
+        decode(state.get("sketch")),
     )
     return Model(
         space,

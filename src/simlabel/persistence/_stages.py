@@ -19,7 +19,7 @@ from simlabel.label_rules import Custom as CustomRule
 from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
-from simlabel.sketching import SKETCHES
+from simlabel.sketching import SKETCHES, CountSketch, FeatureSums, PrototypeSums, Waves
 from simlabel.tuning import TUNERS, TuningResult
 from simlabel.weightings import WEIGHTINGS
 from simlabel.weightings import Custom as CustomWeighting
@@ -31,6 +31,7 @@ def _classes() -> Iterable[type[Any]]:
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
+    yield from (CountSketch, FeatureSums, PrototypeSums, Waves)
     yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 

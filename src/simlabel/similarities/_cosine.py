@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from sklearn.preprocessing import normalize
 
@@ -28,6 +30,11 @@ class Cosine(Similarity):
     form = "dot"
     positive_definite = True
     column_sum = "cosine"
+
+    @property
+    def nearest(self) -> Literal["product"]:
+        """Of unit rows."""
+        return "product"
 
     def views(self) -> tuple[View, ...]:
         """Rows are brought to unit length first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,11 @@ class RBF(Bandwidth):
     name = "rbf"
     form = "dot"
     column_sum = "squared distance"
+
+    @property
+    def nearest(self) -> Literal["distance"]:
+        """The nearest is the most similar."""
+        return "distance"
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products and squared lengths to similarities, in place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -54,15 +54,27 @@ class SketchProblem:
     @cached_property
     def checked(self) -> npt.NDArray[np.int64]:
         """Rows on which exact and sketched sums are compared."""
-        n = self.references.n_rows
+        return np.sort(self._order[: min(_CHECKED_ROWS, max(1, self.references.n_rows // 2))])
+
+    def others(self, most: int) -> npt.NDArray[np.int64]:
+        """At most so many rows that are not checked, for a sketch to learn from."""
+        unseen = self._order[len(self.checked) :]
+        return np.sort(unseen[:most]) if len(unseen) else self.checked
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.int64]:
         rng = np.random.default_rng([self.seed, 1])  # not the draw of a sketch, which has the seed alone
-        return np.sort(rng.choice(n, min(n, _CHECKED_ROWS), replace=False))
+        return rng.permutation(self.references.n_rows)
 
     @cached_property
     def exact(self) -> FloatArray:
         """Exact sums of the checked rows, each left out of its own."""
-        Q = take_rows(self.references.X, self.checked)
-        own = Exclude(self.checked, np.zeros(len(self.checked)))
+        return self.left_out(self.checked)
+
+    def left_out(self, rows: npt.NDArray[np.int64]) -> FloatArray:
+        """Exact sums of some references, each left out of its own, (n_rows, n_columns)."""
+        Q = take_rows(self.references.X, rows)
+        own = Exclude(rows, np.zeros(len(rows)))
         sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=own, n_jobs=self.n_jobs)[0]
         return sums.astype(np.float64)
 
@@ -77,6 +89,8 @@ class SketchProblem:
 
         A common factor of a row's sums changes neither the order of its labels nor its set size.
         """
+        if self.references.n_rows == 1:
+            return 0.0  # there is no other reference, whose sums could be compared
         one, other = self.exact, self.sketched(sketch)
         lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
         seen = lengths > 0
@@ -96,6 +110,15 @@ class FittedSketch(Protocol):
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
+
+    def why_not(self, what: Literal["partial_fit", "forget"]) -> str | None:
+        """Why references cannot be added or removed; None where they can."""
+
+    def emptied(self, n_columns: int) -> FittedSketch:
+        """The same form of no references, for influence of so many columns."""
+
+    def added(self, X: Rows, V: Any, sign: float = 1.0) -> FittedSketch:
+        """With the sums of more references in it, or with sign -1 without those of some that are."""
 
 
 class Sketch(BaseEstimator):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.kernel_approximation import PolynomialCountSketch
 
 from simlabel._validation import FloatArray, Rows, check_number
@@ -55,6 +56,21 @@ class FeatureSums:
             reasons=("asked for by sketch=...; the number of references does not matter",),
         )
 
+    def why_not(self, what: str) -> None:
+        """Sums of random columns can always be added to."""
+
+    def emptied(self, n_columns: int) -> FeatureSums:
+        """No sums yet."""
+        return replace(self, W=np.zeros((self.W.shape[0], n_columns), dtype=self.W.dtype), n_references=0)
+
+    def added(self, X: Rows, V: Any, sign: float = 1.0) -> FeatureSums:
+        """Columns of the rows times their influence, added to the sums."""
+        W = self.W.astype(np.float64)
+        for part in feature_blocks(n_rows(X), len(W)):
+            W += sign * (sp.csr_array(V[part]).T @ self.columns(X[part]).astype(np.float64)).T
+        n = self.n_references + round(sign) * n_rows(X)
+        return replace(self, W=W.astype(self.W.dtype), n_references=n)
+
 
 def feature_blocks(n: int, width: int) -> Any:
     """Blocks of rows whose columns take little memory."""
@@ -63,15 +79,12 @@ def feature_blocks(n: int, width: int) -> Any:
 
 def collapse(columns: Any, width: int, problem: SketchProblem, words: str) -> FeatureSums:
     """Sum columns times influence over all references."""
-    X, n = problem.references.X, problem.references.n_rows
-    W: FloatArray = np.zeros((width, problem.V.shape[1]))
-    for part in feature_blocks(n, width):
-        W += (problem.V[part].T @ columns(X[part]).astype(np.float64)).T
-    return FeatureSums(columns, W.astype(problem.prepared.dtype), n, words)
+    none = FeatureSums(columns, np.zeros((width, problem.V.shape[1]), dtype=problem.prepared.dtype), 0, words)
+    return none.added(problem.references.X, problem.V)
 
 
 @dataclass(frozen=True)
-class _Waves:
+class Waves:
     """Cosines and sines of random projections."""
 
     directions: FloatArray
@@ -135,7 +148,7 @@ class RandomFeatures(Sketch):
             directions = rng.standard_cauchy((n_features, self.n // 2)) * gamma
         else:
             directions = _orthogonal(n_features, self.n // 2, rng) * np.sqrt(2.0 * gamma)
-        waves = _Waves(directions.astype(problem.prepared.dtype))
+        waves = Waves(directions.astype(problem.prepared.dtype))
         return collapse(waves, self.n, problem, f"{self.n:,} random features of {similarity!r}")
 
 
@@ -195,6 +208,22 @@ class TensorSketch(Sketch):
             n_components=self.n,
             random_state=problem.seed,
         ).fit(problem.references.X[:1])
-        return collapse(
-            sketch.transform, self.n, problem, f"tensor sketch of {self.n:,} columns of {similarity!r}"
-        )
+        columns = CountSketch(sketch.indexHash_, sketch.bitHash_, similarity.degree, similarity.coef0, self.n)
+        return collapse(columns, self.n, problem, f"tensor sketch of {self.n:,} columns of {similarity!r}")
+
+
+@dataclass(frozen=True)
+class CountSketch:
+    """scikit-learn's count sketch with hashes that were drawn."""
+
+    places: Any
+    signs: Any
+    degree: int
+    coef0: float
+    n: int
+
+    def __call__(self, X: Rows) -> FloatArray:
+        sketch = PolynomialCountSketch(gamma=1.0, degree=self.degree, coef0=self.coef0, n_components=self.n)
+        sketch.indexHash_, sketch.bitHash_ = self.places, self.signs
+        sketch.n_features_in_ = int(X.shape[1])
+        return np.asarray(sketch.transform(X))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
 from simlabel._validation import FloatArray, Rows, check_number, dense_rows, take_rows
-from simlabel.engines import Engine, Exact, Job, Plan, Prepared, Sum, blocks, prepare, reduce_similarities
+from simlabel.engines import Exact, Job, Plan, Prepared, Sum, blocks, n_rows, prepare, reduce_similarities
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+
+_LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from
+_PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity
 
 
 @dataclass(frozen=True)
@@ -23,39 +27,66 @@ class PrototypeSums:
 
     Attributes
     ----------
-    prepared, job : Prepared, Job
-        The prototypes and their influence.
-    of_reference, share : array, (n_references,), or None
-        Which prototype each reference went to, and how much of it counts there.
+    X : rows, (n_prototypes, n_features)
+        The prototypes.
+    V : array, (n_prototypes, n_columns)
+        Their influence.
+    projection : array, (n_prototypes, n_prototypes), or None
+        From the prototypes' sums over the references to their influence, where it is found so.
     """
 
-    prepared: Prepared
-    job: Job
-    engine: Engine
+    X: Rows
+    V: FloatArray
+    similarity: Similarity
     n_jobs: int | None
     n_references: int
     words: str
-    of_reference: npt.NDArray[np.integer] | None = None
-    share: FloatArray | None = None
     projection: FloatArray | None = None
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The prototypes made ready."""
+        return prepare(self.X, [self.similarity], keep_views=True)
+
+    @cached_property
+    def job(self) -> Job:
+        """What is summed."""
+        return Job(self.similarity, None, Sum(self.V))
 
     def sums(self, Q: Rows) -> FloatArray:
         """Sums over the prototypes."""
-        return self.engine.reduce(Q, self.prepared, [self.job], n_jobs=self.n_jobs)[0]
+        return Exact().reduce(Q, self.prepared, [self.job], n_jobs=self.n_jobs)[0]
 
     def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
-        """Similarity of a reference to its prototype, or to its own projection."""
-        S = similarities(Q, self.prepared, self.job.similarity, self.n_jobs)
-        if self.of_reference is not None and self.share is not None:
-            return S[np.arange(len(rows)), self.of_reference[rows]] * self.share[rows]
-        assert self.projection is not None
+        """Similarity of a reference to its own projection; learnt influence has none of it."""
+        if self.projection is None:
+            return np.zeros(len(rows))
+        S = similarities(Q, self.prepared, self.similarity, self.n_jobs)
         return np.einsum("ij,jk,ik->i", S, self.projection, S, optimize=True)
 
     def plan(self, n_queries: int) -> Plan:
         """The plan of the sum over prototypes."""
-        plan = self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        plan = Exact().plan(n_queries, self.prepared, [self.job], self.n_jobs)
         words = f"asked for by sketch=...: in place of {self.n_references:,} references"
         return replace(plan, how=f"sketched sums: {self.words}", reasons=(*plan.reasons, words))
+
+    def why_not(self, what: str) -> str | None:
+        """Prototypes are learnt from all references, or are some of them."""
+        if self.projection is None:
+            return "its prototypes are learnt from all references at once"
+        return "some references are its prototypes, and would stay there" if what == "forget" else None
+
+    def emptied(self, n_columns: int) -> PrototypeSums:
+        """No influence yet."""
+        return replace(self, V=np.zeros((len(self.V), n_columns)), n_references=0)
+
+    def added(self, X: Rows, V: Any, sign: float = 1.0) -> PrototypeSums:
+        """The projection of the prototypes' sums over some references, added to their influence."""
+        assert self.projection is not None  # what is learnt from all references is not added to
+        job = Job(self.similarity, None, Sum(V))
+        sums = Exact().reduce(self.X, prepare(X, [self.similarity]), [job], n_jobs=self.n_jobs)[0]
+        n = self.n_references + round(sign) * n_rows(X)
+        return replace(self, V=self.V + sign * (self.projection @ sums.astype(np.float64)), n_references=n)
 
 
 def similarities(Q: Rows, prepared: Prepared, similarity: Similarity, n_jobs: int | None) -> FloatArray:
@@ -65,9 +96,12 @@ def similarities(Q: Rows, prepared: Prepared, similarity: Similarity, n_jobs: in
 
 
 class Condense(Sketch):
-    """Means of groups of references that share a label (k-means), each with the labels of its whole group.
+    """Means of groups of references that share a label (k-means), whose influence is learnt.
 
-    With exp(-gamma * distance) a reference counts as much as it is similar to the mean of its group.
+    At first each has the labels of its whole group: with exp(-gamma * distance) a reference counts as
+    much as it is similar to the mean of its group. Then the influence is changed so that the sums over
+    the means are those over the references, by least squares on references left out of their own sums.
+    Each counts by the size of its sums, since only their proportions matter.
 
     Parameters
     ----------
@@ -102,7 +136,7 @@ class Condense(Sketch):
         return float(self.n * (problem.references.X.shape[1] + 20 + problem.V.shape[1]))
 
     def make(self, problem: SketchProblem) -> FittedSketch:
-        """Group, and add up the influence of each group."""
+        """Group, add up the influence of each group, and correct it."""
         X, n = problem.references.X[:], problem.references.n_rows
         k = min(self.n, n)
         of = _groups(X, problem.references.Y, k, problem.seed)
@@ -111,8 +145,32 @@ class Condense(Sketch):
         centers = np.asarray(centers, dtype=problem.prepared.dtype)
         share = _nearness(problem, centers, of)
         V = (groups @ problem.V.multiply(share[:, None])).toarray()
-        words = f"{len(centers):,} prototypes"
-        return _prototypes(problem, centers, V, words, of_reference=of, share=share)
+        V = _corrected(problem, centers, V)
+        return PrototypeSums(
+            centers, V, problem.similarity, problem.n_jobs, n, f"{len(centers):,} prototypes"
+        )
+
+
+def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> FloatArray:
+    """V, changed so that sums over the prototypes are nearer to those over the references."""
+    rows = problem.others(max(_LEAST_LEARNT, _LEARNT_PER_PROTOTYPE * len(centers)))
+    few = prepare(centers, [problem.similarity], keep_views=True)
+    H, b = np.zeros((len(centers), len(centers))), np.zeros_like(V)
+    count = np.asarray(problem.V.sum(axis=0)).ravel()
+    for part in blocks(len(rows), 2048):
+        wanted = problem.left_out(rows[part])
+        rest = count - problem.V[rows[part]].toarray()  # a new query sees one more with each of its labels
+        wanted *= np.divide(count, rest, out=np.ones_like(rest), where=rest > 0)
+        A = similarities(take_rows(problem.references.X, rows[part]), few, problem.similarity, problem.n_jobs)
+        size = np.linalg.norm(wanted, axis=1)[:, None]
+        weight = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        A, wanted = A * weight, wanted * weight
+        H += A.T @ A
+        b += A.T @ (wanted - A @ V)
+    penalty = _PENALTY * np.trace(H) / len(H)
+    if not penalty > 0:
+        return V  # no reference is similar to any prototype
+    return V + scipy.linalg.solve(H + penalty * np.eye(len(H)), b, assume_a="pos")
 
 
 def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> npt.NDArray[np.int64]:
@@ -208,17 +266,11 @@ class Nystroem(Sketch):
         inverse = scipy.linalg.pinvh((S + S.T) / 2, rtol=1e-6 if few.dtype == np.float32 else 1e-10)
         sums = problem.engine.reduce(X, problem.prepared, [problem.job], n_jobs=problem.n_jobs)[0]
         V = inverse @ sums.astype(np.float64)
-        return _prototypes(problem, X, V, f"projection on {len(kept):,} references", projection=inverse)
+        words = f"projection on {len(kept):,} references"
+        return PrototypeSums(X, V, problem.similarity, problem.n_jobs, n, words, inverse)
 
 
 def _no_features(similarity: Similarity) -> str | None:
     if any(leaf.similarity.form in ("block", "precomputed") for leaf in similarity.leaves()):
         return f"{similarity!r} does not compare features"
     return None
-
-
-def _prototypes(problem: SketchProblem, X: Rows, V: FloatArray, words: str, **others: Any) -> PrototypeSums:
-    prepared = prepare(X, [problem.similarity], keep_views=True)
-    job = Job(problem.similarity, None, Sum(V))
-    n = problem.references.n_rows
-    return PrototypeSums(prepared, job, Exact(), problem.n_jobs, n, words, **others)

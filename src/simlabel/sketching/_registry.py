@@ -34,6 +34,22 @@ def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | Non
     return sketch
 
 
+_WORTH_SAYING = 5  # times fewer rows to compare with
+
+
+def what_is_cheaper(similarity: Similarity, n_references: int) -> str | None:
+    """What would answer sooner, how much, and at which loss, in words; None where nothing would."""
+    few = Condense(300)
+    gain = n_references / few.n
+    if gain < _WORTH_SAYING or few.why_not(similarity) is not None:
+        return None
+    return (
+        f"cheaper: sketch='auto' takes the cheapest short form that loses at most "
+        f"{AutoSketch().tolerance} of average precision, measured at fit; {few!r} is about {gain:,.0f} times "
+        f"as fast. sampler={few.n} is as fast, right on average, and loses more"
+    )
+
+
 def fit_sketch(sketch: Sketch, problem: SketchProblem) -> FittedSketch | None:
     """Make the short form and measure it on training rows, each left out of its own sums."""
     if isinstance(sketch, AutoSketch):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._leave_one_out import own_entries, rescaled
+from simlabel._leave_one_out import one_copy, own_entries, rescaled
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Job, blocks, prepare, reducer_for
@@ -66,8 +66,8 @@ def measure(
             n_jobs=problem.n_jobs,
         )
         for judge, sums in zip(judges, results, strict=True):
-            labels = rescaled(sums[:, :n], solved.scale, Y, weights[asked])
-            judge.add(Y, labels, sums[:, n:], weights[asked])
+            labels = rescaled(sums[:, :n], solved.scale, Y, one_copy(weights, problem.scales)[asked])
+            judge.add(Y, labels, sums[:, n:], problem.stands_for[asked])
     return [judge.result() for judge in judges]
 
 
@@ -90,7 +90,7 @@ def measure_folds(
         queries = take_rows(problem.references.X, asked)
         results = part.engine.reduce(queries, prepared, jobs, n_jobs=part.n_jobs)
         for judge, sums in zip(judges, results, strict=True):
-            judge.add(problem.references.Y[asked], sums, None, problem.references.weights[asked])
+            judge.add(problem.references.Y[asked], sums, None, problem.stands_for[asked])
     return [judge.result() for judge in judges]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._references import References
-from simlabel._validation import take_rows
+from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Engine
 from simlabel.influence import Influence, Setting
 from simlabel.similarities import Grid, Similarity
@@ -31,6 +31,7 @@ class Problem:
     engine: Engine
     n_jobs: int | None
     seed: int
+    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
 
     def grids(self) -> dict[str, Grid]:
         """Candidates for everything that is "auto", by nested names."""
@@ -61,13 +62,19 @@ class Problem:
     @property
     def setting(self) -> Setting:
         """What an influence is solved from."""
-        return Setting(self.references, self.similarity, self.engine, self.n_jobs, self.seed)
+        return Setting(self.references, self.similarity, self.engine, self.n_jobs, self.seed, self.scales)
 
     def on_rows(self, rows: Any) -> Problem:
         """The same problem on some of the rows."""
         known = self.references
         some = References(take_rows(known.X, rows), known.Y[rows], known.weights[rows])
-        return replace(self, references=some)
+        return replace(self, references=some, scales=None if self.scales is None else self.scales[rows])
+
+    @property
+    def stands_for(self) -> FloatArray:
+        """How many instances each reference counts as: its weight, times what it was drawn for."""
+        weights = self.references.weights
+        return weights if self.scales is None else weights * self.scales
 
     def two_sided(self) -> Problem:
         """One label cannot be ranked; its presence and its absence can."""

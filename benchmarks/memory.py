@@ -1,0 +1,57 @@
+"""Peak memory of a prediction beyond the model, the queries and the scores themselves.
+
+The paper's O(K) per query: it does not grow with the references, and the scores are all that grows
+with the labels.
+"""
+
+from __future__ import annotations
+
+from _report import Figure, Part
+from _timing import Scale, peak_mib
+
+QUERIES = 2_000
+SETUP = """
+import sys; sys.path.insert(0, {here!r})
+import numpy as np
+from _data import label_rows, unit_rows
+from simlabel import SMLClassifier
+from simlabel.similarities import RBF, Laplacian
+X, Q = unit_rows({n}, 103, 0), unit_rows({queries}, 103, 1)
+model = SMLClassifier({similarity}, normalizer=None).fit(X, label_rows({n}, {k}, 3.0))
+model.{ask}(Q[:20])  # compile first
+"""
+CASES = [  # similarity, references, labels, what is asked
+    ("RBF(7.0)", 10_000, 14, "decision_function"),
+    ("RBF(7.0)", 40_000, 14, "decision_function"),
+    ("RBF(7.0)", 160_000, 14, "decision_function"),
+    ("Laplacian(0.7)", 40_000, 14, "decision_function"),
+    ("RBF(7.0)", 40_000, 1_000, "decision_function"),
+    ("RBF(7.0)", 40_000, 7_000, "decision_function"),
+    ("RBF(7.0)", 40_000, 7_000, "predict"),
+]
+
+
+def run(scale: Scale) -> Part:
+    title = f"Peak memory of {QUERIES:,} queries, 103 features, float32"
+    part = Part(
+        "memory",
+        title,
+        ["similarity", "references", "labels", "asked", "scores MiB", "peak MiB beyond the model"],
+    )
+    here, queries, peaks = __file__.rsplit("/", 1)[0], scale.rows(QUERIES), []
+    for similarity, n, k, ask in CASES:
+        setup = SETUP.format(here=here, similarity=similarity, n=scale.rows(n), k=k, ask=ask, queries=queries)
+        peaks.append(peak_mib(setup, f"model.{ask}(Q)"))
+        size = queries * k * 4 / 2**20
+        part.rows.append([similarity, f"{n:,}", f"{k:,}", ask, f"{size:.1f}", f"{peaks[-1]:.1f}"])
+    part.figures.append(
+        Figure("peak memory at 160,000 references", f"{peaks[2]:.0f} MiB", f"{peaks[0]:.0f} MiB at 10,000")
+    )
+    part.figures.append(
+        Figure(
+            "peak memory of predict, 7,000 labels",
+            f"{peaks[6]:.0f} MiB",
+            f"{queries * 7000 * 4 >> 20} MiB of dense scores",
+        )
+    )
+    return part

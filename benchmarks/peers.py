@@ -1,0 +1,108 @@
+"""Ours beside what people use today, in units of a bare matrix product of queries and references.
+
+What is not installed is left out; the page says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from _data import QUERIES, REFERENCES, label_rows, unit_rows
+from _report import Figure, Part
+from _timing import Scale, alternate
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsClassifier
+
+from simlabel import SMLClassifier
+from simlabel.engines import ANN
+from simlabel.similarities import RBF
+from simlabel.weightings import TopK
+
+FEATURES, LABELS, K, GAMMA = 103, 14, 10, 7.0
+KEOPS_QUERIES, MLKNN_REFERENCES = 256, 4_096  # on the whole these would take minutes
+
+
+def sums(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+    """Sums over all references."""
+    model = SMLClassifier(RBF(GAMMA), normalizer=None).fit(X, Y)
+    dense = Y.toarray().astype(np.float32)
+    runs: dict[str, Callable[[], object]] = {
+        "simlabel, RBF": lambda: model.decision_function(Q),
+        "scikit-learn, rbf_kernel(Q, X) @ Y": lambda: rbf_kernel(Q, X, gamma=GAMMA) @ dense,
+    }
+    return runs
+
+
+def keops(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+    """The same sums on fewer queries."""
+    from pykeops.numpy import LazyTensor
+
+    dense = Y.toarray().astype(np.float32)
+    x, y = LazyTensor(Q[:, None, :]), LazyTensor(X[None, :, :])
+    kernel = (-((x - y) ** 2).sum(-1) * GAMMA).exp()
+    return {"KeOps": lambda: kernel @ dense}
+
+
+def neighbours(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+    """Votes of the ten nearest."""
+    dense = Y.toarray()
+    model = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None).fit(X, Y)
+    rival = KNeighborsClassifier(K, algorithm="brute").fit(X, dense)
+    runs: dict[str, Callable[[], object]] = {
+        "simlabel, top 10": lambda: model.decision_function(Q),
+        "scikit-learn, KNeighborsClassifier": lambda: rival.predict(Q),
+    }
+    if importlib.util.find_spec("faiss"):
+        import faiss
+
+        index = faiss.IndexFlatL2(X.shape[1])
+        index.add(X)
+        runs["FAISS flat, and a vote"] = lambda: dense[index.search(Q, K)[1]].mean(axis=1)
+        through = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None, engine=ANN(1.0))
+        through.fit(X, Y)
+        runs["simlabel, top 10 through a flat index"] = lambda: through.decision_function(Q)
+    return runs
+
+
+def ml_knn(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+    """Predictions of ML-kNN, fitted before."""
+    from skmultilearn.adapt import MLkNN as Theirs
+
+    from simlabel.baselines import MLkNN
+
+    dense = Y.toarray().astype(int)
+    theirs, ours = Theirs(k=K).fit(X, dense), MLkNN(n_neighbors=K).fit(X, dense)
+    return {
+        "scikit-multilearn-ng, MLkNN": lambda: theirs.predict_proba(Q),
+        "simlabel.baselines.MLkNN": lambda: ours.predict_proba(Q),
+    }
+
+
+def run(scale: Scale) -> Part:
+    X, Q = unit_rows(scale.rows(REFERENCES), FEATURES, 0), unit_rows(scale.rows(QUERIES), FEATURES, 1)
+    Y = label_rows(len(X), LABELS, 4.2)
+    shape = f"{REFERENCES:,} references x {QUERIES:,} queries x {FEATURES} features, {LABELS} labels"
+    part = Part("peers", f"Beside others: {shape}", ["references", "queries", "how", "median ms", "/ sgemm"])
+    few, small = Q[: min(KEOPS_QUERIES, len(Q))], min(MLKNN_REFERENCES, len(X))
+    contests = [
+        (None, sums, (X, Y, Q), 3),
+        ("pykeops", keops, (X, Y, few), 1),
+        (None, neighbours, (X, Y, Q), 3),
+        ("skmultilearn", ml_knn, (X[:small], Y[:small], Q), 1),
+    ]
+    for needs, make, (x, y, q), rounds in contests:
+        if needs is not None and not importlib.util.find_spec(needs):
+            part.notes.append(f"{needs} is not installed here and was left out.")
+            continue
+        out = np.empty((len(q), len(x)), dtype=np.float32)
+        runs = {"sgemm": lambda q=q, x=x, out=out: np.matmul(q, x.T, out=out)} | make(x, y, q)
+        seconds = alternate(runs, scale.rounds(rounds))
+        for name, s in seconds.items():
+            ratio = f"{s / seconds['sgemm']:.1f}"
+            part.rows.append([f"{len(x):,}", f"{len(q):,}", name, f"{s * 1e3:.1f}", ratio])
+            if name != "sgemm":
+                part.figures.append(Figure(f"{name}, {len(x):,} x {len(q):,}", ratio, "sgemm"))
+    return part

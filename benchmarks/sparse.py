@@ -1,0 +1,84 @@
+"""Sparse rows on debdeps_bookworm: non-zero products beside blocks of references made dense."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from _data import shared
+from _report import Figure, Part
+from _timing import Scale, alternate, peak_mib
+from sklearn.preprocessing import normalize
+
+from simlabel import SMLClassifier, similarity_sums
+from simlabel.similarities import RBF
+
+GAMMA, QUERIES, BLOCK = 4.0, 2_000, 2_048
+
+SETUP = """
+import sys; sys.path.insert(0, {here!r})
+import numpy as np
+from sparse import GAMMA, densified, rows_of
+from simlabel import similarity_sums
+from simlabel.similarities import RBF
+X, Y, Q = rows_of({n_queries})
+similarity_sums(Q[:2], X[:100], Y[:100], RBF(GAMMA))
+"""
+
+
+def rows_of(n_queries: int):
+    data = shared("debdeps_bookworm")
+    X = normalize(data.X).astype(np.float32)
+    Y = data.Y.astype(np.float32)
+    asked = np.sort(np.random.default_rng(0).choice(X.shape[0], n_queries, replace=False))
+    return X, Y, X[asked]
+
+
+def densified(Q, X, Y):
+    """The same sums by dense products, block by block of references; rows of unit length."""
+    out, queries = np.zeros((Q.shape[0], Y.shape[1]), dtype=np.float32), Q.toarray()
+    for start in range(0, X.shape[0], BLOCK):
+        S = queries @ X[start : start + BLOCK].toarray().T
+        np.exp((S - 1.0) * np.float32(2 * GAMMA), out=S)
+        out += S @ Y[start : start + BLOCK]
+    return out
+
+
+def run(scale: Scale) -> Part:
+    n_queries = scale.rows(QUERIES)
+    X, Y, Q = rows_of(n_queries)
+    started = time.perf_counter()
+    wanted = densified(Q, X, Y)  # once: it takes long, and its time is stable
+    dense = time.perf_counter() - started
+    model = SMLClassifier(RBF(GAMMA), normalizer=None).fit(X, Y.astype(np.int8))
+    runs = {
+        "non-zero products, cold": lambda: similarity_sums(Q, X, Y, RBF(GAMMA)),
+        "non-zero products, fitted": lambda: model.decision_function(Q),
+    }
+    seconds = {"blocks made dense": dense} | alternate(runs, scale.rounds(5))
+    error = np.abs(runs["non-zero products, cold"]() - wanted).max() / wanted.max()
+    here = __file__.rsplit("/", 1)[0]
+    setup = SETUP.format(here=here, n_queries=n_queries)
+    memory = {
+        "blocks made dense": peak_mib(setup, "densified(Q, X, Y)"),
+        "non-zero products, cold": peak_mib(setup, "similarity_sums(Q, X, Y, RBF(GAMMA))"),
+    }
+    shape = f"{X.shape[0]:,} x {X.shape[1]:,}, {Y.shape[1]:,} labels"
+    part = Part(
+        "sparse",
+        f"debdeps_bookworm ({shape}): {QUERIES:,} queries, RBF",
+        ["how", "s", "times as fast", "peak MiB"],
+    )
+    for name, s in seconds.items():
+        peak = f"{memory[name]:.0f}" if name in memory else ""
+        part.rows.append([name, f"{s:.2f}", f"{dense / s:.1f}", peak])
+    part.notes.append(
+        f"Largest difference of the sums: {error:.1e} of the largest sum. Peak memory is beyond "
+        f"the data, the sums included ({n_queries * Y.shape[1] * 4 >> 20} MiB of it)."
+    )
+    for name in runs:
+        what = f"debdeps, {QUERIES:,} queries, {name}: times as fast"
+        part.figures.append(Figure(what, f"{dense / seconds[name]:.1f}", "densified blocks", "at least 10"))
+    peak = f"{memory['non-zero products, cold']:.0f} MiB"
+    part.figures.append(Figure("debdeps, peak memory beyond the data", peak, "", "under 1,024 MiB"))
+    return part
