@@ -2,25 +2,24 @@
 
 10,000,000 x 103 float32 references in a mapped file (4 GB), 14 labels of which a row has four, bandwidth
 given, 1,000 queries. Memory of its own is RssAnon: pages of mapped files, which the system takes back
-when it needs them, are not counted. Argument: number of references in millions.
+when it needs them, are not counted.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
-from _report import publish
+from _report import Figure, Part
+from _timing import Scale
 
 from simlabel import SMLClassifier
 from simlabel.similarities import RBF
 
-FEATURES, LABELS, QUERIES, BLOCK = 103, 14, 1_000, 250_000
-LIMIT_MIB = 2048
+REFERENCES, FEATURES, LABELS, QUERIES, BLOCK = 10_000_000, 103, 14, 1_000, 250_000
 
 
 class Peak:
@@ -59,28 +58,25 @@ def write(folder: Path, n: int) -> None:
     Y.flush()
 
 
-def main() -> None:
-    n = int(float(sys.argv[1] if len(sys.argv) > 1 else "10") * 1e6)
+def run(scale: Scale) -> Part:
+    n = scale.rows(REFERENCES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder, n)
         X, Y = (np.load(folder / f"{each}.npy", mmap_mode="r") for each in "XY")
         Q = np.random.default_rng(1).standard_normal((QUERIES, FEATURES), dtype=np.float32)
-        rows = []
-        model = SMLClassifier(RBF(7.0))
-        for what, run in (("fit", lambda: model.fit(X, Y)), ("predict", lambda: model.predict(Q))):
+        size, model = X.nbytes / 2**20, SMLClassifier(RBF(7.0))
+        peaks = {}
+        for what, work in (("fit", lambda: model.fit(X, Y)), ("predict", lambda: model.predict(Q))):
             with Peak() as peak:
-                run()
-            rows.append([what, f"{peak.mib:,.0f}", f"{LIMIT_MIB:,}"])
-        size = X.nbytes / 2**20
-    publish(
-        "larger_than_memory",
-        f"References on a disk: {n:,} x {FEATURES} float32 ({size:,.0f} MiB), {QUERIES:,} queries",
-        ["what", "own memory at the peak, MiB", "bound, MiB"],
-        rows,
-        ["Own memory is RssAnon; pages of mapped files are not counted."],
+                work()
+            peaks[what] = peak.mib
+    title = f"References on a disk: {n:,} x {FEATURES} float32 ({size:,.0f} MiB), {QUERIES:,} queries"
+    part = Part("larger_than_memory", title, ["what", "own memory at the peak, MiB"])
+    part.rows = [[what, f"{mib:,.0f}"] for what, mib in peaks.items()]
+    part.notes = ["Own memory is RssAnon; pages of mapped files are not counted."]
+    figure = Figure(
+        "references on a disk", f"{max(peaks.values()):,.0f} MiB", f"{size:,.0f} MiB of them", "2,048 MiB"
     )
-
-
-if __name__ == "__main__":
-    main()
+    part.figures = [figure]
+    return part
