@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-
-from simlabel.engines._threads import look_again
 
 Float32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
@@ -24,15 +21,12 @@ _CHECKED = 256  # references on which the number of cells is chosen, and others 
 
 def faiss_library() -> Any:
     """The library, or an error that says how to get it."""
-    first = "faiss" not in sys.modules
     try:
         import faiss
     except ImportError as error:
         raise ImportError(
             "engine='ann' needs the library faiss: install simlabel[ann], or faiss-cpu by itself."
         ) from error
-    if first:
-        look_again()  # it brings a BLAS library of its own
     return faiss
 
 

@@ -44,11 +44,6 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looks for libraries once: that takes a while
 
 
-def look_again() -> None:
-    """Say that a library was loaded since, which is to be held as well."""
-    _controller.cache_clear()
-
-
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread, since each of our threads calls it."""
