@@ -18,7 +18,7 @@ def small_blocks(monkeypatch):
     from simlabel.engines import _plan
 
     def use(queries=3, references=4, fewest=2):
-        monkeypatch.setattr(_plan, "_QUERIES", queries)
+        monkeypatch.setattr(_plan, "_QUERY_BYTES", 8 * queries)
         monkeypatch.setattr(_plan, "_REFERENCES", references)
         monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
         monkeypatch.setattr(_plan, "SERIAL_OPERATIONS", 0)
