@@ -6,6 +6,7 @@ threads add to the same block and the order of the sums does not depend on the t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -78,7 +79,8 @@ class SymmetricRun:
             raise ValueError("In a symmetric pass a row can leave out itself only: own must be i or -1.")
         self.X, self.prepared, self.jobs, self.plan = X, prepared, jobs, plan
         self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
-        self.blocks = list(blocks(plan.n_references, min(plan.queries, plan.references)))
+        side = math.isqrt(plan.queries * plan.references)  # a square of the size that was planned
+        self.blocks = list(blocks(plan.n_references, max(1, side)))
         self.partials = [
             [
                 job.reducer.start(part.stop - part.start, None if exclude is None else exclude.part(part))
