@@ -37,6 +37,8 @@ class Influence:
     DENSE_COLUMNS_PER_ENTRY = 2.5
     #: and turning a block over, so that entries can be added, about as much as this many
     DENSE_COLUMNS_PER_TURN = 16
+    #: for one query, looking up an entry costs about as much as reading through this many columns
+    DENSE_COLUMNS_PER_LOOKUP = 12
 
     def __init__(self, V: Any) -> None:
         given = isinstance(V, Stack)
@@ -74,8 +76,7 @@ class Influence:
             What is added to.
         """
         if self.by_entry and S.shape[1] < FEW_QUERIES:
-            V = self._by_label(part, S.dtype)
-            add_by_label(turned_over(S), V.indptr, V.indices, V.data, out)
+            _add_few(turned_over(S), self._by_label(part, S.dtype), out)
             return
         for V, here, rows in self.stack.parts(part):
             block = S[here]
@@ -99,10 +100,18 @@ class Influence:
         return found
 
     def _by_label(self, part: slice, dtype: Any) -> Any:
-        """The rows `part`, column by column; kept, since single queries come one after the other."""
+        """The rows `part`, column by column; kept, since single queries come one after the other.
+
+        Dense, (width, rows), where that is quicker to read through and does not take much memory.
+        """
         key = (part.start, part.stop)
         if key not in self._columns:
-            self._columns[key] = sp.csc_array(self.stack[part]).astype(dtype)
+            V = self.stack[part]
+            size = V.shape[0] * self.width * np.dtype(dtype).itemsize * (len(self._columns) + 1)
+            dense = self.width < self.DENSE_COLUMNS_PER_LOOKUP * self.entries_per_row and size <= _KEPT_BYTES
+            self._columns[key] = (
+                V.T.toarray(order="C").astype(dtype) if dense else sp.csc_array(V, dtype=dtype)
+            )
         return self._columns[key]
 
     def weighted_rows(self, W: Any) -> FloatArray:
@@ -112,6 +121,15 @@ class Influence:
             product = (W if len(self.stack.pieces) == 1 else W[:, columns]) @ V
             total += np.asarray(product.toarray() if sp.issparse(product) else product)
         return total
+
+
+def _add_few(S: FloatArray, V: Any, out: FloatArray) -> None:
+    """out += (S @ V).T for a handful of queries, (n_queries, references), and V by column."""
+    if sp.issparse(V):
+        add_by_label(S, V.indptr, V.indices, V.data, out)
+        return
+    for i, similarities in enumerate(S):  # a product with one vector each: BLAS is at its best there
+        out[:, i] += V @ similarities
 
 
 def _add_entries(S: FloatArray, V: Any, rows: slice, out: FloatArray) -> None:
