@@ -104,8 +104,6 @@ def paper():
                 f"| {'yes' if published.agrees(plain_mean) else 'no'} | {mean:.4f} ± {std:.4f} ({error:.4f}) "
                 f"| {'yes' if gain > 0 else 'NO'} | {'yes' if gain > error else 'no'} |"
             )
-        seconds = np.mean([row["seconds"] for row in auto])
-        lines += ["", f"One fold of AutoSML (choice, fit and prediction) took {seconds:.0f} s on average."]
     write("auto_paper.md", lines)
 
 

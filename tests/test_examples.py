@@ -21,3 +21,11 @@ def test_a_model_that_lives(tmp_path):
     assert "it predicts the same: True" in done.stdout
     pictures = {"teaching.png", "explanation.png", "planted_errors.png"}
     assert {path.name for path in tmp_path.iterdir()} == pictures
+
+
+@pytest.mark.slow
+def test_to_a_cluster():
+    command = [sys.executable, str(EXAMPLES / "to_a_cluster.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "on 2 workers of a Dask cluster" in done.stdout
+    assert "the same answers: True" in done.stdout

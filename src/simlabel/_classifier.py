@@ -12,15 +12,17 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simlabel._asking import Asking
 from simlabel._labels import LabelSpace
+from simlabel._lazy import LazyRows, is_collection, is_lazy, is_remote, transformed
 from simlabel._leave_one_out import left_out_scores, training_blocks
 from simlabel._living import Living
 from simlabel._model import Model
 from simlabel._references import References
 from simlabel._scoring import Scorer
+from simlabel._stack import check_lazy
 from simlabel._teaching import Batch, drop_weightless, numbered, one_teacher
 from simlabel._validation import FloatArray, Rows, check_features, check_same_length
 from simlabel.calibration import CALIBRATIONS, binary_margin
@@ -28,6 +30,7 @@ from simlabel.engines import Plan, Sampled, is_objects, n_rows, resolve_engine
 from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.ondisk import as_rows
 from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
@@ -169,7 +172,7 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
         similarity = self._checked_similarity()
         X = self._check_fit_rows(X, similarity)
-        space, Y = LabelSpace.learn(y)
+        space, Y = LabelSpace.learn(self._check_labels(y))
         check_same_length(n_rows(X), Y, "y")
         names = numbered(ids, n_rows(X), None)
         batch = drop_weightless(X, space, Y, sample_weight, names)
@@ -184,6 +187,8 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         similarity = self._checked_similarity()
         weighting, rule = resolve_weighting(self.weighting), LABEL_RULES.resolve(self.label_rule)
         search, engine = TUNERS.resolve(self.tuning), resolve_engine(self.engine)
+        if is_remote(batch.X) and not hasattr(engine, "client"):
+            engine = self._on_cluster().DaskEngine(batch.X.client, local=engine)
         influence = INFLUENCES.resolve(self.influence)
         calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
         for stage in (weighting, rule, search, influence, calibration):
@@ -195,7 +200,7 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         unequal = weights if (weights != 1.0).any() else None
         normalizer = fit_normalizer(normalizer, X, unequal)
         raw = X if normalizer is not None and normalizer.learns else None
-        X = X if normalizer is None else normalizer.transform(X)
+        X = X if normalizer is None else transformed(normalizer, X)
         names = getattr(self, "feature_names_in_", None)
         similarity = similarity.fit(X, names, unequal)
         references = References(X, Y, weights, batch.ids, raw)
@@ -289,8 +294,12 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
                     "Found array with 0 sample(s): X is an empty list; at least one row is required."
                 )
             return X
+        if similarity.form != "precomputed":
+            return self._check_rows(X, reset=True)
+        if is_lazy(X) or is_collection(X):
+            raise TypeError("A precomputed matrix must be in memory: its columns are the references.")
         X = check_features(self, X, reset=True)
-        if similarity.form == "precomputed" and X.shape[0] != X.shape[1]:
+        if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
             )
@@ -301,7 +310,31 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         model = self._model
         if not hasattr(self, "n_features_in_"):
             return model, list(X)
-        return model, check_features(self, X, reset=False)
+        return model, self._check_rows(X, reset=False)
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Rows:
+        named = X
+        if is_collection(X):
+            named = getattr(X, "_meta", X) if hasattr(X, "columns") else X
+            X = self._on_cluster().remote_rows(X, getattr(self.engine, "client", None))
+        else:
+            X = as_rows(X)
+        if not isinstance(X, LazyRows):
+            return check_features(self, X, reset=reset)
+        validate_data(self, named, reset=reset, skip_check_array=True)  # names and number of features
+        return check_lazy(X)
+
+    def _check_labels(self, y: Any) -> Any:
+        """Labels that lie here; those of a Dask collection are fetched."""
+        if not is_collection(y):
+            return y
+        return self._on_cluster().labels_here(y, getattr(self.engine, "client", None))
+
+    @staticmethod
+    def _on_cluster() -> Any:
+        from simlabel import cluster  # Dask is optional
+
+        return cluster
 
     def decision_function(self, X: Any) -> FloatArray:
         """Label weights f_k(x).

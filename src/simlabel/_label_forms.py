@@ -12,6 +12,7 @@ import scipy.sparse as sp
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 SETS = (set, frozenset, list, tuple)
+_BLOCK = 1 << 22  # entries of an array that are looked at in one go
 
 
 def frame_library(y: Any) -> str | None:
@@ -76,8 +77,8 @@ def as_array(y: Any) -> npt.NDArray[Any]:
     return array
 
 
-def check_not_missing(array: npt.NDArray[Any]) -> None:
-    """Refuse labels that are not known, and say where the first is."""
+def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
+    """Refuse labels that are not known, and say where the first is; row 0 is called `first`."""
     if array.dtype.kind == "f":
         missing = ~np.isfinite(array)
     elif array.dtype == object:
@@ -89,25 +90,35 @@ def check_not_missing(array: npt.NDArray[Any]) -> None:
         value = array[tuple(where)]
         what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
         raise ValueError(
-            f"Input y contains {what} (first at row {where[0]}: {value}). Every row needs known labels."
+            f"Input y contains {what} (first at row {first + where[0]}: {value}). "
+            f"Every row needs known labels."
         )
 
 
 def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
-    """A 0/1 array as CSR, or an error that says where it is not."""
+    """A 0/1 array as CSR, or an error that says where it is not; part by part, since it may be mapped."""
+    step = max(1, _BLOCK // max(1, array.shape[1]))
+    parts = [
+        _check_indicator_block(array[first : first + step], names, first)
+        for first in range(0, max(1, array.shape[0]), step)
+    ]
+    return parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+
+
+def _check_indicator_block(array: npt.NDArray[Any], names: Names | None, first: int) -> Indicator:
     if array.dtype.kind not in "biuf":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
-    check_not_missing(array)
+    check_not_missing(array, first)
     wrong = (array != 0) & (array != 1)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         label = int(column) if names is None else names[column]
         raise ValueError(
             f"Unknown label type: y must hold only 0 and 1, "
-            f"got {array[row, column].item()!r} at row {row}, label {label!r}."
+            f"got {array[row, column].item()!r} at row {first + row}, label {label!r}."
         )
     flat = np.flatnonzero(array)  # row by row: quicker than what scipy makes of a dense array
     ends = np.cumsum(np.count_nonzero(array, axis=1))

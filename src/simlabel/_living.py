@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._lazy import is_remote
 from simlabel._model import Model
 from simlabel._teaching import (
     Batch,
@@ -21,7 +23,7 @@ from simlabel._teaching import (
     taught,
 )
 from simlabel._validation import check_same_length
-from simlabel.engines import n_rows
+from simlabel.engines import Sampled, n_rows, resolve_engine
 from simlabel.persistence import Reader, Writer, model_state, restored_model, write_file
 
 _SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
@@ -73,7 +75,7 @@ class Living:
                 refuse_precomputed(self._model, "partial_fit")
                 refuse_short_forms(self._model, "partial_fit")
                 model, X = me._check_queries(X)
-                labels, Y = model.labels.read(y)
+                labels, Y = model.labels.read(me._check_labels(y))
                 check_same_length(n_rows(X), Y, "y")
                 names = numbered(ids, n_rows(X), model.scorer.references)
                 batch = drop_weightless(X, labels, Y, sample_weight, names)
@@ -138,6 +140,37 @@ class Living:
                     setattr(changed, name, getattr(self, name))
             changed._learn(Batch(X, labels, Y, references.weights, references.ids), model.columns)
             changed._model.scorer.references.next_id = references.next_id
+            self.__dict__ = changed.__dict__
+        return self
+
+    def change_engine(self, engine: Any) -> Self:
+        """Have the sums of a fitted model computed in another way, without a refit.
+
+        Parameters
+        ----------
+        engine : str or engine
+            As in the constructor, e.g. ``DaskEngine(client)`` of `simlabel.cluster`.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> from simlabel.engines import Exact
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.change_engine(Exact(memory_mib=64)).predict([[0.2, 0.9]])
+        [{'trees'}]
+        """
+        check_is_fitted(self)
+        resolved = resolve_engine(engine)
+        with one_teacher(self):
+            scorer = self._model.scorer
+            if isinstance(scorer.engine, Sampled):
+                raise ValueError("A draw for each query is an engine of its own; fit without the sampler.")
+            if is_remote(scorer.references.X) and resolved.at_home is resolved:
+                raise ValueError("The references are on a cluster, where only a DaskEngine reaches them.")
+            scorer = replace(scorer, engine=resolved, ready=scorer.prepared, solution=scorer.solved)
+            changed: Any = copy.copy(self)
+            changed.engine = engine
+            changed._publish(replace(self._model, scorer=scorer))
             self.__dict__ = changed.__dict__
         return self
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._labels import moved
+from simlabel._lazy import LazyRows
 from simlabel._stack import joined, spliced, stacked
 from simlabel._validation import FloatArray, Rows, take_rows
 
@@ -72,7 +73,7 @@ class Chunk:
         key = (self.Y.shape[1], sizes.tobytes())
         known = self.__dict__.get("_influence")
         if known is None or known[0] != key:
-            known = key, _weighted_rows(self.Y, self.weights, sizes)
+            known = key, _weighted_rows(self.Y, self.weights, sizes, isinstance(self.X, LazyRows))
             self.__dict__["_influence"] = known
         return known[1]
 
@@ -80,16 +81,20 @@ class Chunk:
         """A copy of some rows; the arrays of this one are not kept alive."""
         some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
         ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
-        raw = None if self.raw is None else take_rows(self.raw, rows)
-        return Chunk(take_rows(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
+        raw = None if self.raw is None else _taken(self.raw, rows)
+        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
         return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
 
 
-def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64]) -> Any:
-    """[Y | one-hot of the set size], times the weights."""
+def _taken(X: Rows, rows: Positions) -> Rows:
+    return X.taken(rows) if isinstance(X, LazyRows) else take_rows(X, rows)
+
+
+def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Any:
+    """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
     n, n_labels = Y.shape
     counts = np.diff(Y.indptr)
     indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
@@ -97,8 +102,19 @@ def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64]) ->
     last[indptr[1:] - 1] = True
     indices = np.empty(len(last), dtype=Y.indices.dtype)
     indices[~last], indices[last] = Y.indices, n_labels + np.searchsorted(sizes, counts)
-    data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
+    if short and (weights == 1.0).all():
+        data = _ones(len(last).bit_length())[: len(last)]
+    else:
+        data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
     return sp.csr_array((data, indices, indptr), shape=(n, n_labels + len(sizes)))
+
+
+@lru_cache(maxsize=2)
+def _ones(power: int) -> npt.NDArray[np.float64]:
+    """2^power ones that all who ask share, so they are read only."""
+    ones = np.ones(1 << power)
+    ones.flags.writeable = False
+    return ones
 
 
 def merged(chunks: Sequence[Chunk]) -> Chunk:
@@ -149,11 +165,11 @@ class References:
     def __init__(
         self, X: Rows, Y: Any, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
     ) -> None:
-        only = Chunk(X, Y, weights, range(Y.shape[0]) if ids is None else ids, raw)
-        self.chunks: tuple[Chunk, ...] = (only,)
+        names = range(Y.shape[0]) if ids is None else ids
+        self.chunks: tuple[Chunk, ...] = tuple(_cut(Chunk(X, Y, weights, names, raw)))
         #: a number that no reference is or was called by
-        self.next_id: int = _after(only.ids, 0)
-        self._named: list[set[Any]] = [_named([only])]
+        self.next_id: int = _after(names, 0)
+        self._named: list[set[Any]] = [_named(self.chunks)]
 
     @classmethod
     def of(cls, chunks: Iterable[Chunk], next_id: int, named: list[set[Any]] | None = None) -> References:
@@ -249,16 +265,19 @@ class References:
 
     def taught(self, chunk: Chunk) -> References:
         """These and some more: small chunks at the end are merged, so that there are never many."""
+        come = () if isinstance(chunk.ids, range) else chunk.ids.tolist()
+        next_id = _after(chunk.ids, self.next_id)
+        if isinstance(chunk.X, LazyRows):
+            return References.of([*self.chunks, *_cut(chunk)], next_id, self._handed_on(come))
         first, rows = len(self.chunks), len(chunk)
-        while first > 0:
+        while first > 0 and not isinstance(self.chunks[first - 1].X, LazyRows):
             before = len(self.chunks[first - 1])
             if before > rows or before + rows > _TAIL_ROWS:
                 break
             first, rows = first - 1, rows + before
         tail = [*self.chunks[first:], chunk]
         last = merged(tail) if len(tail) > 1 else chunk
-        named = self._handed_on(come=() if isinstance(chunk.ids, range) else chunk.ids.tolist())
-        made = References.of([*self.chunks[:first], last], _after(chunk.ids, self.next_id), named)
+        made = References.of([*self.chunks[:first], last], next_id, self._handed_on(come))
         made.__dict__ |= self._known_with(first, last)
         return made
 
@@ -302,6 +321,23 @@ class References:
             return self
         chunks = [chunk.relabelled(places, n_labels) for chunk in self.chunks]
         return References.of(chunks, self.next_id, self._handed_on())
+
+
+def _cut(chunk: Chunk) -> Iterable[Chunk]:
+    """A chunk whose rows are not in memory, in the parts in which they are read; any other as it is."""
+    X, raw = chunk.X, chunk.raw
+    if not isinstance(X, LazyRows):
+        return [chunk]
+    return [
+        Chunk(
+            X.part(rows),
+            chunk.Y[rows],
+            chunk.weights[rows],
+            chunk.ids[rows],
+            raw.part(rows) if isinstance(raw, LazyRows) else None,
+        )
+        for rows in X.cuts()
+    ]
 
 
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._validation import Rows, take_rows
+from simlabel._lazy import LazyRows
+from simlabel._validation import Rows, check_finite, take_rows
 
 
 class Stack:
@@ -52,6 +54,8 @@ class Stack:
         return int(self.starts[-1])
 
     def __getitem__(self, index: Any) -> Rows:
+        if isinstance(index, tuple):
+            return Stack([piece[index] for piece in self.pieces])
         if not isinstance(index, slice):
             return self._take(np.asarray(index))
         found = [piece[rows] for piece, _, rows in self.parts(index)]
@@ -114,3 +118,67 @@ def spliced(rows: Rows, first: int, piece: Rows) -> Rows:
     """The first pieces of rows, and another one behind them."""
     stack = rows if isinstance(rows, Stack) else Stack([rows])
     return stack.ending(first, piece) if first else piece
+
+
+def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:
+    """Apply a function to parts of the rows and of their companions, where the rows are.
+
+    What is in memory is one part.
+    """
+    asked = []
+    for piece, others in _with_companions(X, companions):
+        there = piece.asked if isinstance(piece, LazyRows) else partial(_apply, piece)
+        asked.append(there(each, *others))
+    return [found for results in asked for found in results()]
+
+
+def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+    """Apply a function to parts of the rows and of their companions, where the rows are, and merge.
+
+    Examples
+    --------
+    >>> fold(np.ones((4, 2)), lambda X, w: w @ X, np.add, np.arange(4.0))
+    array([6., 6.])
+    """
+    return reduce(
+        merge,
+        (
+            piece.folded(each, merge, *others) if isinstance(piece, LazyRows) else each(piece, *others)
+            for piece, others in _with_companions(X, companions)
+        ),
+    )
+
+
+def _with_companions(X: Rows, companions: Sequence[Any]) -> Iterator[tuple[Rows, list[Any]]]:
+    """Pieces of rows with the same part of the companions."""
+    pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
+    if all(isinstance(piece, LazyRows) for piece in pieces):
+        pieces = pieces[0].together(pieces)
+    for piece in pieces:
+        n = piece.shape[0] if hasattr(piece, "shape") else len(piece)
+        yield piece, [other[at : at + n] for other in companions]
+        at += n
+
+
+def _apply(piece: Rows, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+    return lambda: [each(piece, *companions)]
+
+
+def check_lazy(X: LazyRows) -> LazyRows:
+    """Check rows that are read when needed, where they are: finite numbers; whole ones become float64."""
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s): X has no rows; at least one is required.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got {X.dtype}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.mapped(_as_float64)
+    fold(X, _check_part, lambda one, other: None, range(len(X)))
+    return X
+
+
+def _as_float64(X: Rows) -> Rows:
+    return X.astype(np.float64)
+
+
+def _check_part(X: Rows, numbers: range) -> None:
+    check_finite(X, "X", numbers.start)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._labels import LabelSpace, moved
+from simlabel._lazy import LazyRows, transformed
 from simlabel._model import Model
 from simlabel._references import Chunk, Ids, References
 from simlabel._validation import (
@@ -130,7 +131,7 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
     batch = batch.relabelled(space)
     one = known.chunks[0]
     raw = _like(batch.X, one.X if one.raw is None else one.raw)
-    rows = raw if model.normalizer is None else _like(model.normalizer.transform(raw), one.X)
+    rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), one.X)
     chunk = Chunk(
         _own(rows, batch.X),
         batch.Y,
@@ -173,6 +174,8 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
 
 def _like(X: Rows, one: Rows) -> Rows:
     """Rows in the kind and precision of those that are known; sparse ones and lists are copied."""
+    if isinstance(X, LazyRows):
+        return X  # what is on a disk stays there
     if isinstance(one, list):
         return list(X)
     if sp.issparse(one):

@@ -61,8 +61,8 @@ def _is_plain(X: Any) -> bool:
     return bool(plain and X.ndim == 2 and X.size > 0)
 
 
-def check_finite(X: Rows, name: str) -> None:
-    """Refuse NaN and infinity, and say where the first one is."""
+def check_finite(X: Rows, name: str, first: int = 0) -> None:
+    """Refuse NaN and infinity, and say where the first one is; row 0 is called `first`."""
     values = X.data if sp.issparse(X) else X
     step = max(1, _FINITE_BLOCK // max(1, values.shape[-1] if values.ndim > 1 else 1))
     for start in range(0, len(values), step):
@@ -74,7 +74,7 @@ def check_finite(X: Rows, name: str) -> None:
         row, column = _position(X, start + where[0], where[1:])
         what = "NaN" if np.isnan(value) else "infinity"
         raise ValueError(
-            f"Input {name} contains {what} (first at row {row}, column {column}: {value}). "
+            f"Input {name} contains {what} (first at row {first + row}, column {column}: {value}). "
             f"Impute or drop such rows first, e.g. with sklearn.impute.SimpleImputer."
         )
 

@@ -12,7 +12,8 @@ import pytest
     ("module", "heavy"),
     [
         ("simlabel", "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.reports"),
-        ("simlabel.cli", "matplotlib scikit_posthocs iterstrat statsmodels river"),
+        ("simlabel", "dask distributed zarr"),
+        ("simlabel.cli", "matplotlib scikit_posthocs iterstrat statsmodels river dask distributed zarr"),
     ],
 )
 def test_importing_stays_light(module, heavy):

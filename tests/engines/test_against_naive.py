@@ -218,7 +218,7 @@ def test_top_k_with_fractions_of_a_row(k):
     """Weights below 1: more rows than k make up k neighbours, the last one in part."""
     X, V, weights = np.array([[1.0], [2.0], [3.0], [4.0]]), np.eye(4), np.array([0.5, 0.25, 0.5, 0.25])
     case = next(c for c in SIMILARITY_CASES if str(c) == "Linear()")
-    from simlabel.engines._reducers import Largest
+    from simlabel.engines._row_reducers import Largest
 
     job = Job(case.similarity, None, Largest(V * weights[:, None], k, weights))
     result = reduce_similarities(np.array([[1.0]]), prepare(X, [case.similarity]), [job])[0]

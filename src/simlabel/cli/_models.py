@@ -81,17 +81,18 @@ def as_fitted(data: Dataset) -> tuple[Any, list[set[str]]]:
     return pd.DataFrame(data.X, columns=columns), sets
 
 
-def blocks(chunks: FeatureChunks) -> Iterator[Any]:
-    """The rows of a file in blocks of `BLOCK`, however they were read."""
+def blocks(chunks: FeatureChunks, size: int | None = None) -> Iterator[Any]:
+    """The rows of a file in blocks of `size`, else `BLOCK`, however they were read."""
+    size = size or BLOCK
     held: list[Any] = []
     count = 0
     for chunk in chunks:
         held.append(chunk)
         count += chunk.shape[0]
-        while count >= BLOCK:
+        while count >= size:
             whole = _stacked(held)
-            yield whole[:BLOCK]
-            held, count = [whole[BLOCK:]], count - BLOCK
+            yield whole[:size]
+            held, count = [whole[size:]], count - size
     if count:
         yield _stacked(held)
 

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from simlabel.cli import _options as options
+from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, progress, say
 from simlabel.cli._models import FittedModel, blocks
 from simlabel.cli._writers import ENDINGS, open_writer
@@ -38,6 +39,12 @@ def predict_verb(
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Compute on a Dask cluster: the scheduler's address, tcp://host:8786.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Compute on so many worker processes, started here with Dask.")
+    ] = None,
     debug: options.Debug = False,
 ) -> None:
     """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory."""
@@ -48,12 +55,19 @@ def predict_verb(
     )
     asked = {"score": fitted.weights} if scores else {}
     asked |= {"probability": fitted.probabilities} if probabilities else {}
-    total, done = count_rows(data, chunks.format), 0
+    total, done, now = count_rows(data, chunks.format), 0, 0
+
+    def show(pairs: int, all_pairs: int) -> None:
+        """What workers have done of the rows that they have now."""
+        bar(done + now * pairs // max(1, all_pairs), max(total, done + now), f"predicting {data.name}")
+
     with (
+        on_cluster(fitted.estimator, cluster, workers, show) as size,
         open_writer(output, kind, fitted.labels, list(asked), separator) as writer,
         progress("predicting") as bar,
     ):
-        for X in blocks(chunks):
+        for X in blocks(chunks, size):
+            now = X.shape[0]
             writer.write(done, fitted.sets(X), {name: ask(X) for name, ask in asked.items()})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")

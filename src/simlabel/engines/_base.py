@@ -22,6 +22,11 @@ class Engine(BaseEstimator):
     exact: bool = True
     memory_mib: float
 
+    @property
+    def at_home(self) -> Engine:
+        """What computes on this machine alone: for blocks that are here anyway."""
+        return self
+
     def check(self) -> None:
         """Raise ValueError where a setting is not understood."""
         check_number(type(self).__name__, "memory_mib", self.memory_mib, above=0)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from simlabel._lazy import is_lazy
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._cost import nonzero_cost, pairs_cost, products_per_query
@@ -17,6 +18,7 @@ from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared, n_rows
 from simlabel.engines._sparse import QUERIES_PER_TASK, SparseRun, why_not_sparse
+from simlabel.engines._streamed import reduce_streamed
 from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric
 from simlabel.engines._threads import effective_jobs, one_blas_thread
 from simlabel.engines._tiles import Job
@@ -116,6 +118,9 @@ def reduce_similarities(
     -------
     list of array, (n_queries, width), one per job
     """
+    if is_lazy(prepared.X):
+        within = Exact(memory_mib, visit=visit)
+        return reduce_streamed(within, Q, prepared, jobs, exclude, n_jobs, on_block)
     plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib, visit, Q)
     run: Any = PairsRun
     if not plan.references and plan.n_references:

@@ -13,7 +13,8 @@ from simlabel.engines._base import Engine
 from simlabel.engines._exact import Exact, check_finite_sums
 from simlabel.engines._index import NearestIndex, faiss_library, faiss_threads
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
-from simlabel.engines._reducers import Exclude, Largest
+from simlabel.engines._reducers import Exclude
+from simlabel.engines._row_reducers import Largest
 from simlabel.engines._rows import Prepared, blocks, n_rows, numbers_beside, pieces, row_width
 from simlabel.engines._threads import effective_jobs
 from simlabel.engines._tiles import Job

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._stack import Stack, joined, stacked
+from simlabel._lazy import LazyRows, is_remote
+from simlabel._stack import Stack, fold, joined, stacked
 from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 
@@ -97,6 +98,20 @@ class Prepared:
         """Whether the references are sparse."""
         return sp.issparse(pieces(self.X)[0])
 
+    def part(self, rows: slice) -> Prepared:
+        """Some of the references, read."""
+        beside = {key: numbers[rows] for key, numbers in self.beside.items()}
+        views = {key: view[rows] for key, view in self.views.items()}
+        return Prepared(self.X[rows], self.leaves, beside, self.dtype, views)
+
+    def __reduce__(self) -> Any:
+        # keys are made of the identity of functions, which another process does not share
+        found = [
+            (leaf, self.beside[key], self.views.get(key), self.largest.get(key))
+            for key, leaf in self.leaves.items()
+        ]
+        return _restored, (self.X, self.dtype, found)
+
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
 
@@ -121,7 +136,10 @@ def prepare(
     for key, leaf in leaves.items():
         ready = {} if known is None else known.ready(key)
         found = [
-            ready.get(id(piece)) or _prepare_piece(piece, leaf, keep_views and bool(leaf.views))
+            ready.get(id(piece))
+            or _prepare_piece(
+                piece, leaf, keep_views and bool(leaf.views) and not isinstance(piece, LazyRows)
+            )
             for piece in pieces(X)
         ]
         beside[key] = stacked([piece[0] for piece in found])
@@ -130,6 +148,17 @@ def prepare(
             views[key] = stacked([piece[2] for piece in found])
     dtype = choose_dtype(X, similarities, {key: max(each, default=0.0) for key, each in largest.items()})
     return Prepared(X, leaves, beside, dtype, views, largest)
+
+
+def _restored(X: Rows, dtype: np.dtype[Any], found: Iterable[Any]) -> Prepared:
+    made = Prepared(X, {}, {}, dtype)
+    for leaf, beside, view, largest in found:
+        made.leaves[leaf.key], made.beside[leaf.key] = leaf, beside
+        if view is not None:
+            made.views[leaf.key] = view
+        if largest is not None:
+            made.largest[leaf.key] = largest
+    return made
 
 
 def pieces(X: Rows) -> tuple[Rows, ...]:
@@ -142,6 +171,8 @@ _Piece = tuple[FloatArray, float, Rows | None]
 
 def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
     """The numbers beside the rows, the largest, and where wanted the rows as the leaf sees them."""
+    if is_remote(X):  # a worker finds them itself
+        return Absent(n_rows(X)), float(fold(X, _Largest(leaf), max)), None  # type: ignore[return-value]
     beside = np.empty(n_rows(X))
     kept = []
     for part in blocks(n_rows(X), _rows_per_block(X)):
@@ -151,6 +182,29 @@ def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
         if keep_view:
             kept.append(rows)
     return beside, float(beside.max(initial=0.0)), joined(kept) if kept else None
+
+
+class _Largest:
+    """The largest number beside some rows."""
+
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf
+
+    def __call__(self, X: Rows) -> float:
+        return _prepare_piece(X, self.leaf, keep_view=False)[1]
+
+
+class Absent:
+    """In place of numbers that are on other machines."""
+
+    def __init__(self, n: int) -> None:
+        self.shape = (n,)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError(
+            "The references are on a cluster, and this looks at them one by one. Fit on rows that are here, "
+            "e.g. X.compute()."
+        )
 
 
 def _check(leaf: Leaf, rows: Rows) -> None:

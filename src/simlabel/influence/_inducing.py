@@ -8,11 +8,14 @@ row, and so the leave-one-out scores. No iteration, no tolerance.
 
 from __future__ import annotations
 
+import operator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from simlabel._stack import by_parts, fold
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines import Engine, Job, Keep, Prepared, blocks, n_rows
 from simlabel.influence._closed_form import RidgeSolution
@@ -62,10 +65,68 @@ class InducingFeatures:
         return np.asarray(solved)
 
 
+@dataclass(frozen=True)
+class Products:
+    """Sums over rows: of the products of their features, with the targets, and with one."""
+
+    G: FloatArray
+    b: FloatArray
+    ones: FloatArray
+
+    def __add__(self, other: Products) -> Products:
+        return Products(self.G + other.G, self.b + other.b, self.ones + other.ones)
+
+
+@dataclass(frozen=True)
+class Multiply:
+    """Adds up the products of some rows, block by block."""
+
+    features: InducingFeatures
+
+    def __call__(self, X: Rows, targets: Any, weights: FloatArray) -> Products:
+        m = self.features.prepared.n_rows
+        found = Products(np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m))
+        for part in blocks(n_rows(X), _BLOCK_ROWS):
+            phi = self.features(X[part])
+            weighted = phi * weights[part, None]
+            found.G[:] += weighted.T @ phi
+            found.b[:] += weighted.T @ targets[part].toarray()
+            found.ones[:] += weighted.sum(axis=0)
+        return found
+
+
+@dataclass(frozen=True)
+class LeaveOut:
+    """Leave-one-out scores of some rows, from the solution of all."""
+
+    features: InducingFeatures
+    factor: Any
+    for_targets: FloatArray
+    for_one: FloatArray
+    mean: FloatArray
+    total: float
+
+    def __call__(self, X: Rows, targets: Any, weights: FloatArray) -> FloatArray:
+        left_out = np.empty((n_rows(X), targets.shape[1]))
+        for part in blocks(n_rows(X), _BLOCK_ROWS):
+            phi, Y, w = self.features(X[part]), targets[part].toarray(), weights[part]
+            left = np.minimum(w, 1.0)
+            rest = np.maximum(self.total - left, 1e-12)[:, None]
+            without = (self.total * self.mean - left[:, None] * Y) / rest
+            half = scipy.linalg.solve_triangular(self.factor, phi.T, lower=True, check_finite=False)
+            leverage = np.einsum("ij,ij->j", half, half)
+            # the fit to targets less a mean is linear in the mean
+            fitted = phi @ self.for_targets + without * (1.0 - phi @ self.for_one)[:, None]
+            left_out[part] = Y - (Y - fitted) / (1.0 - left * leverage)[:, None]
+        return left_out
+
+
 def inducing_solution(
     features: InducingFeatures, X: Rows, targets: Any, weights: FloatArray, penalty: float
 ) -> RidgeSolution:
     """Solve for one penalty, with leave-one-out scores of all rows.
+
+    Both passes go to where the rows are, and what they give is added up or put together.
 
     Parameters
     ----------
@@ -74,32 +135,14 @@ def inducing_solution(
     targets : sparse, (n, width)
         What each should score.
     """
-    n, m = n_rows(X), features.prepared.n_rows
     mean = np.asarray(weights @ targets).ravel() / weights.sum()
-    G = np.zeros((m, m))
-    b = np.zeros((m, targets.shape[1]))
-    ones = np.zeros(m)
-    for part in blocks(n, _BLOCK_ROWS):
-        phi = features(X[part])
-        weighted = phi * weights[part, None]
-        G += weighted.T @ phi
-        b += weighted.T @ targets[part].toarray()
-        ones += weighted.sum(axis=0)
+    found: Products = fold(X, Multiply(features), operator.add, targets, weights)
+    G = found.G
     G[np.diag_indices_from(G)] += penalty
     factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
-    for_targets = scipy.linalg.cho_solve(factor, b, check_finite=False)
-    for_one = scipy.linalg.cho_solve(factor, ones, check_finite=False)
-    left_out = np.empty((n, targets.shape[1]))
-    for part in blocks(n, _BLOCK_ROWS):
-        phi, Y, w = features(X[part]), targets[part].toarray(), weights[part]
-        left = np.minimum(w, 1.0)
-        without = (weights.sum() * mean - left[:, None] * Y) / np.maximum(weights.sum() - left, 1e-12)[
-            :, None
-        ]
-        half = scipy.linalg.solve_triangular(factor[0], phi.T, lower=True, check_finite=False)
-        leverage = np.einsum("ij,ij->j", half, half)
-        # the fit to targets less a mean is linear in the mean
-        fitted = phi @ for_targets + without * (1.0 - phi @ for_one)[:, None]
-        left_out[part] = Y - (Y - fitted) / (1.0 - left * leverage)[:, None]
+    for_targets = scipy.linalg.cho_solve(factor, found.b, check_finite=False)
+    for_one = scipy.linalg.cho_solve(factor, found.ones, check_finite=False)
+    leave_out = LeaveOut(features, factor[0], for_targets, for_one, mean, float(weights.sum()))
+    left_out = np.concatenate(by_parts(X, leave_out, targets, weights))
     V = features.to_influence(for_targets - np.outer(for_one, mean))
     return RidgeSolution(V, mean, left_out)

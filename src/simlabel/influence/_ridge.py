@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._lazy import is_lazy
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows, check_number, take_rows
 from simlabel.engines import Job, Keep, Sum, prepare
@@ -194,7 +195,7 @@ class Ridge(Influence):
         if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
             rows = rows.astype(np.float64)
         prepared = prepare(rows, [setting.similarity])
-        features = InducingFeatures(prepared, setting.similarity, setting.engine, setting.n_jobs)
+        features = InducingFeatures(prepared, setting.similarity, setting.engine.at_home, setting.n_jobs)
         targets, weights = ridge_targets(references), references.weights
         solution = inducing_solution(features, references.X, targets, weights, penalty)
         return self._solved(solution, targets, weights, used)
@@ -233,6 +234,8 @@ class _Doubled:
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.X = setting, setting.references.X
+        if is_lazy(self.X):
+            self.X = self.X[:]  # few enough for a matrix of all pairs
         if getattr(self.X, "dtype", None) == np.float32:
             self.X = self.X[:].astype(np.float64)
         self.prepared = prepare(self.X, [setting.similarity])
@@ -248,4 +251,4 @@ class _Doubled:
     def _reduce(self, X: Rows, reducer: Any) -> Any:
         setting = self.setting
         job = Job(setting.similarity, None, reducer)
-        return setting.engine.reduce(X, self.prepared, [job], n_jobs=setting.n_jobs)[0]
+        return setting.engine.at_home.reduce(X, self.prepared, [job], n_jobs=setting.n_jobs)[0]

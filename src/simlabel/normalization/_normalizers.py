@@ -11,8 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 from sklearn.utils.validation import has_fit_parameter
 
+from simlabel._lazy import LazyRows, transformed
+from simlabel._moments import lazy_moments
 from simlabel._registry import Registry
-from simlabel._validation import Rows, check_finite
+from simlabel._stack import fold
+from simlabel._validation import FloatArray, Rows, check_finite
 
 
 class Normalizer(TransformerMixin, BaseEstimator):
@@ -83,6 +86,11 @@ class ZScore(_Affine):
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means and standard deviations, weighted."""
+        if isinstance(X, LazyRows):
+            found = lazy_moments(X, sample_weight)
+            self.shift_ = np.zeros_like(found.mean) if X.sparse else found.mean
+            self.scale_ = 1.0 / _above_zero(np.sqrt(found.squares / found.weight), found.mean)
+            return self
         sparse = sp.issparse(X)
         scaler = StandardScaler(with_mean=not sparse).fit(X, sample_weight=sample_weight)
         self.shift_ = np.zeros(X.shape[1]) if sparse else np.asarray(scaler.mean_)
@@ -108,6 +116,12 @@ class MinMax(_Affine):
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the range of each column; weights do not change it."""
+        if isinstance(X, LazyRows):
+            low, high = fold(X, _extremes, _wider)
+            largest = np.maximum(np.abs(low), np.abs(high))
+            self.shift_ = np.zeros_like(low) if X.sparse else low
+            self.scale_ = 1.0 / _above_zero(largest if X.sparse else high - low, largest)
+            return self
         if sp.issparse(X):
             self.shift_ = np.zeros(X.shape[1])
             self.scale_ = 1.0 / np.asarray(MaxAbsScaler().fit(X).scale_)
@@ -121,6 +135,23 @@ class MinMax(_Affine):
         """Shift and scale the columns, and clip."""
         scaled = super().transform(X)
         return scaled if sp.issparse(X) else np.clip(scaled, 0.0, 1.0, out=scaled)
+
+
+def _above_zero(spread: FloatArray, size: FloatArray) -> FloatArray:
+    """A spread to divide by: 1 for columns that are constant but for rounding."""
+    return np.where(spread > 10 * np.finfo(np.float64).eps * np.abs(size), spread, 1.0)
+
+
+def _extremes(X: Rows) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest value of each column."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray(), high.toarray()
+    return np.ravel(low).astype(np.float64), np.ravel(high).astype(np.float64)
+
+
+def _wider(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]) -> Any:
+    return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
 NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax])
@@ -165,7 +196,7 @@ class Chain(Normalizer):
         for step in self.steps:
             normalizer = fit_normalizer(resolve_normalizer(step), X, sample_weight)
             if normalizer is not None:
-                X = normalizer.transform(X)
+                X = transformed(normalizer, X)
                 self.fitted_.append(normalizer)
         return self
 
@@ -183,6 +214,11 @@ class _Transformer(Normalizer):
         self.transformer = transformer
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+        if isinstance(X, LazyRows):
+            raise TypeError(
+                f"normalizer {self.transformer!r} learns from all rows at once, and these are not in memory. "
+                f"Use 'l2', 'zscore', 'minmax' or a list of them, or transform the rows before."
+            )
         weighted = sample_weight is not None and has_fit_parameter(self.transformer, "sample_weight")
         extra = {"sample_weight": sample_weight} if weighted else {}
         self.fitted_ = clone(self.transformer).fit(X, **extra)

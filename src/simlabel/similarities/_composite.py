@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from simlabel._lazy import transformed
 from simlabel._validation import FloatArray, Rows
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.similarities._base import Grid, Leaf, Similarity
@@ -119,7 +120,7 @@ class ColumnView(BaseEstimator):
 
     def __call__(self, X: Rows) -> Rows:
         part = X[:, self.columns]
-        return part if self.normalizer is None else self.normalizer.transform(part)
+        return part if self.normalizer is None else transformed(self.normalizer, part)
 
 
 class OnColumns(Similarity):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._lazy import is_lazy
+from simlabel._moments import lazy_moments
+from simlabel._stack import fold
 from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._base import Grid
 
 _FACTORS = tuple(2.0**power for power in range(-3, 10))
 _COLUMN_BLOCK = 1 << 22
+_SORTED_ROWS = 20_000
 
 
 def bandwidth_grid(mean_distance: float) -> Grid:
@@ -28,16 +32,24 @@ def bandwidth_grid(mean_distance: float) -> Grid:
 def mean_square(X: Rows, sample_weight: FloatArray | None) -> float:
     """E|x|^2 over the rows."""
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    X = X[:]
+    if is_lazy(X):
+        return float(fold(X, _summed_squares, float.__add__, weights) / weights.sum())
+    return _summed_squares(X[:], weights) / float(weights.sum())
+
+
+def _summed_squares(X: Rows, weights: FloatArray) -> float:
     if sp.issparse(X):
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     else:
         squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return float(np.average(squares, weights=weights))
+    return float(weights @ squares)
 
 
 def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     """E|x - z|^2 over pairs of rows, in closed form: 2 (E|x|^2 - |E x|^2)."""
+    if is_lazy(X):
+        found = lazy_moments(X, sample_weight)
+        return float(2.0 * found.squares.sum() / found.weight)
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
     if sp.issparse(X):
@@ -54,7 +66,13 @@ def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
 
 
 def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
-    """E|x - z|_1 over pairs of rows, in closed form: per column, 2 * integral of F (1 - F)."""
+    """E|x - z|_1 over pairs of rows, in closed form: per column, 2 * integral of F (1 - F).
+
+    Columns are sorted; of rows that are not in memory a sample is.
+    """
+    if is_lazy(X):
+        X, sample_weight = sampled_rows(X, sample_weight, 0, _SORTED_ROWS)
+        X = X[:]
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
     columns = X.tocsc() if sp.issparse(X) else X

@@ -1,0 +1,217 @@
+"""The engine that sends the sums to Dask's workers."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from simlabel._validation import FloatArray, Rows, check_number
+from simlabel.cluster._connection import (
+    PATIENCE,
+    ClusterError,
+    DataLost,
+    Future,
+    collect,
+    find_client,
+    sent,
+    thread_counts,
+)
+from simlabel.cluster._spread import Sent, Spread
+from simlabel.cluster._tasks import Found, join_found, reduce_block, tree
+from simlabel.engines import (
+    Engine,
+    Exact,
+    Exclude,
+    Job,
+    Plan,
+    Prepared,
+    Progress,
+    blocks,
+    close,
+    n_rows,
+    resolve_engine,
+)
+
+_KEPT = "dask"  # where a job keeps its shards
+_TASKS_PER_THREAD = 8  # so that the last ones end at about the same time
+_FEWEST_QUERIES, _MOST_QUERIES = 256, 8192  # in a task
+_PAUSE = 0.2
+_ATTEMPTS = 10  # before data that are lost again and again are given up
+
+
+class DaskEngine(Engine):
+    """The sums on a Dask cluster: workers reduce the references they hold, and the results are joined.
+
+    A worker that dies is replaced by others: what it held is sent again, or computed again.
+
+    Parameters
+    ----------
+    client : distributed.Client, str or None
+        Connected to the cluster; the address of its scheduler; or None for the current client.
+    local : str or engine
+        How a worker computes the sums over what it holds.
+    on_block : callable, optional
+        Called with (pairs done, pairs in all) from time to time.
+    patience : float
+        Seconds after which work is given up where there is no scheduler or no worker.
+
+    Examples
+    --------
+    >>> from dask.distributed import Client
+    >>> from simlabel import SMLClassifier
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as client:
+    ...     model = SMLClassifier("linear", engine=DaskEngine(client))
+    ...     model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).predict([[0.2, 0.9]])
+    [{'trees'}]
+    """
+
+    name = "dask"
+
+    def __init__(
+        self,
+        client: Any = None,
+        local: Any = "auto",
+        on_block: Progress | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.client = client
+        self.local = local
+        self.on_block = on_block
+        self.patience = patience
+
+    @property
+    def at_home(self) -> Engine:
+        """What computes on one machine."""
+        return resolve_engine(self.local)
+
+    def check(self) -> None:
+        """Raise ValueError where a setting is not understood."""
+        check_number("DaskEngine", "patience", self.patience, above=0)
+        if isinstance(self.at_home, DaskEngine):
+            raise ValueError("DaskEngine: local is what a worker does by itself; give 'auto', or Exact(...).")
+
+    def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
+        """A matrix in place of references."""
+        if any(leaf.similarity.form == "precomputed" for leaf in prepared.leaves.values()):
+            return "a precomputed matrix has no references that workers could hold"
+        return None
+
+    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+        """Send the references; what is lost on the way is sent when it is needed."""
+        with contextlib.suppress(DataLost):
+            self._spread(prepared, jobs).shards()
+
+    def plan(
+        self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
+    ) -> Plan:
+        """What a worker does, and how many there are."""
+        threads = thread_counts(find_client(self.client, self.patience), self.patience)
+        plan = Exact().plan(n_queries, prepared, jobs, 1)
+        n, workers = sum(threads.values()), f"{len(threads)} worker{'s' * (len(threads) != 1)}"
+        words = f"on {workers} of a Dask cluster; memory is that of one task"
+        return replace(plan, how=f"{plan.how}, in shards", threads=n, reasons=(*plan.reasons, words))
+
+    def reduce(
+        self,
+        Q: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        *,
+        exclude: Exclude | None = None,
+        symmetric: bool = False,
+        n_jobs: int | None = None,
+    ) -> list[FloatArray]:
+        """The results of all jobs; each pair is visited, also where the queries are the references."""
+        reason = self.why_not(prepared, jobs)
+        if reason is not None:
+            raise ValueError(f"DaskEngine is not possible: {reason}.")
+        spread = self._spread(prepared, jobs)
+        asked = list(blocks(n_rows(Q), self._queries_per_task(spread, n_rows(Q)))) or [slice(0, 0)]
+        found: dict[int, Found] = {}
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._attempt(spread, Q, exclude, asked, found)
+                break
+            except DataLost:
+                time.sleep(_PAUSE * attempt)  # the scheduler may not have noticed yet
+        else:
+            raise ClusterError(f"Workers died in {_ATTEMPTS} attempts, each time with data; given up.")
+        joined = [np.concatenate(each) for each in zip(*(found[i] for i in range(len(asked))), strict=True)]
+        return close(jobs, joined, exclude, prepared.dtype)
+
+    def _attempt(
+        self,
+        spread: Spread,
+        Q: Rows,
+        exclude: Exclude | None,
+        asked: Sequence[slice],
+        found: dict[int, Found],
+    ) -> None:
+        """Ask for the blocks of queries that have not been found yet."""
+        client, shards = spread.client, spread.shards()
+        missing = [i for i in range(len(asked)) if i not in found]
+        parts: list[Future] = []
+        ends: list[Future] = []
+        held: list[Future] = []  # until all is there; see `tree`
+        for i in missing:
+            some = Q[asked[i]], None if exclude is None else exclude.part(asked[i])
+            queries = sent(client, some)
+            mine = client.map(reduce_block, shards, queries=queries, engine=self.at_home, pure=False)
+            parts += mine
+            joined = tree(client, mine, join_found, [job.reducer.joined for job in spread.jobs])
+            ends.append(joined[-1])
+            held += [queries, *joined]
+        n_done = sum(asked[i].stop - asked[i].start for i in found)
+
+        def watch() -> None:
+            if self.on_block is not None:
+                done = sum(part.status == "finished" for part in parts)
+                pairs = n_rows(Q) * spread.prepared.n_rows
+                share = (n_done + (n_rows(Q) - n_done) * done / len(parts)) / max(1, n_rows(Q))
+                self.on_block(int(pairs * share), pairs)
+
+        try:
+            for i, result in zip(missing, collect(client, ends, self.patience, watch), strict=True):
+                found[i] = result
+        except DataLost:
+            for i, end in zip(missing, ends, strict=True):
+                if end.status == "finished":
+                    found[i] = collect(client, [end], self.patience)[0]
+            raise
+        watch()
+
+    def _queries_per_task(self, spread: Spread, n_queries: int) -> int:
+        threads = sum(thread_counts(spread.client, self.patience).values())
+        n_blocks = -(-_TASKS_PER_THREAD * threads // max(1, len(spread.rows)))
+        return min(_MOST_QUERIES, max(_FEWEST_QUERIES, -(-n_queries // max(1, n_blocks))))
+
+    def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> Spread:
+        client = find_client(self.client, self.patience)
+        kept = jobs[0].kept.get(_KEPT)
+        if kept is None or not kept.is_for(client, prepared, jobs):
+            kept = Spread(client, prepared, jobs, self._sent, self.patience)
+            jobs[0].kept[_KEPT] = kept
+        return kept
+
+    @property
+    def _sent(self) -> Sent:
+        if "_sent_blocks" not in self.__dict__:
+            self.__dict__["_sent_blocks"] = Sent()
+        return self.__dict__["_sent_blocks"]
+
+    def __sklearn_clone__(self) -> Self:
+        return type(self)(self.client, self.local, self.on_block, self.patience)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.__sklearn_clone__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name != "_sent_blocks"}
+        if self.client is not None and not isinstance(self.client, str):
+            state["client"] = self.client.scheduler.address  # a connection does not travel, its address does
+        return state

@@ -1,0 +1,275 @@
+"""Reducers for weightings that look at whole rows: the largest of a row, and any function of it.
+
+Their partial results do not add up: parts give candidates, or the similarities themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._kernels import keep_largest
+from simlabel._validation import FloatArray
+from simlabel.engines._influence import Influence, turned_over
+from simlabel.engines._reducers import (
+    Additive,
+    Exclude,
+    Indices,
+    Join,
+    Keep,
+    Partial,
+    PartialSum,
+    Reducer,
+    Sum,
+    side_by_side,
+)
+from simlabel.weightings import TopK, Weighting
+
+
+class Largest:
+    """The sum over the k most similar references only.
+
+    Parameters
+    ----------
+    V : array or sparse, (n_references, width)
+        Influence of each reference, weights included.
+    k : int
+        How many neighbours count.
+    weights : array, (n_references,), optional
+        A reference of weight w is w neighbours.
+    """
+
+    def __init__(self, V: Any, k: int, weights: FloatArray | None) -> None:
+        self.influence = Influence(V)
+        self.width = self.influence.width
+        self.k = k
+        self.weights = np.ones(self.influence.n_references) if weights is None else weights
+        lightest = float(self.weights.min()) if self.weights.size else 1.0
+        # enough entries to reach k neighbours, and one more since a query's own may be left out
+        self.capacity = int(min(len(self.weights), np.ceil(k / min(1.0, lightest)) + 1))
+        self.bytes_per_query = 64 * self.capacity + 8 * self.width
+
+    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+        """No neighbours yet."""
+        values = np.full((n_queries, self.capacity), -np.inf)
+        return _PartialLargest(self, values, np.zeros((n_queries, self.capacity), dtype=np.int64), exclude)
+
+    def of_candidates(self, S: FloatArray, places: Indices, exclude: Exclude | None) -> FloatArray:
+        """Results where some references were found to be near: their similarities, -inf for none.
+
+        Parameters
+        ----------
+        S, places : array, (n_queries, n_candidates)
+            Similarities, and positions among the references in rising order.
+        """
+        partial = self.start(len(S), exclude)
+        assert isinstance(partial, _PartialLargest)
+        keep_largest(S, places, partial.values, partial.indices)
+        return partial.finish()
+
+    def part(self, rows: slice) -> Reducer:
+        """Their largest entries."""
+        return Candidates(self.capacity)
+
+    def placed(self, found: FloatArray, start: int) -> FloatArray:
+        """Only parts have places."""
+        return found
+
+    @property
+    def joined(self) -> Join:
+        """The largest of all."""
+        return largest_of
+
+    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+        """The sum over the largest."""
+        values, indices = _split(found)
+        return _PartialLargest(self, values, indices, exclude).finish()
+
+
+@dataclass
+class _PartialLargest:
+    reducer: Largest
+    values: FloatArray
+    indices: Indices
+    exclude: Exclude | None
+
+    def add(self, S: FloatArray, part: slice) -> None:
+        named = np.arange(part.start, part.stop)[None, :]
+        keep_largest(turned_over(S), named, self.values, self.indices)
+
+    def merge(self, later: Self) -> None:
+        keep_largest(later.values, later.indices, self.values, self.indices)
+
+    def finish(self) -> FloatArray:
+        n_queries, capacity = self.values.shape
+        weights = self.reducer.weights
+        there = np.where(np.isfinite(self.values), weights[self.indices], 0.0)
+        if self.exclude is not None:
+            own = self.indices == self.exclude.own[:, None]
+            there = np.where(own, there * self.exclude.kept[:, None], there)
+        before = np.cumsum(there, axis=1) - there
+        taken = np.clip(self.reducer.k - before, 0.0, there)
+        share = np.divide(taken, weights[self.indices], out=np.zeros_like(taken), where=taken > 0)
+        data = np.where(taken > 0, self.values, 0.0) * share
+        indptr = np.arange(0, n_queries * capacity + 1, capacity)
+        shape = (n_queries, len(weights))
+        W = sp.csr_array((data.ravel(), self.indices.ravel(), indptr), shape=shape)
+        return self.reducer.influence.weighted_rows(W)
+
+
+class Candidates:
+    """The largest entries of some of the references: [values | places], a place of -1 for none.
+
+    Parameters
+    ----------
+    capacity : int
+        How many are kept.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.width = capacity, 2 * capacity
+        self.bytes_per_query = 64 * capacity
+
+    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+        """None yet; what is to be left out is seen to when all are known."""
+        return _PartialCandidates(*_split(np.full((n_queries, self.width), -1.0)))
+
+    def part(self, rows: slice) -> Reducer:
+        """The same."""
+        return self
+
+    def placed(self, found: FloatArray, start: int) -> FloatArray:
+        """Places among all references; float64 holds them exactly."""
+        placed = found.astype(np.float64)
+        places = placed[:, self.capacity :]
+        places[places >= 0] += start
+        return placed
+
+    @property
+    def joined(self) -> Join:
+        """The largest of all."""
+        return largest_of
+
+    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+        """As it is."""
+        return found
+
+
+@dataclass
+class _PartialCandidates:
+    values: FloatArray
+    indices: Indices
+
+    def add(self, S: FloatArray, part: slice) -> None:
+        keep_largest(turned_over(S), np.arange(part.start, part.stop)[None, :], self.values, self.indices)
+
+    def merge(self, later: Self) -> None:
+        keep_largest(later.values, later.indices, self.values, self.indices)
+
+    def finish(self) -> FloatArray:
+        there = np.isfinite(self.values)
+        return np.hstack([np.where(there, self.values, 0.0), np.where(there, self.indices, -1)])
+
+
+def _split(found: FloatArray) -> tuple[FloatArray, Indices]:
+    """Values and places of `Candidates`; places that hold nothing are behind all others."""
+    capacity = found.shape[1] // 2
+    places = found[:, capacity:].astype(np.int64)
+    values = np.where(places >= 0, found[:, :capacity], -np.inf)
+    return values, np.maximum(places, 0)
+
+
+def largest_of(parts: Sequence[FloatArray]) -> FloatArray:
+    """The largest of the candidates of parts; of equals those that come first."""
+    merged = _PartialCandidates(*_split(parts[0]))
+    for later in parts[1:]:
+        merged.merge(_PartialCandidates(*_split(later)))
+    return merged.finish()
+
+
+class WholeRows(Additive):
+    """A weighting that must see whole rows, then the sum.
+
+    Parameters
+    ----------
+    V : array or sparse, (n_references, width)
+        Influence of each reference.
+    weighting : Weighting
+        Of scope "row".
+    """
+
+    def __init__(self, V: Any, weighting: Weighting) -> None:
+        self.influence = Influence(V)
+        self.width = self.influence.width
+        self.weighting = weighting
+        self.bytes_per_query = 24 * self.influence.n_references + 8 * self.width
+
+    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+        """No blocks yet."""
+        return _PartialRows(self, [], exclude)
+
+    def part(self, rows: slice) -> Reducer:
+        """The similarities themselves: a part sees no whole row."""
+        return Keep(rows.stop - rows.start)
+
+    @property
+    def joined(self) -> Join:
+        """Side by side."""
+        return side_by_side
+
+    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+        """Weighted, and summed."""
+        return _PartialRows(self, [found], exclude).finish()
+
+
+@dataclass
+class _PartialRows:
+    reducer: WholeRows
+    blocks: list[FloatArray]
+    exclude: Exclude | None
+
+    def add(self, S: FloatArray, part: slice) -> None:
+        self.blocks.append(np.array(turned_over(S), dtype=np.float64))  # a copy: the block may be reused
+
+    def merge(self, later: Self) -> None:
+        self.blocks.extend(later.blocks)
+
+    def finish(self) -> FloatArray:
+        S = np.concatenate(self.blocks, axis=1)
+        S = np.ascontiguousarray(self._weighted(S))
+        total = np.zeros((self.reducer.width, S.shape[0]))
+        partial = PartialSum(self.reducer.influence, total, self.exclude)
+        partial.add(S.T, slice(0, S.shape[1]))
+        return partial.finish()
+
+    def _weighted(self, S: FloatArray) -> FloatArray:
+        """psi of whole rows; it must not see an entry that is left out."""
+        apply = self.reducer.weighting.apply
+        if self.exclude is None:
+            return apply(S)
+        rows, columns = self.exclude.within(slice(0, S.shape[1]))
+        gone = self.exclude.kept[rows] == 0
+        rows, columns = rows[gone], columns[gone]
+        seen = np.ones(S.shape, dtype=bool)
+        seen[rows, columns] = False
+        others = np.setdiff1d(np.arange(S.shape[0]), rows)
+        result = np.zeros_like(S)
+        if len(others):
+            result[others] = apply(S[others])
+        if len(rows) and S.shape[1] > 1:
+            short = apply(S[rows][seen[rows]].reshape(len(rows), -1))
+            result[seen & np.isin(np.arange(S.shape[0]), rows)[:, None]] = short.ravel()
+        return result
+
+
+def reducer_for(weighting: Weighting | None, V: Any, weights: FloatArray | None = None) -> Reducer:
+    """The reducer that sums with influence V under a weighting; `weights` are those inside V."""
+    if isinstance(weighting, TopK):
+        return Largest(V, int(weighting.k), weights)
+    if weighting is not None and weighting.scope == "row":
+        return WholeRows(V, weighting)
+    return Sum(V)
