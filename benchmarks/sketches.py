@@ -91,6 +91,7 @@ def figures(precision: dict[str, float], gains: dict[str, float]) -> list[Figure
         ("condense 300", "40, loss at most 0.015"),
         ("condense 1000", "40, loss at most 0.015"),
         ("auto", "loss at most 0.015"),
+        ("ridge, inducing 300", "40, better than exact"),
         ("ridge, inducing 1000", "40, better than exact"),
     ):
         if name in precision:
