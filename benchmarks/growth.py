@@ -86,6 +86,7 @@ def run(scale: Scale) -> Part:
 
 def plot(found):
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     figure, panels = plt.subplots(1, len(found), figsize=(16, 3.6), layout="constrained", sharey=True)
     for axes, (name, (values, seconds, slope, paper)) in zip(panels, found.items(), strict=True):
@@ -95,6 +96,7 @@ def plot(found):
         axes.plot(x, line, "--", color="gray", label=f"the paper's, exponent {paper:.0f}")
         axes.set(xscale="log", yscale="log", xlabel=WORDS[name])
         axes.legend(fontsize="small")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("milliseconds")
     return figure
