@@ -48,3 +48,14 @@ def test_kernels_carry_nan_and_underflow(dtype):
     products = np.array([[1.0, np.nan, -1e4]], dtype=dtype)
     rbf_from_products(products, np.ones(1, dtype=dtype), np.ones(3, dtype=dtype), dtype(1.0))
     np.testing.assert_array_equal(products, [[1, np.nan, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("gamma", [0.25, 1.0, 4.0])
+def test_equal_distances_are_ties(dtype, gamma):
+    """Rows at the same distance on either side of a query: whole numbers, so nothing is rounded before."""
+    q, x = dtype(3.0), np.array([5.0, 1.0, 7.0, -1.0], dtype=dtype)
+    T = (x * q)[:, None].copy()
+    rbf_from_products(T, x**2, np.array([q**2]), dtype(gamma))
+    assert T[0, 0] == T[1, 0]
+    assert T[2, 0] == T[3, 0]

@@ -11,13 +11,14 @@ from simlabel._kernels._exponential import LOG2E, power_of_two
 @ordered_kernel
 def rbf_from_products(T: Any, q_squares: Any, x_squares: Any, gamma: Any) -> None:
     """T[i, j] = exp(-gamma * (q_squares[i] + x_squares[j] - 2 T[i, j])); gamma has T's dtype."""
-    zero, factor = T.dtype.type(0), T.dtype.type(gamma * LOG2E)
+    zero, log2e = T.dtype.type(0), T.dtype.type(LOG2E)
     for i in range(T.shape[0]):
-        q = factor * q_squares[i]
+        q = gamma * q_squares[i]
         for j in range(T.shape[1]):
-            exponent = (factor + factor) * T[i, j] - (q + factor * x_squares[j])
+            # to base 2 only at the end: before, whole numbers cancel without rounding, and ties are ties
+            exponent = (gamma + gamma) * T[i, j] - q - gamma * x_squares[j]
             # rounding may put equal rows at a distance below zero
-            T[i, j] = power_of_two(zero if exponent > zero else exponent)
+            T[i, j] = power_of_two(zero if exponent > zero else exponent * log2e)
 
 
 @ordered_kernel
