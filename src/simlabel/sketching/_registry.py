@@ -45,8 +45,8 @@ def what_is_cheaper(similarity: Similarity, n_references: int) -> str | None:
         return None
     return (
         f"cheaper: sketch='auto' takes the cheapest short form that loses at most "
-        f"{AutoSketch().tolerance} of average precision, measured at fit; {few!r} is about {gain:,.0f} times "
-        f"as fast. sampler={few.n} is as fast, right on average, and loses more"
+        f"{AutoSketch().tolerance} of average precision, measured at fit; {few!r} compares with {gain:,.0f} "
+        f"times fewer rows. So does sampler={few.n}, which is right on average and loses more"
     )
 
 
