@@ -50,9 +50,13 @@ class Configuration:
     similarity: Similarity
     influence: str
 
+    @property
+    def steps(self) -> Any:
+        """The normalizer as a table shows it: a list of names as one."""
+        return "+".join(self.normalizer) if isinstance(self.normalizer, list) else self.normalizer
+
     def __str__(self) -> str:
-        normalizer = "+".join(self.normalizer) if isinstance(self.normalizer, list) else str(self.normalizer)
-        return f"{normalizer} / {self.similarity!r} / {self.influence}"
+        return f"{self.steps} / {self.similarity!r} / {self.influence}"
 
 
 @dataclass(frozen=True)
@@ -67,18 +71,16 @@ class Trial:
     @property
     def value(self) -> float:
         """The criterion of the best candidate."""
-        values = [
-            v for v, c in zip(self.curve.values, self.curve.candidates, strict=True) if c == self.curve.best
-        ]
-        return values[0] if values else float("nan")
+        return self._at_best(self.curve.values)
 
     @property
     def error(self) -> float:
         """Its standard error."""
-        errors = [
-            e for e, c in zip(self.curve.errors, self.curve.candidates, strict=True) if c == self.curve.best
-        ]
-        return errors[0] if errors else float("nan")
+        return self._at_best(self.curve.errors)
+
+    def _at_best(self, figures: Sequence[float]) -> float:
+        pairs = zip(figures, self.curve.candidates, strict=True)
+        return next((figure for figure, candidate in pairs if candidate == self.curve.best), float("nan"))
 
 
 def default_configurations(X: Any) -> list[Configuration]:
@@ -398,7 +400,7 @@ def _leaderboard(trials: Sequence[Trial], search: LeaveOneOut) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "normalizer": "+".join(c.normalizer) if isinstance(c.normalizer, list) else c.normalizer,
+                "normalizer": c.steps,
                 "similarity": repr(c.similarity.replaced(_own(trial.curve.best))),
                 "influence": repr(trial.found.influence),
                 trial.curve.criterion: trial.value,
