@@ -57,9 +57,10 @@ KINDS = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", SIMILARITY_CASES, ids=str)
-def test_similarities(case, kind, dtype, rng, small_blocks):
-    small_blocks()
-    Q, X, V = (A.astype(dtype) for A in data(rng))
+@pytest.mark.parametrize("n_queries", [7, 19])  # few, and enough for panels
+def test_similarities(n_queries, case, kind, dtype, rng, small_blocks):
+    small_blocks(queries=9)
+    Q, X, V = (A.astype(dtype) for A in data(rng, n_queries))
     make = KINDS[kind]
     result = similarity_sums(make(Q), make(X), V, case.similarity, n_jobs=2)
     close(result, expected(Q, X, V, case, naive.keep_all), dtype)

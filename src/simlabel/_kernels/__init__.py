@@ -5,9 +5,23 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 """
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
-from simlabel._kernels._coordinates import chi_square_distances, l1_distances, minimum_sums
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
+from simlabel._kernels._gather import sort_by_label
 from simlabel._kernels._inverted import add_rows, nonzero_products
+from simlabel._kernels._lanes import panel_width
+from simlabel._kernels._panels import (
+    chi_square_distances,
+    chi_square_sums,
+    in_panels,
+    l1_distances,
+    laplacian_sums,
+    power_sums,
+    rbf_sums,
+    set_sums,
+    sums_of_minima,
+    tile_rows,
+    weighted_set_sums,
+)
 from simlabel._kernels._ranking import ranking_criteria, top_labels
 
 __all__ = [
@@ -16,12 +30,22 @@ __all__ = [
     "add_rows",
     "keep_largest",
     "chi_square_distances",
+    "chi_square_sums",
+    "in_panels",
     "l1_distances",
-    "minimum_sums",
+    "laplacian_sums",
     "negative_exponential",
     "nonzero_products",
+    "panel_width",
+    "power_sums",
     "ranking_criteria",
     "rbf_from_products",
+    "rbf_sums",
+    "set_sums",
+    "sort_by_label",
+    "sums_of_minima",
+    "tile_rows",
     "top_labels",
     "turn_over",
+    "weighted_set_sums",
 ]

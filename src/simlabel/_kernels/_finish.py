@@ -1,30 +1,120 @@
-"""From a block of statistics to a block of similarities, in place."""
+"""From statistics to similarities: of a tile, S = f(T), and of a block of any size, in place."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from simlabel._kernels._compile import ordered_kernel
+import numpy as np
+
+from simlabel._kernels._compile import intrinsic, ordered_kernel
 from simlabel._kernels._exponential import LOG2E, power_of_two
+from simlabel._kernels._lanes import NOTHING, PER_ROW, WHOLE, Lanes, Matrix, nothing, width_of
+
+
+@intrinsic
+def _rbf_row(context, T, i, j, x, q_side, factor, S):  # type: ignore[no-untyped-def]
+    """S[i, j:] = 2^(factor * (T[i, j:] - x / 2 - q_side[j:] / 2)), one row of a panel."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        i, j = values[1], values[2]
+        T, S = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 6))
+        q_side = Matrix(context, builder, signature.args[4], values[4]).at(j)
+        lanes = Lanes(context, builder, signature.args[0].dtype)
+        half, factor = lanes.constant(0.5), lanes.repeated(values[5])
+        half_x = builder.fmul(lanes.repeated(values[3]), half)
+        for n in range(PER_ROW):
+            # gamma comes last: before, whole numbers cancel without rounding, and ties are ties
+            half_q = builder.fmul(lanes.load(q_side, n), half)
+            minus_half = builder.fsub(builder.fsub(lanes.load(T.at(i, j), n), half_x), half_q)
+            # rounding may put equal rows at a distance below zero
+            exponent = builder.fmul(lanes.smaller(lanes.constant(0.0), minus_half), factor)
+            lanes.store(power_of_two(lanes, exponent), S.at(i, j), n)
+        return nothing(context)
+
+    number = T.dtype
+    return NOTHING(T, WHOLE, WHOLE, number, q_side, number, S), emit
+
+
+@intrinsic
+def _exponential_row(context, T, i, j, factor, S):  # type: ignore[no-untyped-def]
+    """S[i, j:] = 2^(factor * T[i, j:]), one row of a panel."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        i, j = values[1], values[2]
+        T, S = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 4))
+        lanes = Lanes(context, builder, signature.args[0].dtype)
+        for n in range(PER_ROW):
+            x = builder.fmul(lanes.repeated(values[3]), lanes.load(T.at(i, j), n))
+            lanes.store(power_of_two(lanes, x), S.at(i, j), n)
+        return nothing(context)
+
+    return NOTHING(T, WHOLE, WHOLE, T.dtype, S), emit
+
+
+@ordered_kernel
+def rbf(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+    """Of a tile: exp(-gamma * squared distance) from inner products and squared lengths."""
+    factor = T.dtype.type(2.0 * LOG2E * parameters[0])
+    for i in range(n):
+        _rbf_row(T, i, 0, x_side[start + i], q_side, factor, S)
+
+
+@ordered_kernel
+def exponential(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+    """Of a tile: exp(-gamma * T)."""
+    factor = T.dtype.type(-parameters[0] * LOG2E)
+    for i in range(n):
+        _exponential_row(T, i, 0, factor, S)
+
+
+@ordered_kernel
+def power(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+    """Of a tile: (T + c)^d, with parameters d and c."""
+    c = T.dtype.type(parameters[1])
+    for i in range(n):
+        for j in range(width_of(T)):
+            S[i, j] = T[i, j] + c
+    for _ in range(1, int(parameters[0])):
+        for i in range(n):
+            for j in range(width_of(T)):
+                S[i, j] *= T[i, j] + c
+
+
+@ordered_kernel
+def share(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+    """Of a tile: T / (x_side + q_side - T), the share of an intersection in a union; 0 / 0 is 0."""
+    zero = T.dtype.type(0)
+    for i in range(n):
+        for j in range(width_of(T)):
+            union = x_side[start + i] + q_side[j] - T[i, j]
+            S[i, j] = T[i, j] / union if union > zero else zero
 
 
 @ordered_kernel
 def rbf_from_products(T: Any, q_squares: Any, x_squares: Any, gamma: Any) -> None:
     """T[i, j] = exp(-gamma * (q_squares[i] + x_squares[j] - 2 T[i, j])); gamma has T's dtype."""
-    zero, log2e = T.dtype.type(0), T.dtype.type(LOG2E)
+    factor, width = T.dtype.type(2.0 * LOG2E * gamma), width_of(T)
+    whole = T.shape[1] - T.shape[1] % width
+    rest = np.zeros((2, width), T.dtype)
     for i in range(T.shape[0]):
-        q = gamma * q_squares[i]
-        for j in range(T.shape[1]):
-            # to base 2 only at the end: before, whole numbers cancel without rounding, and ties are ties
-            exponent = (gamma + gamma) * T[i, j] - q - gamma * x_squares[j]
-            # rounding may put equal rows at a distance below zero
-            T[i, j] = power_of_two(zero if exponent > zero else exponent * log2e)
+        for j in range(0, whole, width):
+            _rbf_row(T, i, j, q_squares[i], x_squares, factor, T)
+        rest[0, : T.shape[1] - whole] = T[i, whole:]
+        rest[1, : T.shape[1] - whole] = x_squares[whole:]
+        _rbf_row(rest, 0, 0, q_squares[i], rest[1], factor, rest)
+        T[i, whole:] = rest[0, : T.shape[1] - whole]
 
 
 @ordered_kernel
 def negative_exponential(T: Any, gamma: Any) -> None:
     """T = exp(-gamma * T) for T >= 0; gamma has T's dtype."""
     factor = T.dtype.type(-gamma * LOG2E)
+    width = width_of(T)
+    whole = T.shape[1] - T.shape[1] % width
+    rest = np.zeros((1, width), T.dtype)
     for i in range(T.shape[0]):
-        for j in range(T.shape[1]):
-            T[i, j] = power_of_two(factor * T[i, j])
+        for j in range(0, whole, width):
+            _exponential_row(T, i, j, factor, T)
+        rest[0, : T.shape[1] - whole] = T[i, whole:]
+        _exponential_row(rest, 0, 0, factor, rest)
+        T[i, whole:] = rest[0, : T.shape[1] - whole]

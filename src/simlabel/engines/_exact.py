@@ -13,6 +13,7 @@ from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._cost import nonzero_cost, pairs_cost, products_per_query
 from simlabel.engines._pairs import PairsRun
+from simlabel.engines._panels import can_use_panels
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, SERIAL_OPERATIONS, Plan, make_plan, why_dtype
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
@@ -36,6 +37,7 @@ def plan_reduction(
     memory_mib: float = DEFAULT_MEMORY_MIB,
     visit: Visit = "auto",
     Q: Rows = None,
+    symmetric: bool = False,
 ) -> Plan:
     """The plan that `reduce_similarities` follows; the queries may speak against non-zero products."""
     threads = effective_jobs(n_jobs)
@@ -48,7 +50,8 @@ def plan_reduction(
             return _plan_nonzero(n_queries, prepared, jobs, threads, other / price)
     bytes_per_query = sum(job.reducer.bytes_per_query for job in jobs)
     leaves = max(len(job.similarity.leaves()) for job in jobs)
-    return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib)
+    panels = can_use_panels(n_queries, prepared, jobs, symmetric)
+    return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
 
 
 def _plan_nonzero(n_queries: int, prepared: Prepared, jobs: Sequence[Job], threads: int, gain: float) -> Plan:
@@ -121,12 +124,11 @@ def reduce_similarities(
     if is_lazy(prepared.X):
         within = Exact(memory_mib, visit=visit)
         return reduce_streamed(within, Q, prepared, jobs, exclude, n_jobs, on_block)
-    plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib, visit, Q)
-    run: Any = PairsRun
+    symmetric = symmetric and can_be_symmetric(prepared, jobs)
+    plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib, visit, Q, symmetric)
+    run: Any = SymmetricRun if symmetric else PairsRun
     if not plan.references and plan.n_references:
         run = SparseRun
-    elif symmetric and can_be_symmetric(prepared, jobs):
-        run = SymmetricRun
     with one_blas_thread() if _must_hold_blas(plan, n_jobs) else contextlib.nullcontext():
         outputs: list[FloatArray] = run(Q, prepared, jobs, exclude, plan, on_block).results()
     check_finite_sums(outputs, jobs)

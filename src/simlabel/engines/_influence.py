@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from simlabel._kernels import add_by_label, add_by_reference, turn_over
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray
 
-_KEPT_BYTES = 1 << 26  # of dense rows of a sparse V
+_KEPT_BYTES = 1 << 26
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
 
 
@@ -22,6 +23,24 @@ def turned_over(S: FloatArray) -> FloatArray:
     out: FloatArray = np.empty(S.shape[::-1], dtype=S.dtype)
     turn_over(np.ascontiguousarray(S), out)
     return out
+
+
+class Kept:
+    """Arrays that were made of V and will be wanted again, up to 64 MiB."""
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, tuple[FloatArray, ...]] = {}
+        self.size = 0
+
+    def get(self, key: Hashable, make: Callable[[], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+        """What is kept under a key, or else what `make` gives."""
+        arrays = self.found.get(key)
+        if arrays is None:
+            arrays = make()
+            size = sum(array.nbytes for array in arrays)
+            if self.size + size <= _KEPT_BYTES:
+                self.found[key], self.size = arrays, self.size + size
+        return arrays
 
 
 class Influence:
@@ -49,7 +68,7 @@ class Influence:
         self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
-        self._rows: dict[tuple[int, int, int], FloatArray] = {}
+        self.kept = Kept()
 
     @property
     def _worth_turning(self) -> bool:
@@ -91,12 +110,7 @@ class Influence:
         """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, for other queries and jobs."""
         if not sp.issparse(V):
             return np.asarray(V[rows], dtype=dtype)
-        key = (id(V), rows.start, rows.stop)
-        found = self._rows.get(key)
-        if found is None:
-            found = V[rows].toarray().astype(dtype)
-            if found.nbytes * (len(self._rows) + 1) <= _KEPT_BYTES:
-                self._rows[key] = found
+        (found,) = self.kept.get((id(V), rows.start, rows.stop), lambda: (V[rows].toarray().astype(dtype),))
         return found
 
     def _by_label(self, part: slice, dtype: Any) -> Any:

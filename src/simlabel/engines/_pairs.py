@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-import numpy as np
+from typing import Any
 
 from simlabel._validation import FloatArray, Rows
+from simlabel.engines._panels import PanelSums
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude, Partial
 from simlabel.engines._rows import Prepared, blocks
 from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import run_tasks
-from simlabel.engines._tiles import Job, Tile
+from simlabel.engines._tiles import Job, TileSums
 
 
 class PairsRun:
@@ -52,18 +52,15 @@ class PairsRun:
     def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[Partial] | None:
         queries, part = task
         own = None if self.exclude is None else self.exclude.part(queries)
-        partials = [job.reducer.start(queries.stop - queries.start, own) for job in self.jobs]
-        q_rows = self.Q[queries]
-        sides = self.prepared.queries(q_rows)
+        kind: Any = PanelSums if self.plan.panels else TileSums
+        sums = kind(self.prepared, self.Q[queries], self.jobs, own)
         for block in blocks(part.stop - part.start, self.plan.references):
             if stopped():
                 return None
             here = slice(part.start + block.start, part.start + block.stop)
-            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
-                tile = Tile(self.prepared, sides, q_rows, here, self.jobs)
-                for job, partial in zip(self.jobs, partials, strict=True):
-                    partial.add(tile.weighted(job), here)
+            sums.add(here)
             self.ticker.tick((queries.stop - queries.start) * (here.stop - here.start))
+        partials = sums.partials()
         if self.plan.parts > 1:
             return partials
         self._finish(queries, partials)

@@ -13,6 +13,7 @@ from simlabel.engines._rows import Prepared, row_width
 
 DEFAULT_MEMORY_MIB = 256
 _QUERY_BYTES, _REFERENCES = 4096, 512  # keeps a core's product and loops at full speed, and stays in cache
+_PANEL_REFERENCES = 2048  # in one call
 _WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
@@ -43,6 +44,8 @@ class Plan:
         Multiplications and additions for the similarities, predicted.
     reasons : tuple of str
         Why it is so.
+    panels : bool
+        Whether a compiled kernel makes similarities and sums in one go.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Plan:
     memory: int
     operations: float
     reasons: tuple[str, ...]
+    panels: bool = False
 
     def __str__(self) -> str:
         one = "query" if self.n_queries == 1 else "queries"
@@ -86,6 +90,7 @@ def make_plan(
     n_similarities: int,
     threads: int,
     memory_mib: float = DEFAULT_MEMORY_MIB,
+    panels: bool = False,
 ) -> Plan:
     """Choose blocks that fit the memory and keep every thread busy.
 
@@ -95,6 +100,8 @@ def make_plan(
         Size of the partial results of all jobs, for one query.
     n_similarities : int
         Blocks of similarities that exist at once: more than one where jobs share a statistic.
+    panels : bool
+        Whether sums are made in panels, which keeps no block of similarities.
     """
     n_references = prepared.n_rows
     width = row_width(prepared.X)
@@ -103,7 +110,7 @@ def make_plan(
     if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
     queries = min(_QUERY_BYTES // prepared.dtype.itemsize, max(1, n_queries))
-    references = min(_REFERENCES, max(1, n_references))
+    references = min(_PANEL_REFERENCES if panels else _REFERENCES, max(1, n_references))
     if n_queries < FEW_QUERIES and _only_products(prepared):
         threads, references = 1, min(_WHOLE_REFERENCES, max(1, n_references))
         reasons.append("few queries: one product, which the BLAS library shares among the cores")
@@ -116,8 +123,8 @@ def make_plan(
 
     def block_bytes(queries: int, references: int) -> int:
         entry = prepared.dtype.itemsize
-        tiles = queries * references * entry * (n_similarities + 2)
-        rows = (queries + 2 * references) * width * entry if _copies_rows(prepared) else 0
+        tiles = 0 if panels else queries * references * entry * (n_similarities + 2)
+        rows = (queries + 2 * references) * width * entry if panels or _copies_rows(prepared) else 0
         return tiles + rows + queries * bytes_per_query
 
     budget = int(memory_mib * 2**20) // threads
@@ -142,6 +149,7 @@ def make_plan(
         memory,
         operations,
         tuple(reasons),
+        panels,
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._kernels import in_panels, tile_rows
 from simlabel._lazy import LazyRows, is_remote
 from simlabel._stack import Stack, fold, joined, stacked
 from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
@@ -36,6 +38,12 @@ class Side:
 
     rows: Rows
     beside: FloatArray
+
+    @cached_property
+    def panels(self) -> FloatArray:
+        """The rows in panels, made once."""
+        panels: FloatArray = in_panels(dense_rows(self.rows))
+        return panels
 
 
 @dataclass(frozen=True)
@@ -279,8 +287,8 @@ def statistic(leaf: Leaf, q: Side, x: Side, q_rows: Rows, part: slice, dtype: np
     if form == "coordinate":
         assert isinstance(leaf.similarity, CoordinateSimilarity)
         out: FloatArray = np.empty((n_rows(x.rows), n_rows(q.rows)), dtype=dtype)
-        QT = np.ascontiguousarray(dense_rows(q.rows).T)
-        type(leaf.similarity).sums(np.ascontiguousarray(dense_rows(x.rows)), QT, out)
+        X = np.ascontiguousarray(dense_rows(x.rows))
+        type(leaf.similarity).sums(X, q.panels, tile_rows(X.shape[1], dtype), out)
         return out
     if form == "block":
         assert isinstance(leaf.similarity, Function)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from simlabel._validation import FloatArray, Rows
+from simlabel.engines._panels import PanelSums
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude, Sum
 from simlabel.engines._rows import Prepared, blocks
 from simlabel.engines._threads import run_rounds
-from simlabel.engines._tiles import Job, Tile
+from simlabel.engines._tiles import Job, TileSums
 
 _SYMMETRIC_FORMS = ("dot", "coordinate")
 
@@ -50,6 +52,14 @@ def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
         circle = [circle[0], circle[-1], *circle[1:-1]]
 
 
+def _block_size(plan: Plan) -> int:
+    """The side of a square of the planned size, or a little less, so that no thread waits for another."""
+    side = max(1, math.isqrt(plan.queries * plan.references))
+    at_once = 2 * plan.threads  # blocks that meet in pairs, one pair on each thread
+    count = -(-plan.n_references // side)
+    return -(-plan.n_references // (-(-count // at_once) * at_once)) if count > 1 else side
+
+
 class SymmetricRun:
     """Blocks against blocks.
 
@@ -77,15 +87,12 @@ class SymmetricRun:
             )
         if exclude is not None and not ((exclude.own < 0) | (exclude.own == np.arange(plan.n_queries))).all():
             raise ValueError("In a symmetric pass a row can leave out itself only: own must be i or -1.")
-        self.X, self.prepared, self.jobs, self.plan = X, prepared, jobs, plan
+        self.jobs, self.plan = jobs, plan
         self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
-        side = math.isqrt(plan.queries * plan.references)  # a square of the size that was planned
-        self.blocks = list(blocks(plan.n_references, max(1, side)))
-        self.partials = [
-            [
-                job.reducer.start(part.stop - part.start, None if exclude is None else exclude.part(part))
-                for job in jobs
-            ]
+        self.blocks = list(blocks(plan.n_references, _block_size(plan)))
+        kind = PanelSums if plan.panels else TileSums
+        self.sums: list[Any] = [
+            kind(prepared, X[part], jobs, None if exclude is None else exclude.part(part))
             for part in self.blocks
         ]
 
@@ -93,8 +100,8 @@ class SymmetricRun:
         """Play all rounds and gather."""
         run_rounds(self._meet, list(rounds(len(self.blocks))), self.plan.threads)
         outputs = empty_outputs(self.plan, self.jobs)
-        for part, partials in zip(self.blocks, self.partials, strict=True):
-            for output, partial in zip(outputs, partials, strict=True):
+        for part, sums in zip(self.blocks, self.sums, strict=True):
+            for output, partial in zip(outputs, sums.partials(), strict=True):
                 output[part] = partial.finish()
         return outputs
 
@@ -103,13 +110,6 @@ class SymmetricRun:
             return
         one, other = pair
         here, there = self.blocks[one], self.blocks[other]
-        rows = self.X[here]
-        with np.errstate(over="ignore", invalid="ignore"):
-            tile = Tile(self.prepared, self.prepared.queries(rows), rows, there, self.jobs)
-            for i, job in enumerate(self.jobs):
-                S = tile.weighted(job)
-                self.partials[one][i].add(S, there)
-                if one != other:
-                    self.partials[other][i].add(S.T, here)
+        self.sums[one].meet(self.sums[other], here, there)
         pairs = (here.stop - here.start) * (there.stop - there.start)
         self.ticker.tick(pairs if one == other else 2 * pairs)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, turned_over
-from simlabel.engines._reducers import Reducer
+from simlabel.engines._reducers import Exclude, Partial, Reducer
 from simlabel.engines._rows import Prepared, Side, n_rows, statistic
 from simlabel.similarities import Similarity
 from simlabel.weightings import Weighting
@@ -94,3 +95,50 @@ class Tile:
             self.spare[key, place] = np.empty_like(T)
         np.copyto(self.spare[key, place], T)
         return self.spare[key, place]
+
+
+class TileSums:
+    """What the jobs make of a block of queries, tile by tile.
+
+    Parameters
+    ----------
+    q_rows : rows, (n_queries, n_features)
+        The queries.
+    exclude : Exclude, optional
+        For these queries.
+    """
+
+    def __init__(
+        self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None = None
+    ) -> None:
+        self.prepared, self.q_rows, self.jobs = prepared, q_rows, jobs
+        self.reduced = [job.reducer.start(n_rows(q_rows), exclude) for job in jobs]
+
+    @cached_property
+    def _sides(self) -> dict[Hashable, Side]:
+        return self.prepared.queries(self.q_rows)
+
+    def add(self, part: slice) -> None:
+        """Take in the references `part`."""
+        for S, partial, _ in self._similarities(self._sides, part):
+            partial.add(S, part)
+
+    def meet(self, other: TileSums, mine: slice, part: slice) -> None:
+        """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
+        sides = self.prepared.queries(self.q_rows)  # not kept: all blocks meet, and each would have a copy
+        for S, partial, i in self._similarities(sides, part):
+            partial.add(S, part)
+            if other is not self:
+                other.reduced[i].add(S.T, mine)
+
+    def _similarities(
+        self, sides: dict[Hashable, Side], part: slice
+    ) -> Iterator[tuple[FloatArray, Partial, int]]:
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
+            tile = Tile(self.prepared, sides, self.q_rows, part, self.jobs)
+            for i, job in enumerate(self.jobs):
+                yield tile.weighted(job), self.reduced[i], i
+
+    def partials(self) -> list[Partial]:
+        """The results so far."""
+        return self.reduced

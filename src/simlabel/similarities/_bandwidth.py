@@ -17,6 +17,11 @@ class Bandwidth(Similarity):
     def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
         self.gamma = gamma
 
+    @property
+    def panel_parameters(self) -> tuple[float, ...]:
+        """Gamma."""
+        return (float(self.gamma),)
+
     def check(self) -> None:
         """Raise ValueError where gamma is not positive."""
         check_number(type(self).__name__, "gamma", self.gamma, above=0, also=("auto",))

@@ -79,6 +79,8 @@ class Similarity(BaseEstimator):
     nonnegative_input: bool = False
     #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
     column_sum: str = ""
+    #: the kernel that sums this similarity by itself, if there is one
+    sums_in_panels: Callable[..., None] | None = None
     #: names of what `fit` learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
@@ -122,6 +124,11 @@ class Similarity(BaseEstimator):
             Squared lengths (form "dot") or sums ("coordinate") of the rows.
         """
         return T
+
+    @property
+    def panel_parameters(self) -> tuple[float, ...]:
+        """What `sums_in_panels` wants to know."""
+        return ()
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
         """g, where a pair of rows with inner product 0 has similarity g(one side) * g(other side).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._kernels import chi_square_distances, negative_exponential
+from simlabel._kernels import chi_square_distances, chi_square_sums, negative_exponential
 from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
@@ -30,6 +30,7 @@ class ChiSquare(Bandwidth, CoordinateSimilarity):
     column_sum = "chi-square distance"
     nonnegative_input = True
     sums = staticmethod(chi_square_distances)
+    sums_in_panels = staticmethod(chi_square_sums)
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Chi-square distances to similarities, in place."""

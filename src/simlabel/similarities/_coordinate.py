@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from simlabel._kernels import in_panels, tile_rows
 from simlabel._validation import FloatArray, Rows, dense_rows
 from simlabel.similarities._base import Similarity
 
@@ -14,11 +15,11 @@ from simlabel.similarities._base import Similarity
 class CoordinateSimilarity(Similarity):
     """A function of a sum over coordinates.
 
-    A subclass gives `sums`, a kernel (Q, X transposed, out) that fills `out` with the sums.
+    A subclass gives `sums`, a kernel (X, panels of Q, rows of a tile, out) that fills `out` with the sums.
     """
 
     form = "coordinate"
-    sums: ClassVar[Callable[[FloatArray, FloatArray, FloatArray], None]]
+    sums: ClassVar[Callable[[FloatArray, FloatArray, int, FloatArray], None]]
 
     @property
     def statistic_key(self) -> Hashable:
@@ -29,6 +30,6 @@ class CoordinateSimilarity(Similarity):
         """Mean of the sums over all pairs of rows, pair by pair."""
         X = np.ascontiguousarray(dense_rows(X), dtype=np.float64)
         out: Any = np.empty((X.shape[0], X.shape[0]))
-        type(self).sums(X, np.ascontiguousarray(X.T), out)
+        type(self).sums(X, in_panels(X), tile_rows(X.shape[1], X.dtype), out)
         share = weights / weights.sum()
         return float(share @ out @ share)

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from sklearn.preprocessing import normalize
 
+from simlabel._kernels import power_sums
 from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity, View
 
@@ -30,6 +31,8 @@ class Cosine(Similarity):
     form = "dot"
     positive_definite = True
     column_sum = "cosine"
+    sums_in_panels = staticmethod(power_sums)
+    panel_parameters = (1.0, 0.0)
 
     @property
     def nearest(self) -> Literal["product"]:

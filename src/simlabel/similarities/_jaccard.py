@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._kernels import minimum_sums
+from simlabel._kernels import set_sums, sums_of_minima, weighted_set_sums
 from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._base import Form, View
 from simlabel.similarities._coordinate import CoordinateSimilarity
@@ -47,7 +48,7 @@ class Jaccard(CoordinateSimilarity):
     name = "jaccard"
     positive_definite = True
     nonnegative_input = True
-    sums = staticmethod(minimum_sums)
+    sums = staticmethod(sums_of_minima)
 
     def __init__(self, weighted: bool = True) -> None:
         self.weighted = weighted
@@ -61,6 +62,11 @@ class Jaccard(CoordinateSimilarity):
     def form(self) -> Form:  # type: ignore[override]
         """Sets need inner products, weighted sets need minima."""
         return "coordinate" if self.weighted else "dot"
+
+    @property
+    def sums_in_panels(self) -> Callable[..., None]:  # type: ignore[override]
+        """Likewise."""
+        return weighted_set_sums if self.weighted else set_sums
 
     @property
     def statistic_key(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._kernels import l1_distances, negative_exponential
+from simlabel._kernels import l1_distances, laplacian_sums, negative_exponential
 from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
@@ -29,6 +29,7 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
     name = "laplacian"
     column_sum = "L1 distance"
     sums = staticmethod(l1_distances)
+    sums_in_panels = staticmethod(laplacian_sums)
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """L1 distances to similarities, in place."""

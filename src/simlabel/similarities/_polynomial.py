@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._kernels import power_sums
 from simlabel._validation import FloatArray, Rows, check_number, dense_rows
 from simlabel.similarities._base import Grid, Similarity
 from simlabel.similarities._grids import mean_square
@@ -54,6 +55,7 @@ class Polynomial(Similarity):
     form = "dot"
     positive_definite = True
     column_sum = "inner product"
+    sums_in_panels = staticmethod(power_sums)
 
     def __init__(self, degree: int | Literal["auto"] = 2, coef0: float | Literal["auto"] = 1.0) -> None:
         self.degree = degree
@@ -84,6 +86,11 @@ class Polynomial(Similarity):
         if self.coef0 != 0:
             T += T.dtype.type(self.coef0)
         return whole_power(T, int(self.degree))
+
+    @property
+    def panel_parameters(self) -> tuple[float, ...]:
+        """d and c."""
+        return float(self.degree), float(self.coef0)
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Products."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simlabel._kernels import rbf_from_products
+from simlabel._kernels import rbf_from_products, rbf_sums
 from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._grids import mean_squared_distance
@@ -30,6 +30,7 @@ class RBF(Bandwidth):
     name = "rbf"
     form = "dot"
     column_sum = "squared distance"
+    sums_in_panels = staticmethod(rbf_sums)
 
     @property
     def nearest(self) -> Literal["distance"]:

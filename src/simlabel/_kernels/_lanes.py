@@ -1,0 +1,127 @@
+"""Whole registers of numbers as compiled code sees them: what the loops of this package are made of.
+
+The compiler puts loops over neighbouring numbers into registers by itself, but not always, and it does
+not find the arrangements that compare rows at full speed. So the few innermost loops are written in
+the compiler's own terms. A *panel* is a matrix whose rows are two registers wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import overload
+from numba.np.arrayobj import make_array
+
+#: registers of 64 bytes come in 32, those of 32 bytes in 16: so many rows have their sums in them at once
+_BYTES, ROWS = (64, 12) if llvmlite.binding.get_host_cpu_features().get("avx512f") else (32, 6)
+PER_ROW = 2  # registers
+
+INT = ir.IntType(64)
+
+
+def panel_width(dtype: Any) -> int:
+    """Numbers in a row of a panel."""
+    return PER_ROW * _BYTES // np.dtype(dtype).itemsize
+
+
+def width_of(panel: Any) -> int:
+    """The same for an array of the type that a panel has; a constant in compiled code."""
+    return panel_width(panel.dtype)
+
+
+@overload(width_of, inline="always")
+def _width_of(panel):  # type: ignore[no-untyped-def]  # numba compares the bare signatures
+    width = PER_ROW * _BYTES * 8 // panel.dtype.bitwidth
+    return lambda panel: width
+
+
+class Lanes:
+    """What is done to the numbers in a register, all at once.
+
+    Parameters
+    ----------
+    dtype : numba type
+        float32 or float64.
+    """
+
+    def __init__(self, context: Any, builder: Any, dtype: Any) -> None:
+        self.builder, self.bits = builder, dtype.bitwidth
+        self.count = 8 * _BYTES // self.bits
+        self.number = context.get_value_type(dtype)
+        self.type = ir.VectorType(self.number, self.count)
+        self.integers = ir.VectorType(ir.IntType(self.bits), self.count)
+
+    def constant(self, value: float) -> Any:
+        """A number, in all places."""
+        return ir.Constant(self.type, [ir.Constant(self.number, value)] * self.count)
+
+    def integer(self, value: int) -> Any:
+        """A whole number, in all places."""
+        return ir.Constant(self.integers, [ir.Constant(self.integers.element, value)] * self.count)
+
+    def repeated(self, value: Any) -> Any:
+        """A number that is known only when the code runs, in all places."""
+        nothing = ir.Constant(self.type, ir.Undefined)
+        one = self.builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count)
+        return self.builder.shuffle_vector(one, nothing, places)
+
+    def call(self, name: str, *values: Any) -> Any:
+        """One of LLVM's functions of registers."""
+        kind = ir.FunctionType(self.type, [self.type] * len(values))
+        full = f"llvm.{name}.v{self.count}f{self.bits}"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, full), values)
+
+    def times_plus(self, a: Any, b: Any, c: Any) -> Any:
+        """a * b + c, rounded once where the machine can do it."""
+        return self.call("fmuladd", a, b, c)
+
+    def smaller(self, a: Any, b: Any) -> Any:
+        """The smaller one; b where they cannot be compared."""
+        return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
+
+    def _where(self, at: Any, n: int) -> Any:
+        at = self.builder.gep(at, [ir.Constant(INT, n * self.count)])
+        return self.builder.bitcast(at, self.type.as_pointer())
+
+    def load(self, at: Any, n: int) -> Any:
+        """The n-th register full of numbers from an address."""
+        return self.builder.load(self._where(at, n), align=self.bits // 8)
+
+    def store(self, value: Any, at: Any, n: int) -> None:
+        """To the n-th place from an address."""
+        self.builder.store(value, self._where(at, n), align=self.bits // 8)
+
+
+class Matrix:
+    """An array by the addresses of its entries; those of a row are neighbours."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        array = make_array(kind)(context, builder, value)
+        self.builder, self.data = builder, array.data
+        strides = cgutils.unpack_tuple(builder, array.strides, kind.ndim)
+        self.step = builder.sdiv(strides[0], ir.Constant(INT, kind.dtype.bitwidth // 8))
+
+    def at(self, row: Any, column: Any = None) -> Any:
+        """The address of an entry, or of the beginning of a row."""
+        place = self.builder.mul(row, self.step)
+        return self.builder.gep(self.data, [place if column is None else self.builder.add(place, column)])
+
+
+def constants_of(lanes: Lanes, values: Sequence[float]) -> list[Any]:
+    """Each in all places of a register."""
+    return [lanes.constant(value) for value in values]
+
+
+def nothing(context: Any) -> Any:
+    """What a function returns that returns nothing."""
+    return context.get_dummy_value()
+
+
+WHOLE, YES_OR_NO, NOTHING = types.intp, types.boolean, types.void

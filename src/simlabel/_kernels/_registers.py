@@ -1,0 +1,124 @@
+"""Sums over a common index, held in registers: T[i, l] = sum over k of term(A[i, k], B[k, l]).
+
+This is the innermost loop of everything that compares rows. A handful of rows of A meets one panel B:
+every number that is loaded is used as often as there are rows or registers, and the sums leave the
+registers only at the end. The term is what differs. The order of a sum depends on nothing but k, so
+equal rows have equal sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from simlabel._kernels._compile import inlined, intrinsic, ordered_kernel
+from simlabel._kernels._lanes import INT, NOTHING, PER_ROW, ROWS, WHOLE, YES_OR_NO, Lanes, Matrix, nothing
+
+_DEPTH = 2048  # rows of a panel that stay in the second cache
+
+
+def _product(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
+    return lanes.times_plus(a, b, total)
+
+
+def _absolute_difference(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
+    return lanes.builder.fadd(total, lanes.call("fabs", lanes.builder.fsub(a, b)))
+
+
+def _minimum(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
+    return lanes.builder.fadd(total, lanes.smaller(a, b))
+
+
+def _chi_square(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
+    builder = lanes.builder
+    both, difference = builder.fadd(a, b), builder.fsub(a, b)
+    term = builder.fdiv(builder.fmul(difference, difference), both)
+    positive = builder.fcmp_ordered(">", both, lanes.constant(0.0))  # 0 / 0 counts as 0
+    return builder.fadd(total, builder.select(positive, term, both))
+
+
+def _rows_at_once(n_rows: int, term: Callable[[Lanes, Any, Any, Any], Any]) -> Any:
+    """f(A, i, B, T, j, start, stop, add): T[i:, j:] for so many rows, over k from start to stop."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        i, j, start, stop, add = values[1], values[4], values[5], values[6], values[7]
+        A, B, T = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 2, 3))
+        lanes = Lanes(context, builder, signature.args[0].dtype)
+        rows = [builder.add(i, ir.Constant(INT, r)) for r in range(n_rows)]
+        totals = [[cgutils.alloca_once(builder, lanes.type) for _ in range(PER_ROW)] for _ in rows]
+        places = [(totals[r][n], T.at(rows[r], j), n) for r in range(n_rows) for n in range(PER_ROW)]
+        with builder.if_else(add) as (more, anew):
+            with more:
+                for total, at, n in places:
+                    builder.store(lanes.load(at, n), total)
+            with anew:
+                for total, _, _ in places:
+                    builder.store(lanes.constant(0.0), total)
+        with cgutils.for_range_slice(builder, start, stop, ir.Constant(INT, 1)) as (k, _):
+            panel = B.at(k)
+            b = [lanes.load(panel, n) for n in range(PER_ROW)]
+            for r, row in enumerate(rows):
+                a = lanes.repeated(builder.load(A.at(row, k)))
+                for n, total in enumerate(totals[r]):
+                    builder.store(term(lanes, builder.load(total), a, b[n]), total)
+        for total, at, n in places:
+            lanes.store(builder.load(total), at, n)
+        return nothing(context)
+
+    def typed(context, A, i, B, T, j, start, stop, add):  # type: ignore[no-untyped-def]
+        return NOTHING(A, WHOLE, B, T, WHOLE, WHOLE, WHOLE, YES_OR_NO), emit
+
+    return intrinsic(typed)
+
+
+_MANY_PRODUCTS, _TWO_PRODUCTS, _ONE_PRODUCT = (_rows_at_once(n, _product) for n in (ROWS, 2, 1))
+_MANY_DIFFERENCES, _TWO_DIFFERENCES, _ONE_DIFFERENCE = (
+    _rows_at_once(n, _absolute_difference) for n in (ROWS, 2, 1)
+)
+_MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM = (_rows_at_once(n, _minimum) for n in (ROWS, 2, 1))
+_MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE = (_rows_at_once(n, _chi_square) for n in (ROWS, 2, 1))
+
+
+@inlined
+def _fill(A: Any, B: Any, T: Any, j: Any, add: Any, many: Any, two: Any, one: Any) -> None:
+    """T[:, j:] = the sums of all rows of A with a panel B, or with `add` += them."""
+    n = A.shape[0]
+    for start in range(0, A.shape[1], _DEPTH):
+        stop = min(A.shape[1], start + _DEPTH)
+        more = add or start > 0
+        i = 0
+        while i + ROWS <= n:
+            many(A, i, B, T, j, start, stop, more)
+            i += ROWS
+        while i + 2 <= n:
+            two(A, i, B, T, j, start, stop, more)
+            i += 2
+        if i < n:
+            one(A, i, B, T, j, start, stop, more)
+
+
+@ordered_kernel
+def add_products(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+    """T[:, j:] = A @ B for a panel B, or with `add` += it."""
+    _fill(A, B, T, j, add, _MANY_PRODUCTS, _TWO_PRODUCTS, _ONE_PRODUCT)
+
+
+@ordered_kernel
+def add_absolute_differences(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+    """The same with \\|a - b\\| in place of a * b."""
+    _fill(A, B, T, j, add, _MANY_DIFFERENCES, _TWO_DIFFERENCES, _ONE_DIFFERENCE)
+
+
+@ordered_kernel
+def add_minima(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+    """The same with the smaller one of a and b."""
+    _fill(A, B, T, j, add, _MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM)
+
+
+@ordered_kernel
+def add_chi_squares(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+    """The same with (a - b)^2 / (a + b)."""
+    _fill(A, B, T, j, add, _MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE)

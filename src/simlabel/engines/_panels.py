@@ -1,0 +1,166 @@
+"""Sums in one go, where nothing but sums is asked of similarities that a compiled kernel knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._kernels import panel_width, sort_by_label, tile_rows
+from simlabel._validation import FloatArray, Rows
+from simlabel.engines._influence import FEW_QUERIES, Influence
+from simlabel.engines._reducers import Exclude, Partial, PartialSum, Sum
+from simlabel.engines._rows import Prepared, Side, n_rows, row_width
+from simlabel.engines._tiles import Job
+
+
+def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symmetric: bool) -> bool:
+    """Whether all jobs are plain sums with one influence, of one statistic that a kernel sums by itself.
+
+    In a symmetric pass what comes back is a dense product with V: not for more labels than features.
+    """
+    if n_queries < FEW_QUERIES or len(prepared.leaves) != 1 or not jobs:
+        return False
+    if prepared.sparse and not prepared.densify(next(iter(prepared.leaves))):
+        return False
+    kernels = {job.similarity.sums_in_panels for job in jobs}
+    one = jobs[0].reducer
+    return (
+        len(kernels) == 1
+        and None not in kernels
+        and isinstance(one, Sum)
+        and (not symmetric or one.width <= row_width(prepared.X))
+        and all(job.reducer is one and job.weighting is None for job in jobs)
+    )
+
+
+class PanelSums:
+    """The sums of a block of queries, in panels.
+
+    Parameters
+    ----------
+    q_rows : rows, (n_queries, n_features)
+        The queries.
+    jobs : list of Job
+        Of which `can_use_panels` is true.
+    exclude : Exclude, optional
+        For these queries.
+    """
+
+    def __init__(
+        self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None = None
+    ) -> None:
+        assert isinstance(jobs[0].reducer, Sum)
+        self.prepared, self.q_rows, self.influence = prepared, q_rows, jobs[0].reducer.influence
+        (self.key,) = prepared.leaves
+        step = tile_rows(row_width(q_rows), prepared.dtype)
+        self.V = InfluenceInTiles(self.influence, step, prepared.dtype)
+        self.kernel: Any = jobs[0].similarity.sums_in_panels
+        self.parameters = np.array([job.similarity.panel_parameters for job in jobs], dtype=np.float64)
+        self.n, self.width = n_rows(q_rows), panel_width(prepared.dtype)
+        exclude = exclude or Exclude(np.full(self.n, -1), np.ones(self.n))
+        self.own = _filled(exclude.own, self.width, -1)
+        self.kept = _filled(exclude.kept.astype(prepared.dtype), self.width, 1)
+        self.out = np.zeros((len(jobs), len(self.own), self.influence.width, self.width))
+        self.mirrored: FloatArray | None = None
+
+    @cached_property
+    def _side(self) -> Side:
+        return self.prepared.queries(self.q_rows)[self.key]
+
+    def add(self, part: slice) -> None:
+        """Take in the references `part`."""
+        nobody = np.empty((0, 0, self.width, self.width), dtype=self.prepared.dtype)
+        self._add(self._side, part, nobody, np.empty((0, 0, 0)), diagonal=False)
+
+    def meet(self, other: PanelSums, mine: slice, part: slice) -> None:
+        """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
+        side = self.prepared.queries(self.q_rows)[self.key]  # not kept: each block would have a copy
+        labels = self.V.in_panels(mine)
+        if other.mirrored is None:
+            other.mirrored = np.zeros((len(self.out), other.n, labels.shape[1] * self.width))
+        self._add(side, part, labels, other.mirrored, diagonal=other is self)
+
+    def _add(
+        self, side: Side, part: slice, own_rows: FloatArray, mirrored: FloatArray, diagonal: bool
+    ) -> None:
+        x = self.prepared.references(self.key, part)
+        left_out, back = (self.own - part.start, self.kept), (own_rows, mirrored, diagonal)
+        q_side = _filled(side.beside, self.width, 0)
+        X = np.ascontiguousarray(x.rows)
+        references, queries = (X, x.beside), (side.panels, q_side)
+        settings, V = (self.V.step, self.parameters), self.V.rows(part)
+        self.kernel(references, queries, *settings, V, left_out, back, self.out)
+
+    def partials(self) -> list[Partial]:
+        """The sums so far, as other parts of the program read them."""
+        n_jobs, n_panels, n_labels, width = self.out.shape
+        totals = self.out.transpose(0, 2, 1, 3).reshape(n_jobs, n_labels, n_panels * width)[:, :, : self.n]
+        if self.mirrored is not None:
+            totals = totals + self.mirrored.transpose(0, 2, 1)[:, :n_labels]
+        return [PartialSum(self.influence, total, None) for total in totals]
+
+
+class InfluenceInTiles:
+    """V as the kernels of panels read it.
+
+    Parameters
+    ----------
+    influence : Influence
+        V.
+    step : int
+        References of a tile.
+    """
+
+    def __init__(self, influence: Influence, step: int, dtype: Any) -> None:
+        self.influence, self.step, self.dtype = influence, step, dtype
+
+    def rows(self, part: slice) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+        """(dense and by label, or empty; entries by tile and label): the rows `part`."""
+        if self.influence.by_entry:
+            make, key = self._entries, ("entries", part.start, part.stop, self.step)
+            return np.empty((0, 0), dtype=self.dtype), self.influence.kept.get(key, lambda: make(part))
+        V: Any = self.influence.rows(part)
+        dense = V.toarray() if sp.issparse(V) else V
+        return np.ascontiguousarray(dense.T, dtype=self.dtype), self._none(part)
+
+    def _none(self, part: slice) -> tuple[FloatArray, ...]:
+        n_tiles = -(-(part.stop - part.start) // self.step)
+        empty: Any = np.empty(0, dtype=np.int64)
+        return np.zeros(n_tiles + 1, dtype=np.int64), empty, empty, empty, np.empty(0, dtype=self.dtype)
+
+    def _entries(self, part: slice) -> tuple[FloatArray, ...]:
+        touched = list(self.influence.stack.parts(part))
+        V, _, rows = touched[0] if len(touched) == 1 else (self.influence.rows(part), part, slice(None))
+        indptr = V.indptr[rows.start : None if rows.stop is None else rows.stop + 1]
+        n = int(indptr[-1] - indptr[0])
+        found: Any = (
+            self._none(part)[0],
+            np.empty(n, dtype=np.int64),
+            np.empty(n + 1, dtype=np.int64),
+            np.empty(n, dtype=np.int64),
+            np.empty(n, dtype=self.dtype),
+        )
+        place = np.full(self.influence.width, -1)
+        sort_by_label(indptr, V.indices, V.data, self.step, place, found)
+        n_labels = int(found[0][-1])
+        return found[0], found[1][:n_labels].copy(), found[2][: n_labels + 1].copy(), found[3], found[4]
+
+    def in_panels(self, rows: slice) -> FloatArray:
+        """Some rows in panels of rows and labels, (row panels, label panels, width, width)."""
+        V: Any = self.influence.rows(rows)
+        width, n = panel_width(self.dtype), V.shape[0]
+        n_panels, n_label_panels = -(-n // width), -(-self.influence.width // width)
+        filled = np.zeros((n_panels * width, n_label_panels * width), dtype=self.dtype)
+        filled[:n, : self.influence.width] = V.toarray() if sp.issparse(V) else V
+        return np.ascontiguousarray(filled.reshape(n_panels, width, n_label_panels, width).swapaxes(1, 2))
+
+
+def _filled(numbers: Any, width: int, rest: float) -> Any:
+    """One number per query in panels, (n_panels, width)."""
+    filled = np.full(-(-len(numbers) // width) * width, rest, dtype=numbers.dtype)
+    filled[: len(numbers)] = numbers
+    return filled.reshape(-1, width)
