@@ -13,7 +13,8 @@ from statistics import median
 
 import joblib
 
-_REST = 0.05  # seconds: threads that BLAS keeps spinning after a product must not slow the next contestant
+# seconds: BLAS keeps its threads spinning for up to 2^28 cycles, which must not slow the next contestant
+_REST = 0.15
 
 
 @dataclass(frozen=True)

@@ -21,24 +21,26 @@ from simlabel._kernels._registers import (
     add_products,
 )
 
-_TILE_BYTES, _TILE_ROWS = 1 << 18, 192  # references of a tile: they stay in the second cache
+_PACKED = 256  # columns of a panel that are written together, and stay in the first cache
+_TILE_BYTES, _TILE_ROWS = 1 << 18, 144  # references of a tile: they stay in the second cache
 
 
 def in_panels(rows: Any) -> Any:
     """Rows as panels, (n_panels, n_features, width)."""
     width, (n, n_features) = panel_width(rows.dtype), rows.shape
-    panels = np.zeros((-(-n // width), n_features, width), dtype=rows.dtype)
+    panels = np.empty((-(-n // width), n_features, width), dtype=rows.dtype)
+    panels[n // width :] = 0
     _pack(rows, panels)
     return panels
 
 
 @ordered_kernel
 def _pack(rows: Any, panels: Any) -> None:
-    for p in range(panels.shape[0]):
-        first = p * panels.shape[2]
-        for k in range(rows.shape[1]):
-            for i in range(min(panels.shape[2], rows.shape[0] - first)):
-                panels[p, k, i] = rows[first + i, k]
+    width = width_of(rows)
+    for start in range(0, rows.shape[1], _PACKED):
+        for i in range(rows.shape[0]):
+            for k in range(start, min(start + _PACKED, rows.shape[1])):
+                panels[i // width, k, i % width] = rows[i, k]
 
 
 def tile_rows(n_features: int, dtype: Any) -> int:

@@ -124,7 +124,7 @@ class Collapsed(Engine):
         for job in jobs:
             leaves = job.similarity.leaves()
             if len(leaves) != 1 or _width(prepared, job) is None:
-                return f"{job.similarity!r} has no explicit columns"
+                return f"{type(job.similarity).__name__} has no explicit columns"  # asked for every query
             if job.weighting is not None or not isinstance(job.reducer, Sum):
                 return "a weighting needs the single similarities"
         return None

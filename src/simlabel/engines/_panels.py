@@ -78,7 +78,7 @@ class PanelSums:
 
     def meet(self, other: PanelSums, mine: slice, part: slice) -> None:
         """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
-        side = self.prepared.queries(self.q_rows)[self.key]  # not kept: each block would have a copy
+        side = self.prepared.references(self.key, mine)  # not kept: each block would have a copy in panels
         labels = self.V.in_panels(mine)
         if other.mirrored is None:
             other.mirrored = np.zeros((len(self.out), other.n, labels.shape[1] * self.width))

@@ -1,7 +1,7 @@
 """The queries are the references: each pair of rows is compared once and counts for both.
 
-Blocks of rows meet as in a tournament: in every round each block has one opponent, so that no two
-threads add to the same block and the order of the sums does not depend on the threads.
+Blocks of rows meet as in a tournament: in every round each block has one opponent. No two threads add to
+the same block at once, and the order of the sums does not depend on the threads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude, Sum
 from simlabel.engines._rows import Prepared, blocks
-from simlabel.engines._threads import run_rounds
+from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job, TileSums
 
 _SYMMETRIC_FORMS = ("dot", "coordinate")
@@ -98,7 +98,8 @@ class SymmetricRun:
 
     def results(self) -> list[FloatArray]:
         """Play all rounds and gather."""
-        run_rounds(self._meet, list(rounds(len(self.blocks))), self.plan.threads)
+        pairs = [pair for some in rounds(len(self.blocks)) for pair in some]
+        run_tasks(self._meet, pairs, self.plan.threads, alone_with=lambda pair: pair)
         outputs = empty_outputs(self.plan, self.jobs)
         for part, sums in zip(self.blocks, self.sums, strict=True):
             for output, partial in zip(outputs, sums.partials(), strict=True):

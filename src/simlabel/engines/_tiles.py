@@ -125,7 +125,7 @@ class TileSums:
 
     def meet(self, other: TileSums, mine: slice, part: slice) -> None:
         """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
-        sides = self.prepared.queries(self.q_rows)  # not kept: all blocks meet, and each would have a copy
+        sides = {key: self.prepared.references(key, mine) for key in self.prepared.leaves}
         for S, partial, i in self._similarities(sides, part):
             partial.add(S, part)
             if other is not self:
