@@ -35,6 +35,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
     array or CSR, (n_rows, n_features)
     """
     rows = check_matrix(X, "X", estimator)
+    if not reset and _has_nothing_to_compare(estimator, X):
+        return rows
     validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features
     return rows
 
@@ -53,6 +55,12 @@ def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
         )
     check_finite(rows, name)
     return rows
+
+
+def _has_nothing_to_compare(estimator: Any, X: Any) -> bool:
+    """Whether X has neither names nor another number of columns: likewise."""
+    named = hasattr(estimator, "feature_names_in_")
+    return _is_plain(X) and not named and X.shape[1] == estimator.n_features_in_
 
 
 def _is_plain(X: Any) -> bool:

@@ -76,9 +76,7 @@ def test_leaving_out_visits_pairs(rng):
 
 def test_what_cannot_be_collapsed_says_why(rng):
     X = rng.normal(size=(20, 3))
-    with pytest.raises(
-        ValueError, match=r"'collapsed' is not possible: RBF has no explicit columns"
-    ):
+    with pytest.raises(ValueError, match=r"'collapsed' is not possible: RBF has no explicit columns"):
         similarity_sums(X, X, X, RBF(1.0), engine="collapsed")
     with pytest.raises(ValueError, match="a weighting needs the single similarities"):
         similarity_sums(X, X, X, "linear", weighting="power", engine="collapsed")

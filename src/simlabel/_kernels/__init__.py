@@ -6,7 +6,7 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
-from simlabel._kernels._gather import sort_by_label
+from simlabel._kernels._gather import WORD, add_present, sort_by_label
 from simlabel._kernels._inverted import add_rows, nonzero_products
 from simlabel._kernels._lanes import panel_width
 from simlabel._kernels._panels import (
@@ -25,8 +25,10 @@ from simlabel._kernels._panels import (
 from simlabel._kernels._ranking import ranking_criteria, top_labels
 
 __all__ = [
+    "WORD",
     "add_by_label",
     "add_by_reference",
+    "add_present",
     "add_rows",
     "keep_largest",
     "chi_square_distances",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -9,6 +10,9 @@ from numba.core import cgutils
 
 from simlabel._kernels._compile import intrinsic, ordered_kernel
 from simlabel._kernels._lanes import INT, NOTHING, PER_ROW, WHOLE, Lanes, Matrix, nothing
+
+WORD = 32  # labels of which the presence is kept in one number
+_SUMMED = 1024  # numbers that are added up in single precision
 
 
 @intrinsic
@@ -36,7 +40,6 @@ def add_gathered(context, S, rows, factors, first, last, out, k):  # type: ignor
         arrays = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 1, 2, 5))
         S, rows, factors, out = arrays
         single, double = (Lanes(context, builder, signature.args[n].dtype) for n in (0, 5))
-        first, last, two = values[3], values[4], ir.Constant(INT, 2)
         totals = [[cgutils.alloca_once(builder, single.type) for _ in range(PER_ROW)] for _ in range(2)]
         for total in totals[0] + totals[1]:
             builder.store(single.constant(0.0), total)
@@ -47,17 +50,25 @@ def add_gathered(context, S, rows, factors, first, last, out, k):  # type: ignor
             for n, total in enumerate(sums):
                 builder.store(single.times_plus(factor, single.load(source, n), builder.load(total)), total)
 
-        pairs = builder.and_(builder.sub(last, first), ir.Constant(INT, -2))
-        with cgutils.for_range_slice(builder, first, builder.add(first, pairs), two) as (entry, _):
-            add(entry, totals[0])
-            add(builder.add(entry, ir.Constant(INT, 1)), totals[1])
-        with builder.if_then(builder.icmp_signed("<", builder.add(first, pairs), last)):
-            add(builder.add(first, pairs), totals[0])
+        _in_two_sums(builder, values[3], values[4], add, totals)
         sums = [builder.fadd(*map(builder.load, pair)) for pair in zip(*totals, strict=True)]
         _add_widened(single, double, sums, out.at(values[6]))
         return nothing(context)
 
     return NOTHING(S, rows, factors, WHOLE, WHOLE, out, WHOLE), emit
+
+
+def _in_two_sums(
+    builder: Any, first: Any, last: Any, add: Callable[[Any, list[Any]], None], totals: list[list[Any]]
+) -> None:
+    """A loop from first to last that adds to two sums in turn."""
+    one, two = ir.Constant(INT, 1), ir.Constant(INT, 2)
+    middle = builder.add(first, builder.and_(builder.sub(last, first), ir.Constant(INT, -2)))
+    with cgutils.for_range_slice(builder, first, middle, two) as (entry, _):
+        add(entry, totals[0])
+        add(builder.add(entry, one), totals[1])
+    with builder.if_then(builder.icmp_signed("<", middle, last)):
+        add(middle, totals[0])
 
 
 def _add_widened(single: Lanes, double: Lanes, sums: list[Any], target: Any) -> None:
@@ -107,3 +118,47 @@ def sort_by_label(indptr: Any, indices: Any, data: Any, step: Any, place: Any, f
         firsts[t + 1] = n_found
         for m in range(firsts[t], n_found):
             place[labels[m]] = -1
+
+
+@intrinsic
+def _add_present(context, S, first, last, V, word, out):  # type: ignore[no-untyped-def]
+    """To the sums of the 32 labels of a word: S[j] where bit k of V[j, word] is set, j from first to last."""
+
+    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        S, V, out = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 3, 5))
+        single, double = (Lanes(context, builder, signature.args[n].dtype) for n in (0, 5))
+        word, numbers = values[4], single.integers.element
+        n_registers = WORD // single.count
+        # by how much a label's bit must be shifted to become the sign, which is what a choice looks at
+        shifts = [
+            [single.bits - 1 - (n * single.count + k) for k in range(single.count)]
+            for n in range(n_registers)
+        ]
+        to_sign = [ir.Constant(single.integers, [ir.Constant(numbers, by) for by in each]) for each in shifts]
+        totals = [[cgutils.alloca_once(builder, single.type) for _ in shifts] for _ in range(2)]
+        for total in totals[0] + totals[1]:
+            builder.store(single.constant(0.0), total)
+
+        def add(j: Any, sums: list[Any]) -> None:
+            value, bits = single.repeated(builder.load(S.at(j))), builder.load(V.at(j, word))
+            bits = bits if single.bits == WORD else builder.zext(bits, numbers)
+            everywhere = single.repeated(bits, single.integers)
+            for shift, total in zip(to_sign, sums, strict=True):
+                present = builder.icmp_signed("<", builder.shl(everywhere, shift), single.integer(0))
+                more = builder.fadd(builder.load(total), value)
+                builder.store(builder.select(present, more, builder.load(total)), total)
+
+        _in_two_sums(builder, values[1], values[2], add, totals)
+        sums = [builder.fadd(*map(builder.load, pair)) for pair in zip(*totals, strict=True)]
+        _add_widened(single, double, sums, out.at(builder.mul(word, ir.Constant(INT, WORD))))
+        return nothing(context)
+
+    return NOTHING(S, WHOLE, WHOLE, V, WHOLE, out), emit
+
+
+@ordered_kernel
+def add_present(S: Any, V: Any, out: Any) -> None:
+    """out[k] += the sum of S[j] where reference j has label k, for one query; V has a bit for each label."""
+    for start in range(0, len(S), _SUMMED):
+        for word in range(V.shape[1]):
+            _add_present(S, start, min(start + _SUMMED, len(S)), V, word, out)

@@ -65,9 +65,9 @@ class Lanes:
         """A whole number, in all places."""
         return ir.Constant(self.integers, [ir.Constant(self.integers.element, value)] * self.count)
 
-    def repeated(self, value: Any) -> Any:
-        """A number that is known only when the code runs, in all places."""
-        nothing = ir.Constant(self.type, ir.Undefined)
+    def repeated(self, value: Any, kind: Any = None) -> Any:
+        """A number that is known only when the code runs, in all places; of `kind`, or of this one."""
+        nothing = ir.Constant(kind or self.type, ir.Undefined)
         one = self.builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
         places = ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count)
         return self.builder.shuffle_vector(one, nothing, places)

@@ -14,11 +14,11 @@ from simlabel.engines._reducers import Sum
 from simlabel.engines._rows import Prepared, row_width
 from simlabel.engines._tiles import Job
 
-_DENSE_PRODUCT = 0.025  # one feature of one pair in float32; float64 takes twice that
-_COORDINATE = 0.07  # one feature of one pair of a sum over coordinates
+_DENSE_PRODUCT = 0.022  # one feature of one pair in float32; float64 takes twice that
+_COORDINATE = 0.055  # one feature of one pair of a sum over coordinates
 _FINISH = 0.4  # from a statistic to a similarity
-_ENTRY = 0.1  # one label of one reference, for one query in a block of many
-_COLUMN = 0.04  # one column of a dense product with V
+_ENTRY = 0.06  # one label of one reference, for one query in a block of many
+_COLUMN = 0.026  # one column of a dense product with V
 _SPARSE_PRODUCT = 2.0  # one entry of a query times one of a reference
 _FOUND = 8.0  # one reference with a column in common
 _SCATTERED = 1.2  # one label of one found reference

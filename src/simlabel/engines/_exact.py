@@ -12,6 +12,7 @@ from simlabel._lazy import is_lazy
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._cost import nonzero_cost, pairs_cost, products_per_query
+from simlabel.engines._influence import FEW_QUERIES
 from simlabel.engines._pairs import PairsRun
 from simlabel.engines._panels import can_use_panels
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, SERIAL_OPERATIONS, Plan, make_plan, why_dtype
@@ -26,6 +27,7 @@ from simlabel.engines._tiles import Job
 
 Visit = Literal["auto", "all", "nonzero"]
 
+_FEW = "plan for few queries"
 _SMALL_OPERATIONS = 1e9  # holding BLAS takes longer than what it would save
 
 
@@ -125,7 +127,7 @@ def reduce_similarities(
         within = Exact(memory_mib, visit=visit)
         return reduce_streamed(within, Q, prepared, jobs, exclude, n_jobs, on_block)
     symmetric = symmetric and can_be_symmetric(prepared, jobs)
-    plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib, visit, Q, symmetric)
+    plan = _kept_plan(Q, prepared, jobs, n_jobs, memory_mib, visit, symmetric)
     run: Any = SymmetricRun if symmetric else PairsRun
     if not plan.references and plan.n_references:
         run = SparseRun
@@ -133,6 +135,28 @@ def reduce_similarities(
         outputs: list[FloatArray] = run(Q, prepared, jobs, exclude, plan, on_block).results()
     check_finite_sums(outputs, jobs)
     return outputs
+
+
+def _kept_plan(
+    Q: Rows,
+    prepared: Prepared,
+    jobs: Sequence[Job],
+    n_jobs: int | None,
+    memory_mib: float,
+    visit: Visit,
+    symmetric: bool,
+) -> Plan:
+    """The plan; that for a handful of queries is kept, since it takes longer than their share of the work."""
+    n_queries = n_rows(Q)
+    asked = (n_jobs, memory_mib, visit, symmetric)
+    if n_queries >= FEW_QUERIES or len(jobs) > 1 or prepared.sparse:
+        return plan_reduction(n_queries, prepared, jobs, *asked[:3], Q, symmetric)
+    known, before, plan = jobs[0].kept.get(_FEW, (None, None, None))
+    if known is not prepared or before != (n_queries, *asked):
+        plan = plan_reduction(n_queries, prepared, jobs, *asked[:3], Q, symmetric)
+        jobs[0].kept[_FEW] = prepared, (n_queries, *asked), plan
+    found: Plan = plan
+    return found
 
 
 class Exact(Engine):

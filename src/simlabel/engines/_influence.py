@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._kernels import add_by_label, add_by_reference, turn_over
+from simlabel._kernels import (
+    WORD,
+    add_by_label,
+    add_by_reference,
+    add_present,
+    turn_over,
+)
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray
 
@@ -116,16 +122,19 @@ class Influence:
     def _by_label(self, part: slice, dtype: Any) -> Any:
         """The rows `part`, column by column; kept, since single queries come one after the other.
 
-        Dense, (width, rows), where that is quicker to read through and does not take much memory.
+        Dense, (width, rows), where that is quicker to read through and does not take much memory; plain
+        labels, which are there or not, in one bit each and row by row.
         """
         key = (part.start, part.stop)
         if key not in self._columns:
             V = self.stack[part]
             size = V.shape[0] * self.width * np.dtype(dtype).itemsize * (len(self._columns) + 1)
-            dense = self.width < self.DENSE_COLUMNS_PER_LOOKUP * self.entries_per_row and size <= _KEPT_BYTES
-            self._columns[key] = (
-                V.T.toarray(order="C").astype(dtype) if dense else sp.csc_array(V, dtype=dtype)
-            )
+            if self.width >= self.DENSE_COLUMNS_PER_LOOKUP * self.entries_per_row or size > _KEPT_BYTES:
+                self._columns[key] = sp.csc_array(V, dtype=dtype)
+            elif (V.data == 1).all():
+                self._columns[key] = _presence(V)
+            else:
+                self._columns[key] = V.T.toarray(order="C").astype(dtype)
         return self._columns[key]
 
     def weighted_rows(self, W: Any) -> FloatArray:
@@ -142,8 +151,23 @@ def _add_few(S: FloatArray, V: Any, out: FloatArray) -> None:
     if sp.issparse(V):
         add_by_label(S, V.indptr, V.indices, V.data, out)
         return
+    if V.dtype == np.uint32:
+        for i, similarities in enumerate(S):
+            sums = np.zeros(WORD * V.shape[1])
+            add_present(similarities, V, sums)
+            out[:, i] += sums[: len(out)]
+        return
     for i, similarities in enumerate(S):  # a product with one vector each: BLAS is at its best there
         out[:, i] += V @ similarities
+
+
+def _presence(V: Any) -> Any:
+    """A bit for each label of each row, (n_rows, words)."""
+    V = V.tocoo()
+    rows, labels = V.coords
+    words = np.zeros((V.shape[0], -(-V.shape[1] // WORD)), dtype=np.uint32)
+    np.bitwise_or.at(words, (rows, labels // WORD), np.left_shift(1, labels % WORD).astype(np.uint32))
+    return words
 
 
 def _add_entries(S: FloatArray, V: Any, rows: slice, out: FloatArray) -> None:

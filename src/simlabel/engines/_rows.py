@@ -61,6 +61,7 @@ class Prepared:
     views: dict[Hashable, Rows] = field(default_factory=dict)
     largest: dict[Hashable, tuple[float, ...]] = field(default_factory=dict)
     columns: dict[Hashable, Any] = field(default_factory=dict, compare=False)
+    cast: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is quicker."""
@@ -81,9 +82,16 @@ class Prepared:
 
     def references(self, key: Hashable, part: slice) -> Side:
         """References `part` as the leaf of `key` reads them."""
-        beside = self.beside[key][part].astype(self.dtype, copy=False)
+        beside = self._numbers(key)[part]
         rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
         return Side(self._cast(dense_rows(rows) if self.densify(key) else rows), beside)
+
+    def _numbers(self, key: Hashable) -> Any:
+        """The numbers beside the rows in the precision of the similarities; cast once."""
+        if key not in self.cast:
+            found = [piece.astype(self.dtype, copy=False) for piece in pieces(self.beside[key])]
+            self.cast[key] = stacked(found)
+        return self.cast[key]
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
         """A block of queries, once for every leaf."""

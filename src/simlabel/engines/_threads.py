@@ -70,9 +70,9 @@ def run_tasks(
         before it, so that their order does not depend on the threads.
     """
     n_threads = min(n_threads, len(tasks))
-    queue = _Queue(work, tasks, alone_with)
     if n_threads <= 1:
-        return [work(task, queue.stop.is_set) for task in tasks]
+        return [work(task, _never) for task in tasks]
+    queue = _Queue(work, tasks, alone_with)
     with ThreadPoolExecutor(n_threads, thread_name_prefix="simlabel") as pool:
         try:
             futures = [pool.submit(queue.run) for _ in range(n_threads)]
@@ -85,6 +85,11 @@ def run_tasks(
             queue.end()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _never() -> bool:
+    """One thread by itself is stopped by what it raises."""
+    return False
 
 
 class _Queue:
