@@ -13,6 +13,8 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from simlabel import SMLClassifier, similarity_sums
@@ -78,6 +80,28 @@ def test_an_error_in_one_task_stops_the_others():
     with pytest.raises(RuntimeError, match="broken"):
         run_tasks(work, list(range(50)), 2)
     assert len(started) < 50
+
+
+@given(
+    tasks=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30), n_threads=st.integers(1, 4)
+)
+def test_tasks_with_something_in_common_run_one_by_one_in_their_order(tasks, n_threads):
+    seen = {thing: [] for thing in range(6)}
+    busy = set()
+
+    def work(numbered, stopped):
+        n, task = numbered
+        assert not busy & set(task)
+        busy.update(task)
+        for thing in set(task):
+            seen[thing].append(n)
+        time.sleep(1e-5)
+        busy.difference_update(task)
+        return n
+
+    results = run_tasks(work, list(enumerate(tasks)), n_threads, alone_with=lambda numbered: numbered[1])
+    assert results == list(range(len(tasks)))
+    assert all(order == sorted(order) for order in seen.values())
 
 
 @pytest.mark.parametrize("similarity", [RBF(1.0), Laplacian(1.0)])

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simlabel._kernels import in_panels, panel_width, sort_by_label
+from simlabel import similarity_sums
+from simlabel._kernels import WORD, add_present, in_panels, panel_width, sort_by_label
 from simlabel._kernels._registers import (
     add_absolute_differences,
     add_chi_squares,
@@ -178,3 +179,41 @@ def test_symmetric_sums(similarity, rng, small_blocks):
     _, X, V = made(rng, np.float64, 150)
     (result,) = run(X, X, V[:, :5], [similarity], symmetric=True, n_jobs=2)
     np.testing.assert_allclose(result, SIMILARITIES[similarity](X, X) @ V[:, :5], rtol=1e-12)
+
+
+class Halved(RBF):
+    """What a user might write: another meaning on the statistic of a similarity with a kernel."""
+
+    def finish(self, T, q_side, x_side):
+        return super().finish(T, q_side, x_side) / 2
+
+
+def test_a_subclass_with_its_own_meaning_has_no_kernel(rng):
+    Q, X, V = made(rng, np.float64)
+    np.testing.assert_allclose(
+        similarity_sums(Q, X, V, Halved(0.6)), similarity_sums(Q, X, V, RBF(0.6)) / 2, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_labels", [1, 32, 50])
+def test_labels_as_bits(n_labels, dtype, rng):
+    S, Y = rng.random(3001).astype(dtype), rng.random((3001, n_labels)) < 0.3
+    words = np.zeros((3001, -(-n_labels // WORD)), dtype=np.uint32)
+    for k in range(n_labels):
+        words[:, k // WORD] |= Y[:, k].astype(np.uint32) << np.uint32(k % WORD)
+    sums = np.zeros(words.shape[1] * WORD)
+    add_present(S, words, sums)
+    np.testing.assert_allclose(sums[:n_labels], Y.T @ S.astype(float), rtol=TOLERANCE[dtype])
+    assert not sums[n_labels:].any()
+
+
+def test_one_query_with_any_influence(rng):
+    """Plain labels as bits, weighted ones dense, many of them by entry: the same sums."""
+    Q, X, _ = made(rng, np.float64)
+    for n_labels, share in ((9, 0.3), (60, 0.05)):
+        plain = (rng.random((len(X), n_labels)) < share).astype(float)
+        for V in (plain, plain * rng.random(plain.shape)):
+            wanted = similarity_sums(Q, X, V, RBF(0.6))[:1]
+            result = similarity_sums(Q[:1], X, sp.csr_array(V), RBF(0.6))
+            np.testing.assert_allclose(result, wanted, rtol=1e-12)

@@ -31,7 +31,7 @@ def turned_over(S: FloatArray) -> FloatArray:
     return out
 
 
-class Kept:
+class Store:
     """Arrays that were made of V and will be wanted again, up to 64 MiB."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Influence:
         self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Any] = {}
-        self.kept = Kept()
+        self.made = Store()
 
     @property
     def _worth_turning(self) -> bool:
@@ -116,7 +116,7 @@ class Influence:
         """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, for other queries and jobs."""
         if not sp.issparse(V):
             return np.asarray(V[rows], dtype=dtype)
-        (found,) = self.kept.get((id(V), rows.start, rows.stop), lambda: (V[rows].toarray().astype(dtype),))
+        (found,) = self.made.get((id(V), rows.start, rows.stop), lambda: (V[rows].toarray().astype(dtype),))
         return found
 
     def _by_label(self, part: slice, dtype: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from simlabel.engines._influence import FEW_QUERIES, Influence
 from simlabel.engines._reducers import Exclude, Partial, PartialSum, Sum
 from simlabel.engines._rows import Prepared, Side, n_rows, row_width
 from simlabel.engines._tiles import Job
+from simlabel.similarities import Similarity
 
 
 def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symmetric: bool) -> bool:
@@ -26,7 +27,7 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
         return False
     if prepared.sparse and not prepared.densify(next(iter(prepared.leaves))):
         return False
-    kernels = {job.similarity.sums_in_panels for job in jobs}
+    kernels = {_kernel(job.similarity) for job in jobs}
     one = jobs[0].reducer
     return (
         len(kernels) == 1
@@ -35,6 +36,16 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
         and (not symmetric or one.width <= row_width(prepared.X))
         and all(job.reducer is one and job.weighting is None for job in jobs)
     )
+
+
+def _kernel(similarity: Similarity) -> Callable[..., None] | None:
+    """The kernel of a similarity, unless a subclass changed what the kernel would compute."""
+    for kind in type(similarity).__mro__:
+        if "sums_in_panels" in vars(kind):
+            return similarity.sums_in_panels
+        if {"finish", "sums"} & vars(kind).keys():
+            return None
+    return None
 
 
 class PanelSums:
@@ -122,7 +133,7 @@ class InfluenceInTiles:
         """(dense and by label, or empty; entries by tile and label): the rows `part`."""
         if self.influence.by_entry:
             make, key = self._entries, ("entries", part.start, part.stop, self.step)
-            return np.empty((0, 0), dtype=self.dtype), self.influence.kept.get(key, lambda: make(part))
+            return np.empty((0, 0), dtype=self.dtype), self.influence.made.get(key, lambda: make(part))
         V: Any = self.influence.rows(part)
         dense = V.toarray() if sp.issparse(V) else V
         return np.ascontiguousarray(dense.T, dtype=self.dtype), self._none(part)

@@ -114,6 +114,8 @@ def make_plan(
     if n_queries < FEW_QUERIES and _only_products(prepared):
         threads, references = 1, min(_WHOLE_REFERENCES, max(1, n_references))
         reasons.append("few queries: one product, which the BLAS library shares among the cores")
+    if panels:
+        reasons.append("each similarity is added to the sums as it is made: no block of them is kept")
     if _calls_python(prepared):
         threads = 1
         reasons.append(
@@ -125,7 +127,8 @@ def make_plan(
         entry = prepared.dtype.itemsize
         tiles = 0 if panels else queries * references * entry * (n_similarities + 2)
         rows = (queries + 2 * references) * width * entry if panels or _copies_rows(prepared) else 0
-        return tiles + rows + queries * bytes_per_query
+        sums = queries * bytes_per_query * (2 if panels else 1)  # in panels, and turned over at the end
+        return tiles + rows + sums
 
     budget = int(memory_mib * 2**20) // threads
     while block_bytes(queries, references) > budget and (queries > 1 or references > 1):
