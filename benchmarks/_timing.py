@@ -33,7 +33,10 @@ class Scale:
 
 
 def alternate(contestants: Mapping[str, Callable[[], object]], rounds: int = 9) -> dict[str, float]:
-    """Median seconds of each contestant; all run in every round, so that a noisy moment hits all."""
+    """Median seconds of the first contestant, and those of each other as a median share of the first's.
+
+    All run in every round, and each is compared with the first of its own round: a noisy moment hits both.
+    """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
         run()  # compile, and warm the caches
@@ -43,7 +46,9 @@ def alternate(contestants: Mapping[str, Callable[[], object]], rounds: int = 9) 
             started = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - started)
-    return {name: median(values) for name, values in times.items()}
+    first = next(iter(times.values()))
+    shares = {name: median(t / f for t, f in zip(each, first, strict=True)) for name, each in times.items()}
+    return {name: median(first) * share for name, share in shares.items()}
 
 
 _PEAK = """

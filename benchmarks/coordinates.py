@@ -27,7 +27,7 @@ def run(scale: Scale) -> Part:
     out = np.empty((n_queries, n), dtype=np.float32)
     runs = {"sgemm": lambda: np.matmul(Q, X.T, out=out)}
     runs |= {name: lambda model=model: model.decision_function(Q) for name, model in models.items()}
-    seconds = alternate(runs, scale.rounds(5))
+    seconds = alternate(runs, scale.rounds(11))
     few = Q[:PEER_QUERIES]
     peers = {
         "Laplacian": lambda: models["Laplacian"].decision_function(few),

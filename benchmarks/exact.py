@@ -35,7 +35,7 @@ def timed(n_features: int, n_labels: int, per_row: float, dtype: Any, scale: Sca
         "fitted": lambda: model.decision_function(Q),
         "cold": lambda: similarity_sums(Q, X, dense, RBF(7.0)),
     }
-    return alternate(runs, scale.rounds(5 if n_features > 500 else 9))
+    return alternate(runs, scale.rounds(9 if n_features > 500 else 15))
 
 
 def run(scale: Scale) -> Part:

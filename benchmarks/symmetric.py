@@ -29,7 +29,7 @@ def run(scale: Scale) -> Part:
             "full": partial(reduce_similarities, X, prepared, [job]),
             "symmetric": partial(reduce_similarities, X, prepared, [job], symmetric=True),
         }
-        seconds = alternate(runs, scale.rounds(7))
+        seconds = alternate(runs, scale.rounds(15))
         name = type(similarity).__name__
         for how, s in seconds.items():
             part.rows.append([name, str(n_features), how, f"{s * 1e3:.1f}", f"{s / seconds['full']:.2f}"])

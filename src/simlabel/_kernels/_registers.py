@@ -18,30 +18,54 @@ from simlabel._kernels._compile import inlined, intrinsic, ordered_kernel
 from simlabel._kernels._lanes import INT, NOTHING, PER_ROW, ROWS, WHOLE, YES_OR_NO, Lanes, Matrix, nothing
 
 _DEPTH = 2048  # rows of a panel that stay in the second cache
+_FEWER_ROWS = ROWS * 2 // 3  # where a term itself needs registers
+
+#: of two numbers, below which their sum counts as this: then no product of two sums becomes 0
+LEAST_SUM = {32: 1e-18, 64: 1e-150}
+
+_Pairs = list[tuple[Any, Any]]  # what stands in two rows in the same place, for one k or a few
+_Term = Callable[[Lanes, Any, _Pairs], Any]
 
 
-def _product(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
-    return lanes.times_plus(a, b, total)
+def _product(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+    for a, b in pairs:
+        total = lanes.times_plus(a, b, total)
+    return total
 
 
-def _absolute_difference(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
-    return lanes.builder.fadd(total, lanes.call("fabs", lanes.builder.fsub(a, b)))
+def _absolute_difference(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+    for a, b in pairs:
+        total = lanes.builder.fadd(total, lanes.call("fabs", lanes.builder.fsub(a, b)))
+    return total
 
 
-def _minimum(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
-    return lanes.builder.fadd(total, lanes.smaller(a, b))
+def _minimum(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+    for a, b in pairs:
+        total = lanes.builder.fadd(total, lanes.smaller(a, b))
+    return total
 
 
-def _chi_square(lanes: Lanes, total: Any, a: Any, b: Any) -> Any:
+def _chi_square(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+    """One division for two terms: n / d + m / e = (n e + m d) / (d e)."""
     builder = lanes.builder
-    both, difference = builder.fadd(a, b), builder.fsub(a, b)
-    term = builder.fdiv(builder.fmul(difference, difference), both)
-    positive = builder.fcmp_ordered(">", both, lanes.constant(0.0))  # 0 / 0 counts as 0
-    return builder.fadd(total, builder.select(positive, term, both))
+    least = lanes.constant(LEAST_SUM[lanes.bits])
+    fractions = []
+    for a, b in pairs:
+        difference, both = builder.fsub(a, b), builder.fadd(a, b)
+        bounded = builder.select(builder.fcmp_ordered("<", both, least), least, both)
+        fractions.append((builder.fmul(difference, difference), bounded))
+    (above, below), *others = fractions
+    for n, d in others:
+        above = lanes.times_plus(above, d, builder.fmul(n, below))
+        below = builder.fmul(below, d)
+    return builder.fadd(total, builder.fdiv(above, below))
 
 
-def _rows_at_once(n_rows: int, term: Callable[[Lanes, Any, Any, Any], Any]) -> Any:
-    """f(A, i, B, T, j, start, stop, add): T[i:, j:] for so many rows, over k from start to stop."""
+def _rows_at_once(n_rows: int, term: _Term, at_once: int = 1) -> Any:
+    """f(A, i, B, T, j, start, stop, add): T[i:, j:] for so many rows, over k from start to stop.
+
+    The term is asked for `at_once` values of k together, and for the rest one by one.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         i, j, start, stop, add = values[1], values[4], values[5], values[6], values[7]
@@ -50,6 +74,16 @@ def _rows_at_once(n_rows: int, term: Callable[[Lanes, Any, Any, Any], Any]) -> A
         rows = [builder.add(i, ir.Constant(INT, r)) for r in range(n_rows)]
         totals = [[cgutils.alloca_once(builder, lanes.type) for _ in range(PER_ROW)] for _ in rows]
         places = [(totals[r][n], T.at(rows[r], j), n) for r in range(n_rows) for n in range(PER_ROW)]
+
+        def add_terms(first: Any, count: int) -> None:
+            ks = [builder.add(first, ir.Constant(INT, m)) for m in range(count)]
+            b = [[lanes.load(B.at(k), n) for n in range(PER_ROW)] for k in ks]
+            for r, row in enumerate(rows):
+                a = [lanes.repeated(builder.load(A.at(row, k))) for k in ks]
+                for n, total in enumerate(totals[r]):
+                    pairs = [(a[m], b[m][n]) for m in range(count)]
+                    builder.store(term(lanes, builder.load(total), pairs), total)
+
         with builder.if_else(add) as (more, anew):
             with more:
                 for total, at, n in places:
@@ -57,13 +91,13 @@ def _rows_at_once(n_rows: int, term: Callable[[Lanes, Any, Any, Any], Any]) -> A
             with anew:
                 for total, _, _ in places:
                     builder.store(lanes.constant(0.0), total)
-        with cgutils.for_range_slice(builder, start, stop, ir.Constant(INT, 1)) as (k, _):
-            panel = B.at(k)
-            b = [lanes.load(panel, n) for n in range(PER_ROW)]
-            for r, row in enumerate(rows):
-                a = lanes.repeated(builder.load(A.at(row, k)))
-                for n, total in enumerate(totals[r]):
-                    builder.store(term(lanes, builder.load(total), a, b[n]), total)
+        rest = builder.srem(builder.sub(stop, start), ir.Constant(INT, at_once))
+        middle = builder.sub(stop, rest)
+        with cgutils.for_range_slice(builder, start, middle, ir.Constant(INT, at_once)) as (k, _):
+            add_terms(k, at_once)
+        if at_once > 1:
+            with cgutils.for_range_slice(builder, middle, stop, ir.Constant(INT, 1)) as (k, _):
+                add_terms(k, 1)
         for total, at, n in places:
             lanes.store(builder.load(total), at, n)
         return nothing(context)
@@ -76,23 +110,25 @@ def _rows_at_once(n_rows: int, term: Callable[[Lanes, Any, Any, Any], Any]) -> A
 
 _MANY_PRODUCTS, _TWO_PRODUCTS, _ONE_PRODUCT = (_rows_at_once(n, _product) for n in (ROWS, 2, 1))
 _MANY_DIFFERENCES, _TWO_DIFFERENCES, _ONE_DIFFERENCE = (
-    _rows_at_once(n, _absolute_difference) for n in (ROWS, 2, 1)
+    _rows_at_once(n, _absolute_difference) for n in (_FEWER_ROWS, 2, 1)
 )
-_MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM = (_rows_at_once(n, _minimum) for n in (ROWS, 2, 1))
-_MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE = (_rows_at_once(n, _chi_square) for n in (ROWS, 2, 1))
+_MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM = (_rows_at_once(n, _minimum) for n in (_FEWER_ROWS, 2, 1))
+_MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE = (
+    _rows_at_once(n, _chi_square, at_once=2) for n in (_FEWER_ROWS, 2, 1)
+)
 
 
 @inlined
-def _fill(A: Any, B: Any, T: Any, j: Any, add: Any, many: Any, two: Any, one: Any) -> None:
+def _fill(A: Any, B: Any, T: Any, j: Any, add: Any, n_many: Any, many: Any, two: Any, one: Any) -> None:
     """T[:, j:] = the sums of all rows of A with a panel B, or with `add` += them."""
     n = A.shape[0]
     for start in range(0, A.shape[1], _DEPTH):
         stop = min(A.shape[1], start + _DEPTH)
         more = add or start > 0
         i = 0
-        while i + ROWS <= n:
+        while i + n_many <= n:
             many(A, i, B, T, j, start, stop, more)
-            i += ROWS
+            i += n_many
         while i + 2 <= n:
             two(A, i, B, T, j, start, stop, more)
             i += 2
@@ -103,22 +139,22 @@ def _fill(A: Any, B: Any, T: Any, j: Any, add: Any, many: Any, two: Any, one: An
 @ordered_kernel
 def add_products(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
     """T[:, j:] = A @ B for a panel B, or with `add` += it."""
-    _fill(A, B, T, j, add, _MANY_PRODUCTS, _TWO_PRODUCTS, _ONE_PRODUCT)
+    _fill(A, B, T, j, add, ROWS, _MANY_PRODUCTS, _TWO_PRODUCTS, _ONE_PRODUCT)
 
 
 @ordered_kernel
 def add_absolute_differences(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
     """The same with \\|a - b\\| in place of a * b."""
-    _fill(A, B, T, j, add, _MANY_DIFFERENCES, _TWO_DIFFERENCES, _ONE_DIFFERENCE)
+    _fill(A, B, T, j, add, _FEWER_ROWS, _MANY_DIFFERENCES, _TWO_DIFFERENCES, _ONE_DIFFERENCE)
 
 
 @ordered_kernel
 def add_minima(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
     """The same with the smaller one of a and b."""
-    _fill(A, B, T, j, add, _MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM)
+    _fill(A, B, T, j, add, _FEWER_ROWS, _MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM)
 
 
 @ordered_kernel
 def add_chi_squares(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
     """The same with (a - b)^2 / (a + b)."""
-    _fill(A, B, T, j, add, _MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE)
+    _fill(A, B, T, j, add, _FEWER_ROWS, _MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE)

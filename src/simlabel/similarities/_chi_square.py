@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from simlabel._kernels import chi_square_distances, chi_square_sums, negative_exponential
@@ -9,6 +11,8 @@ from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import sampled_rows
+
+_SMALLEST_32, _LARGEST_32 = 1e-6, 1e18  # a row's sum, the largest of all
 
 
 class ChiSquare(Bandwidth, CoordinateSimilarity):
@@ -41,6 +45,11 @@ class ChiSquare(Bandwidth, CoordinateSimilarity):
         """Squared differences over sums; 0 where both are 0."""
         both = X + q
         return np.divide((X - q) ** 2, both, out=np.zeros_like(both), where=both > 0)
+
+    def relative_error(self, dtype: np.dtype[Any], largest_square: float) -> float:
+        """float32 is for sums of a row that are neither tiny nor huge: sums of two numbers are multiplied."""
+        plain = dtype == np.float64 or _SMALLEST_32 < largest_square < _LARGEST_32
+        return 0.0 if plain else float("inf")
 
     def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
         """Mean chi-square distance, taken over at most 1,000 rows."""
