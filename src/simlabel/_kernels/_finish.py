@@ -20,12 +20,12 @@ def _rbf_row(context, T, i, j, x, q_side, factor, S):  # type: ignore[no-untyped
         T, S = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 6))
         q_side = Matrix(context, builder, signature.args[4], values[4]).at(j)
         lanes = Lanes(context, builder, signature.args[0].dtype)
-        half, factor = lanes.constant(0.5), lanes.repeated(values[5])
-        half_x = builder.fmul(lanes.repeated(values[3]), half)
+        factor = lanes.repeated(values[5])
+        half_x = builder.fmul(lanes.repeated(values[3]), lanes.constant(0.5))
         for n in range(PER_ROW):
             # gamma comes last: before, whole numbers cancel without rounding, and ties are ties
-            half_q = builder.fmul(lanes.load(q_side, n), half)
-            minus_half = builder.fsub(builder.fsub(lanes.load(T.at(i, j), n), half_x), half_q)
+            beyond = builder.fsub(lanes.load(T.at(i, j), n), half_x)
+            minus_half = lanes.times_plus(lanes.load(q_side, n), lanes.constant(-0.5), beyond)
             # rounding may put equal rows at a distance below zero
             exponent = builder.fmul(lanes.smaller(lanes.constant(0.0), minus_half), factor)
             lanes.store(power_of_two(lanes, exponent), S.at(i, j), n)

@@ -7,7 +7,6 @@ the compiler's own terms. A *panel* is a matrix whose rows are two registers wid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding
@@ -112,11 +111,6 @@ class Matrix:
         """The address of an entry, or of the beginning of a row."""
         place = self.builder.mul(row, self.step)
         return self.builder.gep(self.data, [place if column is None else self.builder.add(place, column)])
-
-
-def constants_of(lanes: Lanes, values: Sequence[float]) -> list[Any]:
-    """Each in all places of a register."""
-    return [lanes.constant(value) for value in values]
 
 
 def nothing(context: Any) -> Any:

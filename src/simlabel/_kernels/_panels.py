@@ -22,7 +22,7 @@ from simlabel._kernels._registers import (
 )
 
 _PACKED = 256  # columns of a panel that are written together, and stay in the first cache
-_TILE_BYTES, _TILE_ROWS = 1 << 18, 144  # references of a tile: they stay in the second cache
+_TILE_BYTES, _TILE_ROWS = 1 << 19, 144  # references of a tile: they stay in the second cache
 
 
 def in_panels(rows: Any) -> Any:

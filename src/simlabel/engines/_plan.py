@@ -13,7 +13,7 @@ from simlabel.engines._rows import Prepared, row_width
 
 DEFAULT_MEMORY_MIB = 256
 _QUERY_BYTES, _REFERENCES = 4096, 512  # keeps a core's product and loops at full speed, and stays in cache
-_PANEL_REFERENCES = 2048  # in one call
+_PANEL_REFERENCES = 4096  # in one call
 _WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
