@@ -14,6 +14,7 @@ from simlabel.engines._rows import Prepared, row_width
 DEFAULT_MEMORY_MIB = 256
 _QUERY_BYTES, _REFERENCES = 4096, 512  # keeps a core's product and loops at full speed, and stays in cache
 _PANEL_REFERENCES = 4096  # in one call
+_PANEL_BYTES, _FEWEST_IN_PANELS = 1 << 20, 256  # of queries in panels, which all tiles read
 _WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
@@ -110,6 +111,9 @@ def make_plan(
     if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
     queries = min(_QUERY_BYTES // prepared.dtype.itemsize, max(1, n_queries))
+    if panels:
+        row = max(1, width) * prepared.dtype.itemsize
+        queries = min(queries, max(_FEWEST_IN_PANELS, _PANEL_BYTES // row))
     references = min(_PANEL_REFERENCES if panels else _REFERENCES, max(1, n_references))
     if n_queries < FEW_QUERIES and _only_products(prepared):
         threads, references = 1, min(_WHOLE_REFERENCES, max(1, n_references))
