@@ -147,16 +147,16 @@ def _kept_plan(
     symmetric: bool,
 ) -> Plan:
     """The plan; that for a handful of queries is kept, since it takes longer than their share of the work."""
-    n_queries = n_rows(Q)
-    asked = (n_jobs, memory_mib, visit, symmetric)
-    if n_queries >= FEW_QUERIES or len(jobs) > 1 or prepared.sparse:
-        return plan_reduction(n_queries, prepared, jobs, *asked[:3], Q, symmetric)
-    known, before, plan = jobs[0].kept.get(_FEW, (None, None, None))
-    if known is not prepared or before != (n_queries, *asked):
-        plan = plan_reduction(n_queries, prepared, jobs, *asked[:3], Q, symmetric)
-        jobs[0].kept[_FEW] = prepared, (n_queries, *asked), plan
-    found: Plan = plan
-    return found
+    few = n_rows(Q) < FEW_QUERIES and len(jobs) == 1 and not prepared.sparse
+    asked = (n_rows(Q), n_jobs, memory_mib, visit, symmetric)
+    if few:
+        known, before, kept = jobs[0].kept.get(_FEW, (None, None, None))
+        if known is prepared and before == asked:
+            return kept
+    plan = plan_reduction(n_rows(Q), prepared, jobs, n_jobs, memory_mib, visit, Q, symmetric)
+    if few:
+        jobs[0].kept[_FEW] = prepared, asked, plan
+    return plan
 
 
 class Exact(Engine):

@@ -132,7 +132,7 @@ class InfluenceInTiles:
     def rows(self, part: slice) -> tuple[FloatArray, tuple[FloatArray, ...]]:
         """(dense and by label, or empty; entries by tile and label): the rows `part`."""
         if self.influence.by_entry:
-            make, key = self._entries, ("entries", part.start, part.stop, self.step)
+            make, key = self._entries, ("entries", part.start, part.stop, self.step, self.dtype)
             return np.empty((0, 0), dtype=self.dtype), self.influence.made.get(key, lambda: make(part))
         V: Any = self.influence.rows(part)
         dense = V.toarray() if sp.issparse(V) else V

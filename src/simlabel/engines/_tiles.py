@@ -120,24 +120,24 @@ class TileSums:
 
     def add(self, part: slice) -> None:
         """Take in the references `part`."""
-        for S, partial, _ in self._similarities(self._sides, part):
+        for partial, S in zip(self.reduced, self._similarities(self._sides, part), strict=True):
             partial.add(S, part)
 
     def meet(self, other: TileSums, mine: slice, part: slice) -> None:
         """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
         sides = {key: self.prepared.references(key, mine) for key in self.prepared.leaves}
-        for S, partial, i in self._similarities(sides, part):
+        both = zip(self.reduced, other.reduced, self._similarities(sides, part), strict=True)
+        for partial, others, S in both:
             partial.add(S, part)
             if other is not self:
-                other.reduced[i].add(S.T, mine)
+                others.add(S.T, mine)
 
-    def _similarities(
-        self, sides: dict[Hashable, Side], part: slice
-    ) -> Iterator[tuple[FloatArray, Partial, int]]:
+    def _similarities(self, sides: dict[Hashable, Side], part: slice) -> Iterator[FloatArray]:
+        """Those of each job in turn, in memory that the next one may use again."""
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is reported once, at the end
             tile = Tile(self.prepared, sides, self.q_rows, part, self.jobs)
-            for i, job in enumerate(self.jobs):
-                yield tile.weighted(job), self.reduced[i], i
+            for job in self.jobs:
+                yield tile.weighted(job)
 
     def partials(self) -> list[Partial]:
         """The results so far."""

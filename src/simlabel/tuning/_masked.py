@@ -41,15 +41,7 @@ def measure(
     solved = problem.influence.solve(problem.setting)
     V: Any = solved.V if uses_sizes(criterion) else _label_columns(solved.V, references.n_labels)
     tried = [problem.resolved(candidate) for candidate in candidates]
-    plain = reducer_for(None, V)  # one for all candidates without a weighting: what it keeps of V is shared
-    jobs = [
-        Job(
-            one.similarity,
-            one.weighting,
-            plain if one.weighting is None else reducer_for(one.weighting, V, references.weights),
-        )
-        for one in tried
-    ]
+    jobs = _jobs(tried, V, references.weights)
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
     n, weights = references.n_labels, references.weights
@@ -85,13 +77,26 @@ def measure_folds(
         solved = part.influence.solve(part.setting)
         V = _label_columns(solved.V, n)
         tried = [part.resolved(candidate) for candidate in candidates]
-        jobs = [Job(one.similarity, one.weighting, reducer_for(one.weighting, V)) for one in tried]
+        jobs = _jobs(tried, V)
         prepared = prepare(part.references.X, [one.similarity for one in tried])
         queries = take_rows(problem.references.X, asked)
         results = part.engine.reduce(queries, prepared, jobs, n_jobs=part.n_jobs)
         for judge, sums in zip(judges, results, strict=True):
             judge.add(problem.references.Y[asked], sums, None, problem.stands_for[asked])
     return [judge.result() for judge in judges]
+
+
+def _jobs(tried: Sequence[Any], V: Any, weights: Any = None) -> list[Job]:
+    """One for each candidate; those without a weighting share a reducer, and so what it keeps of V."""
+    plain = reducer_for(None, V)
+    return [
+        Job(
+            one.similarity,
+            one.weighting,
+            plain if one.weighting is None else reducer_for(one.weighting, V, weights),
+        )
+        for one in tried
+    ]
 
 
 def _label_columns(V: Any, n_labels: int) -> Any:
