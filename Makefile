@@ -31,7 +31,7 @@ test-slow: lint
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py speed
 
 clean:
 	rm -rf .venv .stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,60 +1,65 @@
-"""All benchmarks, or those that are named: one table and plots in docs/benchmarks.
+"""All benchmarks, or those that are named: pages in docs/benchmarks (speed) and docs/results (accuracy).
 
-python benchmarks/run.py                  # all of them
-python benchmarks/run.py exact peers      # some
-python benchmarks/run.py --small          # tiny sizes, to see that everything works; docs untouched
+    python benchmarks/run.py --list           # what there is, and what each measures
+    python benchmarks/run.py speed            # a whole folder
+    python benchmarks/run.py exact peers      # some; all of both folders if none is named
+    python benchmarks/run.py --small          # tiny sizes, to see that everything works; docs untouched
+
+A benchmark is a file in one of the folders with `run(scale: Scale) -> Part`; the first line of its docstring
+is what the list shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import tempfile
 import time
 from pathlib import Path
 
 import matplotlib
-from _data import Missing
-from _report import FOLDER, publish
-from _timing import Scale
+from _shared.data import Missing
+from _shared.report import publish
+from _shared.timing import Scale
 
-PARTS = (
-    "exact",
-    "coordinates",
-    "symmetric",
-    "one_query",
-    "collapsed",
-    "sparse",
-    "peers",
-    "growth",
-    "cores",
-    "memory",
-    "larger_than_memory",
-    "cluster",
-    "cluster_scaling",
-    "loo_search",
-    "engine_choice",
-    "sketches",
-)
+HERE = Path(__file__).resolve().parent
+PAGES = {"speed": "benchmarks", "accuracy": "results"}  # the folder of each kind, and that in docs
+FOUND = {path.stem: path for kind in PAGES for path in sorted((HERE / kind).glob("[!_]*.py"))}
+
+
+def first_line(path: Path) -> str:
+    """What a file says of itself, without importing it."""
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which; all by default")
+    parser = argparse.ArgumentParser(description=first_line(Path(__file__)))
+    parser.add_argument("names", nargs="*", metavar="name", help="benchmarks or folders; all by default")
+    parser.add_argument("--list", action="store_true", help="show what there is")
     parser.add_argument("--small", action="store_true", help="tiny sizes; writes to a temporary folder")
     asked = parser.parse_args()
+    if unknown := set(asked.names) - {*FOUND, *PAGES}:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; --list shows all.")
+    names = [
+        name for name, path in FOUND.items() if not asked.names or {name, path.parent.name} & {*asked.names}
+    ]
+    if asked.list:
+        for name in names:
+            print(f"{FOUND[name].parent.name:9} {name:19} {first_line(FOUND[name])}")
+        return
     matplotlib.use("Agg")
-    folder = Path(tempfile.mkdtemp(prefix="bench")) if asked.small else FOLDER
-    for name in asked.parts or PARTS:
-        started = time.perf_counter()
+    docs = Path(tempfile.mkdtemp(prefix="bench")) if asked.small else HERE.parent / "docs"
+    for name in names:
+        kind, started = FOUND[name].parent.name, time.perf_counter()
         try:
-            part = importlib.import_module(name).run(Scale(asked.small))
+            part = importlib.import_module(f"{kind}.{name}").run(Scale(asked.small))
         except Missing as missing:
             print(f"{name} is left out: {missing}")
             continue
-        publish(part, folder)
+        publish(name, part, docs / PAGES[kind])
         print(f"{name} took {time.perf_counter() - started:.0f} s\n")
-    print(f"written to {folder}")
+    print(f"written to {docs}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What each way of summing costs, in nanoseconds on one core of a present-day machine.
 
 The figures need not be right, only in proportion: they choose between ways, never what comes out.
-`benchmarks/engine_choice.py` shows how well they do.
+`benchmarks/speed/engine_choice.py` shows how well they do.
 """
 
 from __future__ import annotations

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from statistics import median
 
 import numpy as np
-from _data import label_rows, unit_rows
-from _report import Figure, Part
-from _timing import Scale
+from _shared.data import FEATURES, problem
+from _shared.report import Part
+from _shared.timing import Scale, seconds
 
 from simlabel import SMLClassifier
 from simlabel.cluster import DaskEngine, local_client
 from simlabel.similarities import RBF
 
-REFERENCES, QUERIES, FEATURES = 400_000, 2_000, 103
 BLOCK = 1 << 25  # bytes that are sent to and fro
 
 
-def timed(work: Callable[[], object], times: int = 3) -> float:
-    found = []
-    for _ in range(times):
-        started = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - started)
-    return median(found)
+def timed(work: Callable[[], object]) -> float:
+    return median(seconds(work) for _ in range(3))
 
 
 def constants(scale: Scale) -> dict[str, float]:
     """Nanoseconds for a pair on one core, milliseconds for a task, MB/s to a worker and back."""
-    n, q = scale.rows(60_000), scale.rows(1_000)
-    X, Q = unit_rows(n, FEATURES, 0), unit_rows(q, FEATURES, 1)
-    one = SMLClassifier(RBF(7.0), normalizer=None, n_jobs=1).fit(X, label_rows(n, 14, 4.2))
+    X, Y, Q = problem(scale, 60_000, 1_000)
+    one = SMLClassifier(RBF(7.0), normalizer=None, n_jobs=1).fit(X, Y)
     one.decision_function(Q)
-    pair = timed(lambda: one.decision_function(Q)) / (n * q) * 1e9
+    pair = timed(lambda: one.decision_function(Q)) / (len(X) * len(Q)) * 1e9
     with local_client(1) as client:
         few = [client.scatter([np.zeros(4)], hash=False)[0] for _ in range(200)]
         client.gather(client.map(np.sum, few, pure=False))
@@ -50,10 +42,9 @@ def constants(scale: Scale) -> dict[str, float]:
 
 def run(scale: Scale) -> Part:
     known, cores = constants(scale), os.cpu_count() or 1
-    n, queries = scale.rows(REFERENCES), scale.rows(QUERIES)
-    X, Y, Q = unit_rows(n, FEATURES, 0), label_rows(n, 14, 4.2), unit_rows(queries, FEATURES, 1)
-    title = f"Foretold and measured: {n:,} x {FEATURES} references, {queries:,} queries"
-    part = Part("cluster_scaling", title, ["workers", "shards", "tasks", "foretold s", "measured s", "ratio"])
+    X, Y, Q = problem(scale, 400_000, 2_000)
+    title = f"Foretold and measured: {len(X):,} x {FEATURES} references, {len(Q):,} queries"
+    part = Part(title, ["workers", "shards", "tasks", "foretold s", "measured s", "ratio"])
     ratios = []
     for workers in (1, 2, 4):
         with local_client(workers) as client:
@@ -62,15 +53,12 @@ def run(scale: Scale) -> Part:
             measured = timed(lambda model=model: model.decision_function(Q))  # type: ignore[misc]
             shards = len(model._model.scorer.job.kept["dask"].rows)
         tasks = -(-8 * workers // shards) * shards * 4 / 3
-        foretold = n * queries * known["pair, ns"] * 1e-9 / min(workers, cores)
+        foretold = len(X) * len(Q) * known["pair, ns"] * 1e-9 / min(workers, cores)
         foretold += tasks * known["task, ms"] * 1e-3
-        foretold += workers * queries * FEATURES * 4 / (known["to a worker, MB/s"] * 1e6)
+        foretold += workers * Q.nbytes / (known["to a worker, MB/s"] * 1e6)
         ratios.append(measured / foretold)
-        cells = [workers, shards, round(tasks), f"{foretold:.2f}", f"{measured:.2f}", f"{ratios[-1]:.2f}"]
-        part.rows.append([str(cell) for cell in cells])
+        part.row(workers, shards, round(tasks), f"{foretold:.2f}", f"{measured:.2f}", f"{ratios[-1]:.2f}")
     part.notes = ["Constants: " + "; ".join(f"{name} {value:.3g}" for name, value in known.items()) + "."]
     part.notes += [f"Workers beyond the {cores} cores of the machine share them, as the model says."]
-    part.figures = [
-        Figure("measured / foretold at 1, 2, 4 workers", ", ".join(f"{r:.2f}" for r in ratios), "1")
-    ]
+    part.figure("measured / foretold at 1, 2, 4 workers", ", ".join(f"{r:.2f}" for r in ratios), "1")
     return part

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _data import QUERIES, REFERENCES, label_rows, unit_rows
-from _report import Figure, Part
-from _timing import Scale, alternate
+from _shared.data import FEATURES, LABELS, QUERIES, REFERENCES, problem
+from _shared.report import Part
+from _shared.timing import Scale, alternate
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -21,22 +21,22 @@ from simlabel.engines import ANN
 from simlabel.similarities import RBF
 from simlabel.weightings import TopK
 
-FEATURES, LABELS, K, GAMMA = 103, 14, 10, 7.0
+K, GAMMA = 10, 7.0
 KEOPS_QUERIES, MLKNN_REFERENCES = 256, 4_096  # on the whole these would take minutes
+Runs = dict[str, Callable[[], object]]
 
 
-def sums(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+def sums(X: Any, Y: Any, Q: Any) -> Runs:
     """Sums over all references."""
     model = SMLClassifier(RBF(GAMMA), normalizer=None).fit(X, Y)
     dense = Y.toarray().astype(np.float32)
-    runs: dict[str, Callable[[], object]] = {
+    return {
         "simlabel, RBF": lambda: model.decision_function(Q),
         "scikit-learn, rbf_kernel(Q, X) @ Y": lambda: rbf_kernel(Q, X, gamma=GAMMA) @ dense,
     }
-    return runs
 
 
-def keops(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+def keops(X: Any, Y: Any, Q: Any) -> Runs:
     """The same sums on fewer queries."""
     from pykeops.numpy import LazyTensor
 
@@ -46,12 +46,12 @@ def keops(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
     return {"KeOps": lambda: kernel @ dense}
 
 
-def neighbours(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+def neighbours(X: Any, Y: Any, Q: Any) -> Runs:
     """Votes of the ten nearest."""
     dense = Y.toarray()
     model = SMLClassifier(RBF(GAMMA), weighting=TopK(K), normalizer=None).fit(X, Y)
     rival = KNeighborsClassifier(K, algorithm="brute").fit(X, dense)
-    runs: dict[str, Callable[[], object]] = {
+    runs: Runs = {
         "simlabel, top 10": lambda: model.decision_function(Q),
         "scikit-learn, KNeighborsClassifier": lambda: rival.predict(Q),
     }
@@ -67,7 +67,7 @@ def neighbours(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
     return runs
 
 
-def ml_knn(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
+def ml_knn(X: Any, Y: Any, Q: Any) -> Runs:
     """Predictions of ML-kNN, fitted before."""
     from skmultilearn.adapt import MLkNN as Theirs
 
@@ -82,16 +82,14 @@ def ml_knn(X: Any, Y: Any, Q: Any) -> dict[str, Callable[[], object]]:
 
 
 def run(scale: Scale) -> Part:
-    X, Q = unit_rows(scale.rows(REFERENCES), FEATURES, 0), unit_rows(scale.rows(QUERIES), FEATURES, 1)
-    Y = label_rows(len(X), LABELS, 4.2)
+    X, Y, Q = problem(scale)
     shape = f"{REFERENCES:,} references x {QUERIES:,} queries x {FEATURES} features, {LABELS} labels"
-    part = Part("peers", f"Beside others: {shape}", ["references", "queries", "how", "median ms", "/ sgemm"])
-    few, small = Q[: min(KEOPS_QUERIES, len(Q))], min(MLKNN_REFERENCES, len(X))
+    part = Part(f"Beside others: {shape}", ["references", "queries", "how", "median ms", "/ sgemm"])
     contests = [
         (None, sums, (X, Y, Q), 3),
-        ("pykeops", keops, (X, Y, few), 1),
+        ("pykeops", keops, (X, Y, Q[:KEOPS_QUERIES]), 1),
         (None, neighbours, (X, Y, Q), 3),
-        ("skmultilearn", ml_knn, (X[:small], Y[:small], Q), 1),
+        ("skmultilearn", ml_knn, (X[:MLKNN_REFERENCES], Y[:MLKNN_REFERENCES], Q), 1),
     ]
     for needs, make, (x, y, q), rounds in contests:
         if needs is not None and not importlib.util.find_spec(needs):
@@ -100,9 +98,8 @@ def run(scale: Scale) -> Part:
         out = np.empty((len(q), len(x)), dtype=np.float32)
         runs = {"sgemm": lambda q=q, x=x, out=out: np.matmul(q, x.T, out=out)} | make(x, y, q)
         seconds = alternate(runs, scale.rounds(rounds))
-        for name, s in seconds.items():
-            ratio = f"{s / seconds['sgemm']:.1f}"
-            part.rows.append([f"{len(x):,}", f"{len(q):,}", name, f"{s * 1e3:.1f}", ratio])
-            if name != "sgemm":
-                part.figures.append(Figure(f"{name}, {len(x):,} x {len(q):,}", ratio, "sgemm"))
+        part.times(seconds, f"{len(x):,}", f"{len(q):,}", per=1000, digits=".1f")
+        for name in list(seconds)[1:]:
+            ratio = f"{seconds[name] / seconds['sgemm']:.1f}"
+            part.figure(f"{name}, {len(x):,} x {len(q):,}", ratio, "sgemm")
     return part

@@ -1,4 +1,4 @@
-"""How the time grows with references, features, labels, labels in a row and queries.
+"""How the time grows with references, features, labels and queries, beside what the paper says.
 
 The paper's is O(N M k) in all and O(K) space for a query: an exponent of 1 in N, M and the labels of
 a row, and 0 in the number of labels K.
@@ -6,12 +6,13 @@ a row, and 0 in the number of labels K.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import numpy as np
-from _data import label_rows, unit_rows
-from _report import Figure, Part
-from _timing import Scale, alternate
+from _shared.data import problem
+from _shared.report import Part
+from _shared.timing import Scale, alternate
 
 from simlabel.engines import Exact, Job, Sum, prepare
 from simlabel.similarities import RBF
@@ -43,12 +44,10 @@ WORDS = {
 
 
 def task(shape: Shape, scale: Scale):
-    X = unit_rows(scale.rows(shape.references), shape.features, 0)
-    Q = unit_rows(scale.rows(shape.queries), shape.features, 1)
+    X, Y, Q = problem(scale, **asdict(shape))
     similarity = RBF(7.0)
-    job = Job(similarity, None, Sum(label_rows(len(X), shape.labels, shape.per_row)))
-    prepared, engine = prepare(X, [similarity], keep_views=True), Exact()
-    return lambda: engine.reduce(Q, prepared, [job])
+    prepared = prepare(X, [similarity], keep_views=True)
+    return partial(Exact().reduce, Q, prepared, [Job(similarity, None, Sum(Y))])
 
 
 def exponent(values: list[int], seconds: list[float]) -> float:
@@ -58,11 +57,8 @@ def exponent(values: list[int], seconds: list[float]) -> float:
 
 
 def run(scale: Scale) -> Part:
-    part = Part(
-        "growth",
-        "Growth of the time of exact sums (RBF, dense float32)",
-        ["grows", "from", "to", "ms", "exponent", "the paper's"],
-    )
+    title = "Growth of the time of exact sums (RBF, dense float32)"
+    part = Part(title, ["grows", "from", "to", "ms", "exponent", "the paper's"])
     found = {}
     for name, (values, paper) in SERIES.items():
         runs = {str(value): task(replace(Shape(), **{name: value}), scale) for value in values}
@@ -70,16 +66,10 @@ def run(scale: Scale) -> Part:
         slope = exponent(values, seconds)
         found[name] = values, seconds, slope, paper
         times = f"{seconds[0] * 1e3:.1f} to {seconds[-1] * 1e3:.1f}"
-        ends = [f"{values[0]:,}", f"{values[-1]:,}"]
-        part.rows.append([WORDS[name], *ends, times, f"{slope:.2f}", f"{paper:.0f}"])
-        part.figures.append(
-            Figure(f"exponent of the time in {WORDS[name]}", f"{slope:.2f}", f"{paper:.0f} in the paper")
-        )
-    part.notes.append(
-        "Others as they are not said: "
-        + ", ".join(f"{v:,} {k}" for k, v in vars(Shape()).items())
-        + ". Exponents are fitted to the upper half."
-    )
+        part.row(WORDS[name], f"{values[0]:,}", f"{values[-1]:,}", times, f"{slope:.2f}", f"{paper:.0f}")
+        part.figure(f"exponent of the time in {WORDS[name]}", f"{slope:.2f}", f"{paper:.0f} in the paper")
+    others = ", ".join(f"{v:,} {k}" for k, v in vars(Shape()).items())
+    part.notes.append(f"Others as they are not said: {others}. Exponents are fitted to the upper half.")
     part.plots["growth.svg"] = plot(found)
     return part
 

@@ -1,4 +1,4 @@
-"""Peak memory of a prediction beyond the model, the queries and the scores themselves.
+"""Peak memory of a prediction beyond the model, beside the size of the scores.
 
 The paper's O(K) per query: it does not grow with the references, and the scores are all that grows
 with the labels.
@@ -6,14 +6,12 @@ with the labels.
 
 from __future__ import annotations
 
-from _report import Figure, Part
-from _timing import Scale, peak_mib
+from _shared.report import Part
+from _shared.timing import Scale, peak_mib
 
 QUERIES = 2_000
 SETUP = """
-import sys; sys.path.insert(0, {here!r})
-import numpy as np
-from _data import label_rows, unit_rows
+from _shared.data import label_rows, unit_rows
 from simlabel import SMLClassifier
 from simlabel.similarities import RBF, Laplacian
 X, Q = unit_rows({n}, 103, 0), unit_rows({queries}, 103, 1)
@@ -33,25 +31,15 @@ CASES = [  # similarity, references, labels, what is asked
 
 def run(scale: Scale) -> Part:
     title = f"Peak memory of {QUERIES:,} queries, 103 features, float32"
-    part = Part(
-        "memory",
-        title,
-        ["similarity", "references", "labels", "asked", "scores MiB", "peak MiB beyond the model"],
-    )
-    here, queries, peaks = __file__.rsplit("/", 1)[0], scale.rows(QUERIES), []
+    shown = "similarity", "references", "labels", "asked", "scores MiB", "peak MiB beyond the model"
+    part, queries, peaks = Part(title, shown), scale.rows(QUERIES), []
     for similarity, n, k, ask in CASES:
-        setup = SETUP.format(here=here, similarity=similarity, n=scale.rows(n), k=k, ask=ask, queries=queries)
+        setup = SETUP.format(similarity=similarity, n=scale.rows(n), k=k, ask=ask, queries=queries)
         peaks.append(peak_mib(setup, f"model.{ask}(Q)"))
         size = queries * k * 4 / 2**20
-        part.rows.append([similarity, f"{n:,}", f"{k:,}", ask, f"{size:.1f}", f"{peaks[-1]:.1f}"])
-    part.figures.append(
-        Figure("peak memory at 160,000 references", f"{peaks[2]:.0f} MiB", f"{peaks[0]:.0f} MiB at 10,000")
-    )
-    part.figures.append(
-        Figure(
-            "peak memory of predict, 7,000 labels",
-            f"{peaks[6]:.0f} MiB",
-            f"{queries * 7000 * 4 >> 20} MiB of dense scores",
-        )
-    )
+        part.row(similarity, f"{n:,}", f"{k:,}", ask, f"{size:.1f}", f"{peaks[-1]:.1f}")
+    many, few = f"{peaks[2]:.0f} MiB", f"{peaks[0]:.0f} MiB at 10,000"
+    part.figure("peak memory at 160,000 references", many, few)
+    scores = f"{queries * 7000 * 4 >> 20} MiB of dense scores"
+    part.figure("peak memory of predict, 7,000 labels", f"{peaks[6]:.0f} MiB", scores)
     return part

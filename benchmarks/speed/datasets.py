@@ -1,37 +1,34 @@
-"""How long the readers take, and how much memory, beside the size of the text.
+"""How long the readers of data sets take, and how much memory, beside the size of the text.
 
-Run as ``python benchmarks/datasets.py`` with SIMLABEL_DATA set to a folder of data sets. Each set that comes
-as text is loaded as it is, and then again from copies in the other text formats.
+Each set of the folder SIMLABEL_DATA that comes as text is loaded as it is, and then again from copies in the
+other text formats.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from _shared.data import Missing
+from _shared.report import Part
+from _shared.timing import Scale, seconds
 
 from simlabel.datasets import Dataset, list_datasets, load_dataset
 
 
-def measure(what: str, size: int, **load) -> None:
-    """Print the best of three times, and the peak of Python's and numpy's memory over the size."""
-    seconds = min(_seconds(**load) for _ in range(3))
+def measured(size: int, rounds: int, **load) -> list[str]:
+    """The best time, and the peak of Python's and numpy's memory over the size."""
+    read = partial(load_dataset, **load)
+    best = min(seconds(read) for _ in range(rounds))
     tracemalloc.start()
-    load_dataset(**load)
+    read()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    print(f"{what:28} {size / 1e6:8.2f} MB {seconds:8.2f} s {peak / size:8.2f} x its size", flush=True)
-
-
-def _seconds(**load) -> float:
-    start = time.perf_counter()
-    load_dataset(**load)
-    return time.perf_counter() - start
+    return [f"{size / 1e6:.2f}", f"{best:.2f}", f"{peak / size:.2f}"]
 
 
 def sparse_rows(dataset: Dataset):
@@ -60,20 +57,18 @@ def copies(dataset: Dataset, folder: Path):
         yield path, {"label_prefix": "y"}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="sets to load; by default all that come as text")
-    names = parser.parse_args().names or [
-        name for name, source in list_datasets()["source"].items() if ".npz" not in source
-    ]
+def run(scale: Scale) -> Part:
+    known = list_datasets().sort_values("rows")["source"]
+    texts = [name for name, source in known.items() if ".npz" not in source]
+    if not texts:
+        raise Missing("it needs data sets; SIMLABEL_DATA names the folder.")
+    part = Part("Readers of data sets", ["what", "MB", "best s", "peak memory / size"])
+    rounds = scale.rounds(3)
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
+        for name in texts[:1] if scale.small else texts:
             dataset = load_dataset(name)
             size = sum(Path(source).stat().st_size for source in dataset.source.split(", "))
-            measure(name, size, path_or_name=name)
+            part.row(name, *measured(size, rounds, path_or_name=name))
             for path, options in copies(dataset, Path(folder)):
-                measure(f"  {path.name}", path.stat().st_size, path_or_name=path, **options)
-
-
-if __name__ == "__main__":
-    main()
+                part.row(path.name, *measured(path.stat().st_size, rounds, path_or_name=path, **options))
+    return part

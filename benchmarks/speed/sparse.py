@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
-from _data import shared
-from _report import Figure, Part
-from _timing import Scale, alternate, peak_mib
+from _shared.data import shared
+from _shared.report import Part
+from _shared.timing import Scale, alternate, peak_mib, seconds
 from sklearn.preprocessing import normalize
 
 from simlabel import SMLClassifier, similarity_sums
@@ -16,21 +14,20 @@ from simlabel.similarities import RBF
 GAMMA, QUERIES, BLOCK = 4.0, 2_000, 2_048
 
 SETUP = """
-import sys; sys.path.insert(0, {here!r})
-import numpy as np
-from sparse import GAMMA, densified, rows_of
+from _shared.timing import Scale
+from speed.sparse import GAMMA, densified, rows_of
 from simlabel import similarity_sums
 from simlabel.similarities import RBF
-X, Y, Q = rows_of({n_queries})
+X, Y, Q = rows_of({scale})
 similarity_sums(Q[:2], X[:100], Y[:100], RBF(GAMMA))
 """
 
 
-def rows_of(n_queries: int):
-    data = shared("debdeps_bookworm")
+def rows_of(scale: Scale):
+    data = shared("debdeps_bookworm", scale)
     X = normalize(data.X).astype(np.float32)
     Y = data.Y.astype(np.float32)
-    asked = np.sort(np.random.default_rng(0).choice(X.shape[0], n_queries, replace=False))
+    asked = np.sort(np.random.default_rng(0).choice(X.shape[0], scale.rows(QUERIES), replace=False))
     return X, Y, X[asked]
 
 
@@ -45,40 +42,33 @@ def densified(Q, X, Y):
 
 
 def run(scale: Scale) -> Part:
-    n_queries = scale.rows(QUERIES)
-    X, Y, Q = rows_of(n_queries)
-    started = time.perf_counter()
-    wanted = densified(Q, X, Y)  # once: it takes long, and its time is stable
-    dense = time.perf_counter() - started
+    X, Y, Q = rows_of(scale)
+    sums: list[np.ndarray] = []
+    dense = seconds(lambda: sums.append(densified(Q, X, Y)))  # once: it takes long, and its time is stable
     model = SMLClassifier(RBF(GAMMA), normalizer=None).fit(X, Y.astype(np.int8))
     runs = {
         "non-zero products, cold": lambda: similarity_sums(Q, X, Y, RBF(GAMMA)),
         "non-zero products, fitted": lambda: model.decision_function(Q),
     }
-    seconds = {"blocks made dense": dense} | alternate(runs, scale.rounds(5))
-    error = np.abs(runs["non-zero products, cold"]() - wanted).max() / wanted.max()
-    here = __file__.rsplit("/", 1)[0]
-    setup = SETUP.format(here=here, n_queries=n_queries)
+    taken = {"blocks made dense": dense} | alternate(runs, scale.rounds(5))
+    error = np.abs(runs["non-zero products, cold"]() - sums[0]).max() / sums[0].max()
+    setup = SETUP.format(scale=scale)
     memory = {
         "blocks made dense": peak_mib(setup, "densified(Q, X, Y)"),
         "non-zero products, cold": peak_mib(setup, "similarity_sums(Q, X, Y, RBF(GAMMA))"),
     }
     shape = f"{X.shape[0]:,} x {X.shape[1]:,}, {Y.shape[1]:,} labels"
-    part = Part(
-        "sparse",
-        f"debdeps_bookworm ({shape}): {QUERIES:,} queries, RBF",
-        ["how", "s", "times as fast", "peak MiB"],
-    )
-    for name, s in seconds.items():
-        peak = f"{memory[name]:.0f}" if name in memory else ""
-        part.rows.append([name, f"{s:.2f}", f"{dense / s:.1f}", peak])
+    title = f"debdeps_bookworm ({shape}): {QUERIES:,} queries, RBF"
+    part = Part(title, ["how", "s", "times as fast", "peak MiB"])
+    for name, s in taken.items():
+        part.row(name, f"{s:.2f}", f"{dense / s:.1f}", f"{memory[name]:.0f}" if name in memory else "")
     part.notes.append(
         f"Largest difference of the sums: {error:.1e} of the largest sum. Peak memory is beyond "
-        f"the data, the sums included ({n_queries * Y.shape[1] * 4 >> 20} MiB of it)."
+        f"the data, the sums included ({Q.shape[0] * Y.shape[1] * 4 >> 20} MiB of it)."
     )
     for name in runs:
         what = f"debdeps, {QUERIES:,} queries, {name}: times as fast"
-        part.figures.append(Figure(what, f"{dense / seconds[name]:.1f}", "densified blocks", "at least 10"))
+        part.figure(what, f"{dense / taken[name]:.1f}", "densified blocks", "at least 10")
     peak = f"{memory['non-zero products, cold']:.0f} MiB"
-    part.figures.append(Figure("debdeps, peak memory beyond the data", peak, "", "under 1,024 MiB"))
+    part.figure("debdeps, peak memory beyond the data", peak, "", "under 1,024 MiB")
     return part

@@ -1,4 +1,4 @@
-"""Whether engine="auto" is near the best engine, on shapes drawn at random.
+"""engine="auto" beside the best engine, on shapes drawn at random.
 
 Every engine that can do a shape is timed on it, in turn, and so is "auto", with prepared references
 (a fitted model). The figure is the ratio of medians of auto and the best. The shapes are drawn
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from _report import Figure, Part
-from _timing import Scale, alternate
+from _shared.report import Part
+from _shared.timing import Scale, alternate
 
 from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, Sum, prepare
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear, Polynomial, Quadratic, Similarity
@@ -105,20 +105,16 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
 
 
 def run(scale: Scale) -> Part:
-    title = f"The choice of the engine on {COUNT} shapes drawn at random"
-    part = Part(
-        "engine_choice",
-        title,
-        [
-            "similarity",
-            "queries x references x features",
-            "labels",
-            "auto takes",
-            "best",
-            "auto ms",
-            "auto / best",
-        ],
+    shown = (
+        "similarity",
+        "queries x references x features",
+        "labels",
+        "auto takes",
+        "best",
+        "auto ms",
+        "auto / best",
     )
+    part = Part(f"The choice of the engine on {COUNT} shapes drawn at random", shown)
     ratios = []
     for shape in drawn():
         chosen, auto, others = timed(shape, scale)
@@ -128,21 +124,14 @@ def run(scale: Scale) -> Part:
         if shape.per_row is not None:
             size += f", {shape.per_row} in a row"
         figures = [f"{auto * 1e3:.2f}", f"{ratios[-1]:.2f}"]
-        part.rows.append([repr(shape.similarity), size, str(shape.labels), chosen, best, *figures])
-    worst = max(ratios)
+        part.row(repr(shape.similarity), size, shape.labels, chosen, best, *figures)
+    worst = f"{max(ratios):.2f}"
     within = sum(ratio <= 1.5 for ratio in ratios)
     part.notes.append(
-        f"Auto takes at most {worst:.2f} times as long as the best engine, and at most 1.5 times on {within} "
-        f"of {len(ratios)} shapes. References {REFERENCES}, queries {QUERIES}, features {DENSE_FEATURES} "
+        f"Auto takes at most {worst} times as long as the best engine, and at most 1.5 times on {within} "
+        f"of {COUNT} shapes. References {REFERENCES}, queries {QUERIES}, features {DENSE_FEATURES} "
         f"dense and {SPARSE_FEATURES} sparse with {PER_ROW} in a row, labels {LABELS}: drawn evenly in "
         f"logarithms, seed {SEED}."
     )
-    part.figures.append(
-        Figure(
-            f"engine='auto', the worst of {len(ratios)} shapes",
-            f"{worst:.2f}",
-            "the best engine",
-            "at most 1.5",
-        )
-    )
+    part.figure(f"engine='auto', the worst of {COUNT} shapes", worst, "the best engine", "at most 1.5")
     return part

@@ -1,4 +1,4 @@
-"""Fit and predict with references on a disk: memory of its own at the peak.
+"""Memory of fit and predict with references on a disk, beside the size of these.
 
 10,000,000 x 103 float32 references in a mapped file (4 GB), 14 labels of which a row has four, bandwidth
 given, 1,000 queries. Memory of its own is RssAnon: pages of mapped files, which the system takes back
@@ -13,8 +13,8 @@ import threading
 from pathlib import Path
 
 import numpy as np
-from _report import Figure, Part
-from _timing import Scale
+from _shared.report import Part
+from _shared.timing import Scale
 
 from simlabel import SMLClassifier
 from simlabel.similarities import RBF
@@ -72,11 +72,10 @@ def run(scale: Scale) -> Part:
                 work()
             peaks[what] = peak.mib
     title = f"References on a disk: {n:,} x {FEATURES} float32 ({size:,.0f} MiB), {QUERIES:,} queries"
-    part = Part("larger_than_memory", title, ["what", "own memory at the peak, MiB"])
-    part.rows = [[what, f"{mib:,.0f}"] for what, mib in peaks.items()]
+    part = Part(title, ["what", "own memory at the peak, MiB"])
+    for what, mib in peaks.items():
+        part.row(what, f"{mib:,.0f}")
     part.notes = ["Own memory is RssAnon; pages of mapped files are not counted."]
-    figure = Figure(
-        "references on a disk", f"{max(peaks.values()):,.0f} MiB", f"{size:,.0f} MiB of them", "2,048 MiB"
-    )
-    part.figures = [figure]
+    most = f"{max(peaks.values()):,.0f} MiB"
+    part.figure("references on a disk", most, f"{size:,.0f} MiB of them", "2,048 MiB")
     return part

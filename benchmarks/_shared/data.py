@@ -1,0 +1,64 @@
+"""Rows of the shapes that the benchmarks are about: made up, or of the folder SIMLABEL_DATA."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from _shared.timing import Scale
+from sklearn.preprocessing import normalize
+
+from simlabel.datasets import Dataset, DatasetError, load_dataset
+
+REFERENCES, QUERIES, FEATURES, LABELS = 40_960, 2_048, 103, 14
+
+
+class Missing(Exception):
+    """Raised by a benchmark that lacks what it needs."""
+
+
+def shared(name: str, scale: Scale) -> Dataset:
+    """A data set of the folder SIMLABEL_DATA; a few of its rows, from all over it, if the scale is small."""
+    try:
+        data = load_dataset(name)
+    except DatasetError as error:
+        raise Missing(f"it needs the data set {name!r}; SIMLABEL_DATA names the folder. {error}") from error
+    some = np.linspace(0, data.n_rows - 1, scale.rows(data.n_rows)).astype(int)
+    split = None if data.split is None else data.split[some]
+    return replace(data, X=data.X[some], Y=data.Y[some], split=split)
+
+
+def dense(data: Dataset) -> tuple[Any, Any]:
+    """X and Y of a data set as dense arrays."""
+    return np.asarray(data.X, dtype=np.float64), np.asarray(data.Y.toarray(), dtype=int)
+
+
+def unit_rows(n: int, n_features: int, seed: int, dtype: Any = np.float32) -> Any:
+    """Random directions."""
+    return normalize(np.random.default_rng(seed).standard_normal((n, n_features), dtype=dtype), copy=False)
+
+
+def label_rows(n: int, n_labels: int, per_row: float, seed: int = 2) -> Any:
+    """Label sets as CSR, so many labels in a row on average, drawn one by one."""
+    rng = np.random.default_rng(seed)
+    count = round(n * per_row)
+    rows, columns = rng.integers(0, n, count), rng.integers(0, n_labels, count)
+    Y = sp.csr_array((np.ones(count, dtype=np.int8), (rows, columns)), shape=(n, n_labels))
+    Y.data[:] = 1
+    return Y
+
+
+def problem(
+    scale: Scale,
+    references: int = REFERENCES,
+    queries: int = QUERIES,
+    features: int = FEATURES,
+    labels: int = LABELS,
+    per_row: float = 4.2,
+    dtype: Any = np.float32,
+) -> tuple[Any, Any, Any]:
+    """References X, their label sets Y, and queries Q: unit rows, as many as the scale lets."""
+    X = unit_rows(scale.rows(references), features, 0, dtype)
+    return X, label_rows(len(X), labels, per_row), unit_rows(scale.rows(queries), features, 1, dtype)
