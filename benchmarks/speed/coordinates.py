@@ -34,7 +34,7 @@ def run(scale: Scale) -> Part:
     }
     beside = alternate(peers, scale.rounds(3))
     title = f"Sums over coordinates: {REFERENCES:,} references x {FEATURES} features, {LABELS} labels"
-    part = Part(title, ["queries", "how", "median ms", "/ the first of so many queries"])
+    part = Part(title, ["queries", "how", "median ms", "/ the first"])
     part.times(seconds, f"{len(Q):,}", per=1000, digits=".1f")
     part.times(beside, f"{len(few):,}", per=1000, digits=".1f")
     for name in models:
