@@ -128,6 +128,7 @@ class Reader:
         if cls is None:
             raise ModelFileError(f"a model file names {value['class']!r}, which this version does not have.")
         values = {name: self.decode(each) for name, each in value["values"].items()}
+        values = getattr(cls, "migrated", dict)(values)
         own = set(parameters(cls))
         stage = cls(**{name: values[name] for name in values if name in own})
         for name in getattr(cls, "fitted_state", ()):
