@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from simlabel import SMLClassifier
-from simlabel.label_rules import PerLabel, SetSize
+from simlabel import SMLClassifier, load
+from simlabel.label_rules import Auto, Cutoff, PerLabel, SetSize, Threshold
 from simlabel.label_rules._gather import Gathered
 from simlabel.label_rules._sweeps import tuned_thresholds
-from simlabel.metrics import hamming_loss
+from simlabel.metrics import find_criterion, hamming_loss
 from simlabel.similarities import RBF
 
 
@@ -122,3 +122,40 @@ def test_a_rule_is_changed_without_a_refit(rng):
     assert np.array_equal(model.change_rule("threshold").predict(X), fresh.predict(X))
     with pytest.raises(ValueError, match="Unknown label_rule"):
         model.change_rule("threshhold")
+
+
+@pytest.mark.parametrize("rule", [PerLabel, Auto])
+@pytest.mark.parametrize("former", ["macro_f1", "micro_f1", "instance_f1"])
+def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, recwarn):
+    X, Y = data(rng)
+    kind, _, average = reversed(former.partition("_"))
+    now = f"{kind}_{average}"
+    with pytest.warns(FutureWarning, match=rf"{rule.__name__}.*{former}.*{now}"):
+        model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(former)).fit(X, Y)
+    same = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(now)).fit(X, Y)
+    assert str(model.label_rule_) == str(same.label_rule_)
+    assert np.array_equal(model.predict(X), same.predict(X))
+    model.save(tmp_path / "before.simlabel")  # with the name that the user gave, as files written before
+    assert former.encode() in (tmp_path / "before.simlabel").read_bytes()
+    loaded = load(tmp_path / "before.simlabel")
+    assert loaded.label_rule.criterion == now
+    assert np.array_equal(loaded.retune().predict(X), same.predict(X))
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("criterion", ["f1_macro", "f1_micro", "f1_instance", "hamming_loss"])
+def test_auto_judges_as_the_metrics_do(criterion, rng):
+    X, Y = data(rng)
+    Y[:5] = 0
+    model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=Auto(criterion)).fit(X, Y)
+    from simlabel._leave_one_out import training_blocks
+
+    record = find_criterion(criterion)
+    values = {}
+    for rule in (SetSize(), Threshold(), Cutoff("auto"), PerLabel(criterion)):
+        fitted = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule).fit(X, Y)
+        blocks = training_blocks(fitted._model.scorer)
+        sets = np.concatenate([fitted.label_rule_.predict(block.scores).toarray() for block in blocks])
+        values[rule.name] = record.function(Y, sets)
+    best = (max if record.higher_is_better else min)(values.values())
+    assert values[model.label_rule_.name] == pytest.approx(best)

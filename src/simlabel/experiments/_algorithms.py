@@ -18,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 
 from simlabel._auto import AutoSMLClassifier
 from simlabel._classifier import SMLClassifier
-from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
 from simlabel.experiments._powerset import LabelPowerset, OrConstant
 
 _TREES = 300
@@ -67,6 +66,33 @@ def _ours(title: str, what: str, make: Callable[[], Any]) -> _Entry:
     return _Entry(title, what, lambda seed, jobs: _seeded(make(), seed, jobs), sparse_labels=True)
 
 
+# imported when they are asked for, since a list of names does not need them
+
+
+def _mlknn() -> Any:
+    from simlabel.baselines import MLkNN
+
+    return MLkNN()
+
+
+def _boostexter() -> Any:
+    from simlabel.baselines import BoosTexter
+
+    return BoosTexter()
+
+
+def _adtboost() -> Any:
+    from simlabel.baselines import ADTBoostMH
+
+    return ADTBoostMH()
+
+
+def _ranksvm() -> Any:
+    from simlabel.baselines import RankSVM
+
+    return RankSVM()
+
+
 def _scaled(estimator: Any) -> Any:
     """Columns to unit variance first; not centred, so that sparse stays sparse."""
     return make_pipeline(StandardScaler(with_mean=False), estimator)
@@ -79,10 +105,10 @@ def _logistic() -> LogisticRegression:
 _ENTRIES = {
     "sml": _ours("SML", "the paper's method, gamma by its search", SMLClassifier),
     "autosml": _ours("AutoSML", "chooses among configurations by leave-one-out", AutoSMLClassifier),
-    "mlknn": _ours("ML-kNN", "10 nearest neighbours, Bayesian", MLkNN),
-    "boostexter": _ours("BoosTexter", "500 boosted stumps", BoosTexter),
-    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", ADTBoostMH),
-    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", RankSVM),
+    "mlknn": _ours("ML-kNN", "10 nearest neighbours, Bayesian", _mlknn),
+    "boostexter": _ours("BoosTexter", "500 boosted stumps", _boostexter),
+    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", _adtboost),
+    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", _ranksvm),
     "br": _Entry(
         "BR-logistic",
         "binary relevance, one logistic regression per label",
