@@ -18,7 +18,6 @@ from simlabel.metrics import (
     find_criterion,
     propensities,
 )
-from simlabel.metrics import _set_criteria as of_sets
 from simlabel.similarities import RBF
 from simlabel.tuning import LeaveOneOut, Validation
 
@@ -73,15 +72,13 @@ def test_searches_by_sets_count_weights(name, rng):
     np.testing.assert_allclose(weighted.tuning_.values, repeated.tuning_.values, atol=1e-12)
 
 
-def test_a_criterion_more_is_one_file_more(monkeypatch, rng):
-    """A record beside its function is all that evaluation and searches ask for."""
+def test_a_record_is_all_that_evaluation_and_searches_ask_for(monkeypatch, rng):
 
     def half(Y_true, Y_pred, sample_weight=None):
         return 0.5
 
     record = Criterion("half", "Half", half, aggregation="whole", needs_scores=False)
     monkeypatch.setitem(find_criterion.__globals__["_KNOWN"], "half", record)
-    assert record not in of_sets.OF_SETS
     Y, P, F = made(rng)
     assert str(evaluate(Y, P, F, criteria=["half"])) == "Half               0.5000"
     found = SMLClassifier(tuning=LeaveOneOut(criterion="half")).fit(F, Y).tuning_
