@@ -32,7 +32,7 @@ from simlabel.influence import INFLUENCES, Ridge
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
 from simlabel.tuning import LeaveOneOut, Problem, TuningResult
-from simlabel.tuning._criterion import higher_is_better
+from simlabel.tuning._criterion import criterion_of
 from simlabel.tuning._search import RIDGE_ROWS
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     criterion : str or callable
-        What decides: one of the five criteria by name, or a function (Y_true, scores) -> float, the
-        higher the better.
+        What decides: any criterion by the name that `simlabel.metrics.find_criterion` knows, or a
+        function (Y_true, scores) -> float, the higher the better.
     label_rule : str, LabelRule or callable
         As in `SMLClassifier`; "auto" takes the rule with the smallest leave-one-out hamming loss.
     calibration : None, str or LeaveOneOutCalibration
@@ -217,7 +217,7 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
         chosen_from = self._configurations(rows)
         data = _Data(rows[there], Y[there], np.ones(len(there)) if weights is None else weights[there])
         trials = list(self._trials(chosen_from, data, search, seed))
-        ranked = _ranked(trials, higher_is_better(self.criterion))
+        ranked = _ranked(trials, criterion_of(self.criterion).higher_is_better)
         self.leaderboard_ = _leaderboard(ranked, search)
         self.best_estimator_ = self._fit_choice(ranked[0], X, y, sample_weight, seed, len(there))
         self.classes_ = self.best_estimator_.classes_
@@ -249,7 +249,7 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
                 screened.append(some.trial(configuration, search, self.n_jobs, seed, None))
                 advance()
             yield from screened
-            ranked = _ranked(screened, higher_is_better(self.criterion))
+            ranked = _ranked(screened, criterion_of(self.criterion).higher_is_better)
             for trial in _best_of_each_kind(ranked)[:finals]:
                 if self._out_of_time(started):
                     return

@@ -49,8 +49,9 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     similarity : str, Similarity or callable
-        What it means to be alike: a name ("rbf"), an object (``RBF(gamma=8.0)``), or a function of
-        two instances. Objects can be added and multiplied.
+        What it means to be alike: "rbf", "laplacian", "polynomial", "linear", "quadratic", "cosine",
+        "chi_square", "jaccard", "precomputed", an object (``RBF(gamma=8.0)``), or a function of two
+        instances. Objects can be added and multiplied.
     normalizer : str, list, transformer or None
         What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax", a
         list of these, any scikit-learn transformer, or None.
@@ -73,10 +74,11 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         "condense", "nystroem", "random_features", "tensor_sketch", or "auto" for the cheapest that keeps
         the average precision. Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
-        How parameters that are "auto" are resolved at fit: "validation" (the paper's), or "loo"
+        How parameters that are left open are resolved at fit: "validation" (the paper's), or "loo"
         (leave-one-out over all rows).
     engine : str or engine
-        How the sums are computed; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and
+        How the sums are computed: "exact", "collapsed", "ann" (through an index), or "auto", the exact way
+        with the lowest predicted cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and
         tells progress.
     n_jobs : int or None
         Threads; None for all cores.

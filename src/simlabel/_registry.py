@@ -47,6 +47,11 @@ class Registry(Generic[Stage]):
         """The names that :meth:`resolve` knows."""
         return tuple(self.classes)
 
+    @property
+    def choice(self) -> str:
+        """The names in quotes, with commas between, for errors."""
+        return ", ".join(map(repr, self.names))
+
     def resolve(self, spec: Any) -> Stage:
         """Turn a name, an object or a callable into a stage, or say what was expected."""
         if isinstance(spec, self.base):
@@ -65,4 +70,4 @@ class Registry(Generic[Stage]):
 
     def _expected(self) -> str:
         function = ", or a callable" if self._from_callable is not None else ""
-        return f"Expected one of {', '.join(map(repr, self.names))}, a {self.base.__name__} object{function}."
+        return f"Expected one of {self.choice}, a {self.base.__name__} object{function}."

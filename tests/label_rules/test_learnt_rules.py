@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from simlabel import SMLClassifier
-from simlabel.label_rules import PerLabel, SetSize
+from simlabel import SMLClassifier, load
+from simlabel.label_rules import Auto, Cutoff, PerLabel, SetSize, Threshold
 from simlabel.label_rules._gather import Gathered
-from simlabel.label_rules._per_label import tuned_thresholds
-from simlabel.metrics import hamming_loss
+from simlabel.label_rules._sweeps import tuned_thresholds
+from simlabel.metrics import find_criterion, hamming_loss
 from simlabel.similarities import RBF
 
 
@@ -23,7 +23,7 @@ def cuts(scores):
     return [points[0] - 1, *((points[:-1] + points[1:]) / 2), points[-1] + 1]
 
 
-AVERAGES = {"macro_f1": "macro", "micro_f1": "micro", "instance_f1": "samples"}
+AVERAGES = {"f1_macro": "macro", "f1_micro": "micro", "f1_instance": "samples"}
 
 
 def value(Y, scores, thresholds, criterion):
@@ -33,7 +33,7 @@ def value(Y, scores, thresholds, criterion):
     return f1_score(Y, P, average=AVERAGES[criterion], zero_division=0.0)
 
 
-@given(seed=st.integers(0, 2**32 - 1), criterion=st.sampled_from(["macro_f1", "micro_f1", "hamming_loss"]))
+@given(seed=st.integers(0, 2**32 - 1), criterion=st.sampled_from(["f1_macro", "f1_micro", "hamming_loss"]))
 @settings(max_examples=30)
 def test_no_thresholds_are_better(seed, criterion):
     rng = np.random.default_rng(seed)
@@ -51,13 +51,13 @@ def test_no_single_change_is_better_for_instances(seed):
     rng = np.random.default_rng(seed)
     scores, Y = rng.random((8, 3)), (rng.random((8, 3)) < 0.5).astype(int)
     Y[:, 0] |= Y.sum(axis=1) == 0  # no empty sets, on which F1 is a matter of taste
-    found = tuned_thresholds(Gathered(scores, Y, np.ones(8)), "instance_f1")
-    here = value(Y, scores, found, "instance_f1")
+    found = tuned_thresholds(Gathered(scores, Y, np.ones(8)), "f1_instance")
+    here = value(Y, scores, found, "f1_instance")
     for k in range(3):
         for cut in cuts(scores[:, k]):
             changed = found.copy()
             changed[k] = cut
-            assert value(Y, scores, changed, "instance_f1") <= here + 1e-9
+            assert value(Y, scores, changed, "f1_instance") <= here + 1e-9
 
 
 def data(rng, n=80):
@@ -68,9 +68,9 @@ def data(rng, n=80):
 
 def test_tuned_on_leave_one_out_scores(rng):
     X, Y = data(rng)
-    model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=PerLabel("macro_f1")).fit(X, Y)
+    model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=PerLabel("f1_macro")).fit(X, Y)
     scores = model.leave_one_out()
-    wanted = tuned_thresholds(Gathered(scores, Y, np.ones(80)), "macro_f1")
+    wanted = tuned_thresholds(Gathered(scores, Y, np.ones(80)), "f1_macro")
     np.testing.assert_allclose(model.label_rule_.thresholds_, wanted)
     assert np.array_equal(model.predict(X), (model.decision_function(X) > wanted).astype(int))
 
@@ -85,7 +85,7 @@ def test_thresholds_of_your_own(rng):
     assert some.label_rule_.thresholds_[1] == 0.5
     with pytest.raises(ValueError, match="but there are 3 labels"):
         SMLClassifier(RBF(8.0), label_rule=PerLabel(thresholds=[1.0])).fit(X, Y).predict(X)
-    with pytest.raises(ValueError, match="criterion must be one of macro_f1"):
+    with pytest.raises(ValueError, match="criterion must be one of f1_macro"):
         SMLClassifier(RBF(8.0), label_rule=PerLabel("f1")).fit(X, Y)
 
 
@@ -122,3 +122,40 @@ def test_a_rule_is_changed_without_a_refit(rng):
     assert np.array_equal(model.change_rule("threshold").predict(X), fresh.predict(X))
     with pytest.raises(ValueError, match="Unknown label_rule"):
         model.change_rule("threshhold")
+
+
+@pytest.mark.parametrize("rule", [PerLabel, Auto])
+@pytest.mark.parametrize("former", ["macro_f1", "micro_f1", "instance_f1"])
+def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, recwarn):
+    X, Y = data(rng)
+    kind, _, average = reversed(former.partition("_"))
+    now = f"{kind}_{average}"
+    with pytest.warns(FutureWarning, match=rf"{rule.__name__}.*{former}.*{now}"):
+        model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(former)).fit(X, Y)
+    same = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(now)).fit(X, Y)
+    assert str(model.label_rule_) == str(same.label_rule_)
+    assert np.array_equal(model.predict(X), same.predict(X))
+    model.save(tmp_path / "before.simlabel")  # with the name that the user gave, as files written before
+    assert former.encode() in (tmp_path / "before.simlabel").read_bytes()
+    loaded = load(tmp_path / "before.simlabel")
+    assert loaded.label_rule.criterion == now
+    assert np.array_equal(loaded.retune().predict(X), same.predict(X))
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("criterion", ["f1_macro", "f1_micro", "f1_instance", "hamming_loss"])
+def test_auto_judges_as_the_metrics_do(criterion, rng):
+    X, Y = data(rng)
+    Y[:5] = 0
+    model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=Auto(criterion)).fit(X, Y)
+    from simlabel._leave_one_out import training_blocks
+
+    record = find_criterion(criterion)
+    values = {}
+    for rule in (SetSize(), Threshold(), Cutoff("auto"), PerLabel(criterion)):
+        fitted = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule).fit(X, Y)
+        blocks = training_blocks(fitted._model.scorer)
+        sets = np.concatenate([fitted.label_rule_.predict(block.scores).toarray() for block in blocks])
+        values[rule.name] = record.function(Y, sets)
+    best = (max if record.higher_is_better else min)(values.values())
+    assert values[model.label_rule_.name] == pytest.approx(best)

@@ -48,9 +48,8 @@ def comparison_table(result: CrossValidation, folds: int) -> Table:
         published = PUBLISHED["yeast"]["SML"][name]
         assert published is not None
         mean, std = result.mean(name), result.std(name)
-        arrow = "↑" if criterion.higher_is_better else "↓"
         agrees = "yes" if published.agrees(mean) else "no"
-        table.add_row(f"{criterion.title} {arrow}", str(published), f"{mean:.3f} ± {std:.3f}", agrees)
+        table.add_row(criterion.heading, str(published), f"{mean:.3f} ± {std:.3f}", agrees)
     return table
 
 

@@ -18,10 +18,9 @@ from simlabel.cli import _options as options
 from simlabel.cli._console import guarded, progress, say, show_json
 from simlabel.cli._models import BLOCK, FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
-from simlabel.cli._tables import heading
 from simlabel.datasets import Dataset, FeatureChunks
 from simlabel.experiments import FoldResult, criteria_for, summarize
-from simlabel.metrics import evaluate, needs_propensities
+from simlabel.metrics import evaluate, find_criterion, needs_propensities
 from simlabel.reports import check_report_path, evaluation_report, write_report
 
 
@@ -129,5 +128,5 @@ def _show(result: FoldResult, data: Dataset, criteria: list[str], json: bool) ->
     table.add_column("Rows left out: undefined", justify="right")
     for name in shown:
         value = "undefined" if np.isnan(found[name]) else f"{found[name]:.4f}"
-        table.add_row(heading(name), value, str(found.undefined[name] or ""))
+        table.add_row(find_criterion(name).heading, value, str(found.undefined[name] or ""))
     Console().print(table)

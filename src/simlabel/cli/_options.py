@@ -12,7 +12,7 @@ import typer
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.datasets._detect import detect_format
 from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
-from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
+from simlabel.metrics import CRITERIA, MORE_CRITERIA, USUAL_K, find_criterion
 
 _DATA, _PROTOCOL = "How to read the data", "How to divide the data"
 
@@ -147,5 +147,7 @@ def criteria_of(text: str) -> list[str]:
                 find_criterion(name)
             except ValueError as error:
                 raise typer.BadParameter(str(error)) from None
-            raise typer.BadParameter(f"{name!r} is not kept by comparisons; they have k = 1, 3 and 5.")
+            *some, last = map(str, USUAL_K)
+            kept = f"{', '.join(some)} and {last}"
+            raise typer.BadParameter(f"{name!r} is not kept by comparisons; they have k = {kept}.")
     return names

@@ -23,12 +23,6 @@ def figure(mean: float, std: float) -> str:
     return f"{mean:.3f}" if math.isnan(std) else f"{mean:.3f}±{std:.3f}"
 
 
-def heading(criterion: str) -> str:
-    """Title and direction of a criterion."""
-    found = find_criterion(criterion)
-    return f"{found.title} {'↑' if found.higher_is_better else '↓'}"
-
-
 def show_comparison(console: Console, comparison: Comparison, data: str, criteria: Sequence[str]) -> None:
     """Algorithms down, criteria across, best in bold; as many tables as the width asks for."""
     names = comparison.algorithms(data)
@@ -41,7 +35,7 @@ def show_comparison(console: Console, comparison: Comparison, data: str, criteri
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         table.add_column("Algorithm", no_wrap=True)
         for criterion in part:
-            table.add_column(heading(criterion), justify="right")
+            table.add_column(find_criterion(criterion).heading, justify="right")
         for name in names:
             series = comparison.of(data, name)
             cells = [
@@ -70,7 +64,7 @@ def show_reproduction(console: Console, reproduction: Reproduction) -> None:
         agrees = {True: "yes", False: "[bold]no[/]", None: "-"}[row.agrees]
         published = "-" if row.published is None else str(row.published)
         first = row.algorithm if row.algorithm != last else ""
-        table.add_row(first, heading(row.criterion), published, str(row.measured), agrees)
+        table.add_row(first, find_criterion(row.criterion).heading, published, str(row.measured), agrees)
         last = row.algorithm
     console.print(table)
     console.print("The paper's claims, judged by what was measured:")

@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from simlabel._scoring import Scorer
 from simlabel._validation import FloatArray
 from simlabel.engines import Exact, Job, Keep, blocks, prepare
 from simlabel.influence import Ridge, Uniform
-from simlabel.metrics import CRITERIA, Criterion, row_criteria
+from simlabel.metrics import CRITERIA, Criterion, Truth
 
 _TILE_BYTES = 1 << 25
 _DECIMALS = 10  # of learned scores, which are near 0 and 1
@@ -33,7 +32,7 @@ def data_values(scorer: Scorer, criterion: str) -> FloatArray:
     -------
     array, (n_references,)
     """
-    known = [name for name, each in CRITERIA.items() if each.column is not None]
+    known = [name for name, each in CRITERIA.items() if each.needs_scores]
     if criterion not in known:
         raise ValueError(f"unknown criterion {criterion!r}; expected one of {', '.join(known)}.")
     if isinstance(scorer.influence, Ridge):
@@ -45,21 +44,22 @@ def data_values(scorer: Scorer, criterion: str) -> FloatArray:
 
 def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> FloatArray:
     """By closed-form leave-one-out, with and without each instance."""
-    references, column = scorer.references, criterion.column
-    Y, weights, n_labels = references.Y, references.weights, references.n_labels
+    references, rows = scorer.references, criterion.rows
+    truth, weights, n_labels = Truth.of(references.Y), references.weights, references.n_labels
     everyone = np.arange(references.n_rows)
     without_each = influence.without_each(scorer.setting(references))
     assert scorer.solved.left_out is not None
+    assert rows is not None
 
-    def judged(truth: Any, scores: FloatArray) -> FloatArray:
+    def judged(truth: Truth, scores: FloatArray) -> FloatArray:
         # labels that the same rows have score the same: rounding must not decide which is ahead
-        return row_criteria(truth, np.round(scores[:, :n_labels], _DECIMALS))[:, column]
+        return rows(truth, np.round(scores[:, :n_labels], _DECIMALS))
 
-    whole = judged(Y, scorer.solved.left_out)
+    whole = judged(truth, scorer.solved.left_out)
     values = np.zeros(references.n_rows)
     for j, scores in enumerate(without_each):
         others = everyone[everyone != j]
-        gain = whole[others] - judged(Y[others], scores)
+        gain = whole[others] - judged(truth[others], scores)
         there = ~np.isnan(gain)
         if there.any():
             values[j] = np.average(gain[there], weights=weights[others][there])
@@ -74,7 +74,8 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
             f"data values need sums that add up; leaving one out under {weighting!r} moves others."
         )
     n, weights = references.n_rows, references.weights
-    columns = references.Y.tocsc()
+    truth = Truth.of(references.Y)
+    columns = truth.Y.tocsc()
     rows_of = np.split(columns.indices, columns.indptr[1:-1])
     prepared = prepare(references.X, [similarity])
     job = Job(similarity, weighting, Keep(n))
@@ -83,7 +84,7 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
         S = Exact().reduce(references.X[part], prepared, [job], n_jobs=scorer.n_jobs)[0]
         for i, terms in zip(range(part.start, part.stop), S.astype(np.float64) * weights, strict=True):
             terms[i] *= max(weights[i] - 1.0, 0.0) / weights[i]
-            gain = _gains(terms, rows_of, references.Y[i : i + 1], criterion)
+            gain = _gains(terms, rows_of, truth[np.full(n + 1, i)], criterion)
             if gain is not None:
                 gain[i] = 0.0
                 gains += weights[i] * gain
@@ -92,11 +93,13 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
     return np.divide(gains, counted, out=np.zeros(n), where=counted > 0)
 
 
-def _gains(terms: FloatArray, rows_of: list[Any], truth: Any, criterion: Criterion) -> FloatArray | None:
-    """By how much each reference betters the criterion of one row; None where that is undefined."""
-    scores = np.vstack(_with_and_without(terms, rows_of))
-    truths = sp.csr_array(np.broadcast_to(truth.toarray(), scores.shape))
-    values = row_criteria(truths, scores)[:, criterion.column]
+def _gains(terms: FloatArray, rows_of: list[Any], truth: Truth, criterion: Criterion) -> FloatArray | None:
+    """By how much each reference betters the criterion of one row; None where that is undefined.
+
+    `truth` is the row's, once for all references together and once without each.
+    """
+    assert criterion.rows is not None
+    values = criterion.rows(truth, np.vstack(_with_and_without(terms, rows_of)))
     if np.isnan(values[0]):
         return None
     return (values[0] - values[1:]) * (1.0 if criterion.higher_is_better else -1.0)

@@ -16,6 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from simlabel._auto import AutoSMLClassifier
+from simlabel._classifier import SMLClassifier
 from simlabel.experiments._powerset import LabelPowerset, OrConstant
 
 _TREES = 300
@@ -55,7 +57,40 @@ class Algorithm:
 class _Entry:
     title: str
     what: str
-    make: str | Callable[[int, int], Any]  # "module:Class", or a function of seed and n_jobs
+    make: Callable[[int, int], Any]  # of seed and n_jobs
+    sparse_labels: bool = False
+
+
+def _ours(title: str, what: str, make: Callable[[], Any]) -> _Entry:
+    """An estimator of this package: it takes labels in any form."""
+    return _Entry(title, what, lambda seed, jobs: _seeded(make(), seed, jobs), sparse_labels=True)
+
+
+# imported when they are asked for, since a list of names does not need them
+
+
+def _mlknn() -> Any:
+    from simlabel.baselines import MLkNN
+
+    return MLkNN()
+
+
+def _boostexter() -> Any:
+    from simlabel.baselines import BoosTexter
+
+    return BoosTexter()
+
+
+def _adtboost() -> Any:
+    from simlabel.baselines import ADTBoostMH
+
+    return ADTBoostMH()
+
+
+def _ranksvm() -> Any:
+    from simlabel.baselines import RankSVM
+
+    return RankSVM()
 
 
 def _scaled(estimator: Any) -> Any:
@@ -68,16 +103,12 @@ def _logistic() -> LogisticRegression:
 
 
 _ENTRIES = {
-    "sml": _Entry("SML", "the paper's method, gamma by its search", "simlabel:SMLClassifier"),
-    "autosml": _Entry(
-        "AutoSML", "chooses among configurations by leave-one-out", "simlabel:AutoSMLClassifier"
-    ),
-    "mlknn": _Entry("ML-kNN", "10 nearest neighbours, Bayesian", "simlabel.baselines:MLkNN"),
-    "boostexter": _Entry("BoosTexter", "500 boosted stumps", "simlabel.baselines:BoosTexter"),
-    "adtboost": _Entry(
-        "ADTBoost.MH", "alternating decision tree, 50 rounds", "simlabel.baselines:ADTBoostMH"
-    ),
-    "ranksvm": _Entry("Rank-SVM", "ranking SVM, polynomial of degree 8", "simlabel.baselines:RankSVM"),
+    "sml": _ours("SML", "the paper's method, gamma by its search", SMLClassifier),
+    "autosml": _ours("AutoSML", "chooses among configurations by leave-one-out", AutoSMLClassifier),
+    "mlknn": _ours("ML-kNN", "10 nearest neighbours, Bayesian", _mlknn),
+    "boostexter": _ours("BoosTexter", "500 boosted stumps", _boostexter),
+    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", _adtboost),
+    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", _ranksvm),
     "br": _Entry(
         "BR-logistic",
         "binary relevance, one logistic regression per label",
@@ -143,9 +174,7 @@ def find_algorithm(name: str, *, seed: int = 0, n_jobs: int = 1) -> Algorithm:
     """
     if name in _ENTRIES:
         entry = _ENTRIES[name]
-        if isinstance(entry.make, str):
-            return Algorithm(name, entry.title, _imported(entry.make, seed, n_jobs), sparse_labels=True)
-        return Algorithm(name, entry.title, entry.make(seed, n_jobs))
+        return Algorithm(name, entry.title, entry.make(seed, n_jobs), entry.sparse_labels)
     if ":" not in name:
         known = ", ".join(ALGORITHMS)
         raise AlgorithmAbsent(f"unknown algorithm {name!r}; expected one of {known}, or module:Class.")
@@ -159,12 +188,16 @@ def _imported(address: str, seed: int, n_jobs: int) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         raise AlgorithmAbsent(f"{address} is not installed here: {error}.") from None
     try:
-        estimator = make()
-        known = estimator.get_params(deep=False)
+        return _seeded(make(), seed, n_jobs)
     except (TypeError, AttributeError) as error:
         raise AlgorithmAbsent(
             f"{address} is not a scikit-learn estimator without required parameters: {error}."
         ) from None
+
+
+def _seeded(estimator: Any, seed: int, n_jobs: int) -> Any:
+    """With seed and jobs, where it has such parameters."""
+    known = estimator.get_params(deep=False)
     wanted = {"random_state": seed, "n_jobs": n_jobs}
     return estimator.set_params(**{key: value for key, value in wanted.items() if key in known})
 

@@ -18,7 +18,7 @@ from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._outputs import label_probabilities, label_scores, label_sets
 from simlabel.experiments._protocols import Split
-from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, propensities
+from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
 
 _BINS = 10  # of the calibration curve
 
@@ -83,8 +83,8 @@ class FoldResult:
 
 def criteria_for(n_labels: int) -> list[str]:
     """All criteria that so many labels allow: k is at most their number."""
-    more = [name for name in MORE_CRITERIA if "@" not in name or int(name.partition("@")[2]) <= n_labels]
-    return [*CRITERIA, *more]
+    found = map(find_criterion, (*CRITERIA, *MORE_CRITERIA))
+    return [each.name for each in found if each.k is None or each.k <= n_labels]
 
 
 def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[str]) -> FoldResult:

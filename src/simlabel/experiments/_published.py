@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simlabel.metrics import CRITERIA
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -30,11 +32,8 @@ class Figure:
         return f"{self.mean:.3f} ± {self.std:.3f}"
 
 
-_CRITERIA = ("hamming_loss", "one_error", "coverage", "ranking_loss", "average_precision")
-
-
 def _row(*figures: tuple[float, float] | None) -> dict[str, Figure | None]:
-    pairs = zip(_CRITERIA, figures, strict=True)
+    pairs = zip(CRITERIA, figures, strict=True)
     return {name: None if figure is None else Figure(*figure) for name, figure in pairs}
 
 

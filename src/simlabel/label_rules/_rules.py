@@ -11,7 +11,7 @@ import numpy as np
 from simlabel._validation import FloatArray, check_number
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._gather import Gathered, gather
-from simlabel.label_rules._per_label import tuned_thresholds
+from simlabel.label_rules._sweeps import tuned_thresholds
 
 
 class SetSize(LabelRule):

@@ -2,7 +2,6 @@
 
 from simlabel.metrics._criteria import (
     CRITERIA,
-    Criterion,
     average_precision,
     coverage,
     hamming_loss,
@@ -13,13 +12,17 @@ from simlabel.metrics._criteria import (
 from simlabel.metrics._evaluation import Evaluation, evaluate
 from simlabel.metrics._named import (
     MORE_CRITERIA,
+    USUAL_K,
     criterion_rows,
+    current_name,
     find_criterion,
     needs_propensities,
     needs_scores,
 )
+from simlabel.metrics._record import Criterion, Family
 from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
 from simlabel.metrics._top_k import ndcg_at, precision_at, propensities, propensity_scored_precision_at
+from simlabel.metrics._truth import Truth
 
 __all__ = [
     "hamming_loss",
@@ -39,8 +42,12 @@ __all__ = [
     "Evaluation",
     "CRITERIA",
     "MORE_CRITERIA",
+    "USUAL_K",
     "Criterion",
+    "Family",
+    "Truth",
     "find_criterion",
+    "current_name",
     "needs_scores",
     "needs_propensities",
     "criterion_rows",

@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 from sklearn.metrics import hamming_loss as _hamming_loss
 
 from simlabel._kernels import ranking_criteria
 from simlabel._validation import FloatArray
-
-_BLOCK = 1 << 22  # entries made dense at a time
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """A criterion's name, direction, and column in `row_criteria` (None where it needs no scores)."""
-
-    name: str
-    title: str
-    higher_is_better: bool
-    column: int | None
-
-
-CRITERIA = {
-    criterion.name: criterion
-    for criterion in (
-        Criterion("hamming_loss", "Hamming loss", False, None),
-        Criterion("one_error", "One-error", False, 0),
-        Criterion("coverage", "Coverage", False, 1),
-        Criterion("ranking_loss", "Ranking loss", False, 2),
-        Criterion("average_precision", "Average precision", True, 3),
-    )
-}
-
-
-def as_truth(Y: Any, name: str = "Y_true") -> sp.csr_array:
-    """A 0/1 indicator in any form as CSR with sorted indices and no stored zeros."""
-    array = Y if sp.issparse(Y) else np.asarray(Y)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a 0/1 matrix, (n_rows, n_labels); got shape {array.shape}.")
-    result = sp.csr_array(array, copy=True)
-    result.sum_duplicates()
-    result.eliminate_zeros()
-    if result.nnz and not (result.data == 1).all():
-        raise ValueError(f"{name} must hold only 0 and 1, got {result.data[result.data != 1][0]!r}.")
-    return result
-
-
-def check_scores(scores: Any, truth: sp.csr_array) -> FloatArray:
-    """Scores of the same shape as the truth, finite."""
-    array = np.asarray(scores)
-    array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    if array.shape != truth.shape:
-        raise ValueError(f"scores have shape {array.shape}, but Y_true has {truth.shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError("scores contain NaN or infinity.")
-    return array
+from simlabel.metrics._record import Criterion
+from simlabel.metrics._truth import BLOCK as _BLOCK
+from simlabel.metrics._truth import as_truth, check_scores, check_sets, no_pair, no_true_label
 
 
 def row_criteria(Y_true: Any, scores: Any) -> FloatArray:
@@ -78,16 +33,23 @@ def row_criteria(Y_true: Any, scores: Any) -> FloatArray:
     return out
 
 
-def _defined(truth: sp.csr_array, *, needs_false: bool = False) -> Any:
-    counts = np.diff(truth.indptr)
-    return (counts > 0) & (counts < truth.shape[1]) if needs_false else counts > 0
+def _ranking_rows(column: int, Y_true: Any, scores: Any) -> FloatArray:
+    rows: FloatArray = row_criteria(Y_true, scores)[:, column]
+    return rows
 
 
-def _mean_over_defined(measure: Any, Y_true: Any, scores: Any, *, needs_false: bool = False) -> float:
+_one_error_rows, _coverage_rows, _ranking_loss_rows, _average_precision_rows = (
+    partial(_ranking_rows, column) for column in range(4)
+)
+
+
+def _mean_over_defined(
+    measure: Any, Y_true: Any, scores: Any, undefined: Callable[[Any], Any] = no_true_label
+) -> float:
     """Mean of scikit-learn's `measure` over the rows where it is defined, in blocks; NaN without any."""
     truth = as_truth(Y_true)
     scores = check_scores(scores, truth)
-    rows = np.flatnonzero(_defined(truth, needs_false=needs_false))
+    rows = np.flatnonzero(~undefined(truth))
     if rows.size == 0:
         return float("nan")
     step = max(1, _BLOCK // truth.shape[1])
@@ -107,7 +69,7 @@ def _two_columns(truth: Any, scores: Any) -> tuple[Any, Any]:
     )
 
 
-def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
+def hamming_loss(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """Share of instance-label pairs that are predicted wrongly.
 
     Examples
@@ -115,12 +77,16 @@ def hamming_loss(Y_true: Any, Y_pred: Any) -> float:
     >>> hamming_loss([[1, 0], [1, 1]], [[1, 1], [1, 1]])
     0.25
     """
-    truth, predicted = as_truth(Y_true), as_truth(Y_pred, "Y_pred")
-    if truth.shape != predicted.shape:
-        raise ValueError(f"Y_pred has shape {predicted.shape}, but Y_true has {truth.shape}.")
+    truth, predicted = check_sets(Y_true, Y_pred)
     if truth.shape[1] == 1:  # scikit-learn reads one column as classes, not as a label
-        return float(np.mean(truth.toarray() != predicted.toarray()))
-    return float(_hamming_loss(truth, predicted))
+        return float(np.average(_hamming_rows(truth, predicted), weights=sample_weight))
+    return float(_hamming_loss(truth, predicted, sample_weight=sample_weight))
+
+
+def _hamming_rows(Y_true: Any, Y_pred: Any) -> FloatArray:
+    truth, predicted = check_sets(Y_true, Y_pred)
+    wrong = abs(predicted.astype(np.int8) - truth.astype(np.int8)).sum(axis=1, dtype=np.int64)
+    return np.asarray(wrong).ravel() / max(1, truth.shape[1])
 
 
 def one_error(Y_true: Any, scores: Any) -> float:
@@ -131,7 +97,7 @@ def one_error(Y_true: Any, scores: Any) -> float:
     >>> one_error([[1, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.5]])
     0.5
     """
-    errors = row_criteria(Y_true, scores)[:, CRITERIA["one_error"].column]
+    errors = _one_error_rows(Y_true, scores)
     errors = errors[~np.isnan(errors)]
     return float(errors.mean()) if errors.size else float("nan")
 
@@ -157,7 +123,7 @@ def ranking_loss(Y_true: Any, scores: Any) -> float:
     >>> ranking_loss([[1, 0, 1]], [[0.9, 0.5, 0.1]])
     0.5
     """
-    return _mean_over_defined(label_ranking_loss, Y_true, scores, needs_false=True)
+    return _mean_over_defined(label_ranking_loss, Y_true, scores, no_pair)
 
 
 def average_precision(Y_true: Any, scores: Any) -> float:
@@ -169,3 +135,23 @@ def average_precision(Y_true: Any, scores: Any) -> float:
     0.8333
     """
     return _mean_over_defined(label_ranking_average_precision_score, Y_true, scores)
+
+
+_LOSS: Any = {"higher_is_better": False}
+_RANKED: Any = {"undefined": no_true_label}
+
+#: the paper's five, in the order of its tables
+CRITERIA = {
+    criterion.name: criterion
+    for criterion in (
+        Criterion("hamming_loss", "Hamming loss", hamming_loss, _hamming_rows, needs_scores=False, **_LOSS),
+        Criterion("one_error", "One-error", one_error, _one_error_rows, **_RANKED, **_LOSS),
+        Criterion("coverage", "Coverage", coverage, _coverage_rows, **_RANKED, **_LOSS),
+        Criterion(
+            "ranking_loss", "Ranking loss", ranking_loss, _ranking_loss_rows, undefined=no_pair, **_LOSS
+        ),
+        Criterion(
+            "average_precision", "Average precision", average_precision, _average_precision_rows, **_RANKED
+        ),
+    )
+}

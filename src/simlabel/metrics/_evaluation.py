@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from simlabel.metrics._criteria import CRITERIA, as_truth
-from simlabel.metrics._named import find_criterion, measure
+from simlabel.metrics._criteria import CRITERIA
+from simlabel.metrics._named import find_criterion
+from simlabel.metrics._truth import Truth
 
 
 @dataclass(frozen=True)
@@ -76,15 +75,7 @@ def evaluate(
     Subset accuracy    0.0000
     Precision@1        1.0000
     """
-    truth = as_truth(Y_true)
-    names = tuple(CRITERIA) if criteria is None else tuple(criteria)
-    values = {name: measure(name, truth, Y_pred, scores, propensity) for name in names}
-    return Evaluation(values, {name: _undefined_rows(name, truth) for name in names}, truth.shape[0])
-
-
-def _undefined_rows(name: str, truth: Any) -> int:
-    counts = np.diff(truth.indptr)
-    if name == "ranking_loss":
-        return int(np.sum((counts == 0) | (counts == truth.shape[1])))
-    needs_a_label = find_criterion(name).column is not None or name.startswith("ndcg@")
-    return int(np.sum(counts == 0)) if needs_a_label else 0
+    truth = Truth.of(Y_true)
+    asked = [find_criterion(name) for name in (CRITERIA if criteria is None else criteria)]
+    values = {each.name: each.measure(truth, Y_pred, scores, propensity) for each in asked}
+    return Evaluation(values, {each.name: each.n_undefined(truth) for each in asked}, truth.Y.shape[0])

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from simlabel._validation import FloatArray
-from simlabel.metrics import _criteria, _set_criteria, _top_k
-from simlabel.metrics._criteria import CRITERIA, Criterion, row_criteria
+from simlabel.metrics._criteria import CRITERIA
+from simlabel.metrics._record import Criterion
+from simlabel.metrics._set_criteria import OF_SETS
+from simlabel.metrics._top_k import FAMILIES, propensities
 
-_OF_SETS: dict[str, tuple[str, Callable[[Any, Any], float]]] = {
-    "subset_accuracy": ("Subset accuracy", _set_criteria.subset_accuracy),
-    "f1_micro": ("F1 (micro)", _set_criteria.f1_micro),
-    "f1_macro": ("F1 (macro)", _set_criteria.f1_macro),
-    "f1_instance": ("F1 (by instance)", _set_criteria.f1_instance),
-}
-_AT_K = {"precision": "Precision", "ndcg": "nDCG", "psp": "PS precision"}
-_K = (1, 3, 5)
+_FAMILIES = {family.pattern.name: family for family in FAMILIES}
+_KNOWN = CRITERIA | {criterion.name: criterion for criterion in OF_SETS}
+_FORMER = {criterion.former_name: name for name, criterion in _KNOWN.items() if criterion.former_name}
+
+#: how many labels from the top are looked at where nobody says so
+USUAL_K = (1, 3, 5)
 
 #: names beside the paper's five; any other k is understood too
-MORE_CRITERIA = (*_OF_SETS, *(f"{family}@{k}" for family in _AT_K for k in _K))
+MORE_CRITERIA = (
+    *(criterion.name for criterion in OF_SETS),
+    *(family.at(k).name for family in FAMILIES for k in USUAL_K),
+)
 
 
 def find_criterion(name: str) -> Criterion:
@@ -34,49 +36,34 @@ def find_criterion(name: str) -> Criterion:
         ...
     ValueError: unknown criterion 'f1'; expected one of hamming_loss, ..., psp@5 (any k will do).
     """
-    if name in CRITERIA:
-        return CRITERIA[name]
-    if name in _OF_SETS:
-        return Criterion(name, _OF_SETS[name][0], True, None)
-    family, k = _split(name)
-    if family is None:
+    if name in _KNOWN:
+        return _KNOWN[name]
+    family, at, k = name.partition("@")
+    if not (at and family in _FAMILIES and k.isascii() and k.isdigit() and int(k) > 0):
         known = ", ".join((*CRITERIA, *MORE_CRITERIA))
         raise ValueError(f"unknown criterion {name!r}; expected one of {known} (any k will do).")
-    return Criterion(name, f"{_AT_K[family]}@{k}", True, None)
+    return _FAMILIES[family].at(int(k))
 
 
-def _split(name: str) -> tuple[str | None, int]:
-    family, at, k = name.partition("@")
-    known = at and family in _AT_K and k.isascii() and k.isdigit() and int(k) > 0
-    return (family, int(k)) if known else (None, 0)
+def current_name(name: Any) -> Any:
+    """What a criterion of a label rule that had another name is called now; anything else as it is.
+
+    Examples
+    --------
+    >>> current_name("macro_f1"), current_name("hamming_loss")
+    ('f1_macro', 'hamming_loss')
+    """
+    return _FORMER.get(name, name) if isinstance(name, str) else name
 
 
 def needs_propensities(name: str) -> bool:
     """Whether a criterion asks how frequent the labels are in training."""
-    return _split(name)[0] == "psp"
+    return find_criterion(name).needs_propensities
 
 
 def needs_scores(name: str) -> bool:
     """Whether a criterion reads the scores, rather than the predicted sets."""
-    return name != "hamming_loss" and name not in _OF_SETS
-
-
-def measure(name: str, truth: Any, Y_pred: Any, scores: Any, propensity: Any = None) -> float:
-    """One criterion of one set of predictions."""
-    if name in CRITERIA:
-        value: float = getattr(_criteria, name)(truth, scores if needs_scores(name) else Y_pred)
-        return value
-    if name in _OF_SETS:
-        return _OF_SETS[name][1](truth, Y_pred)
-    find_criterion(name)
-    family, k = _split(name)
-    if family == "precision":
-        return _top_k.precision_at(truth, scores, k)
-    if family == "ndcg":
-        return _top_k.ndcg_at(truth, scores, k)
-    if propensity is None:
-        raise ValueError(f"{name} needs the propensities of the training labels: propensities(Y_train).")
-    return _top_k.propensity_scored_precision_at(truth, scores, k, propensity)
+    return find_criterion(name).needs_scores
 
 
 def criterion_rows(name: str, Y_true: Any, scores: Any, propensity: Any = None) -> FloatArray:
@@ -90,15 +77,9 @@ def criterion_rows(name: str, Y_true: Any, scores: Any, propensity: Any = None) 
     array([1., 0.])
     """
     criterion = find_criterion(name)
-    if not needs_scores(name):
-        raise ValueError(f"{name} is about label sets, not about scores.")
-    if criterion.column is not None:
-        rows: FloatArray = row_criteria(Y_true, scores)[:, criterion.column]
-        return rows
-    family, k = _split(name)
-    if family == "precision":
-        return _top_k.precision_at_rows(Y_true, scores, k)
-    if family == "ndcg":
-        return _top_k.ndcg_at_rows(Y_true, scores, k)
-    weights = _top_k.propensities(Y_true) if propensity is None else propensity
-    return _top_k.psp_rows(Y_true, scores, k, weights)
+    if criterion.rows is None or not criterion.needs_scores:
+        raise ValueError(f"{name} has no value for a row of scores: it is about label sets.")
+    if not criterion.needs_propensities:
+        return criterion.rows(Y_true, scores)
+    weights = propensities(Y_true) if propensity is None else propensity
+    return criterion.rows(Y_true, scores, propensity=weights)

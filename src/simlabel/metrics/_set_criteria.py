@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, f1_score
 
-from simlabel.metrics._criteria import as_truth
+from simlabel._validation import FloatArray
+from simlabel.metrics._record import Criterion
+from simlabel.metrics._truth import check_sets
 
 
 def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
-    truth, predicted = as_truth(Y_true), as_truth(Y_pred, "Y_pred")
-    if truth.shape != predicted.shape:
-        raise ValueError(f"Y_pred has shape {predicted.shape}, but Y_true has {truth.shape}.")
+    truth, predicted = check_sets(Y_true, Y_pred)
     if truth.shape[1] > 1:
         return truth, predicted
     # scikit-learn reads one column as classes; a second, empty one changes none of these criteria
@@ -22,7 +22,7 @@ def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
     return sp.hstack([truth, empty], format="csr"), sp.hstack([predicted, empty], format="csr")
 
 
-def subset_accuracy(Y_true: Any, Y_pred: Any) -> float:
+def subset_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """Share of instances whose label set is predicted exactly.
 
     Examples
@@ -30,10 +30,16 @@ def subset_accuracy(Y_true: Any, Y_pred: Any) -> float:
     >>> subset_accuracy([[1, 0], [1, 1]], [[1, 0], [1, 0]])
     0.5
     """
-    return float(accuracy_score(*_pair(Y_true, Y_pred)))
+    return float(accuracy_score(*_pair(Y_true, Y_pred), sample_weight=sample_weight))
 
 
-def f1_micro(Y_true: Any, Y_pred: Any) -> float:
+def _f1(Y_true: Any, Y_pred: Any, sample_weight: Any, average: str, empty: float) -> float:
+    """F1 by scikit-learn; `empty` is what nothing true and nothing predicted counts."""
+    options: Any = {"average": average, "sample_weight": sample_weight, "zero_division": empty}
+    return float(f1_score(*_pair(Y_true, Y_pred), **options))
+
+
+def f1_micro(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """F1 over all instance-label pairs together; NaN where no label is true and none is predicted.
 
     Examples
@@ -41,10 +47,10 @@ def f1_micro(Y_true: Any, Y_pred: Any) -> float:
     >>> round(f1_micro([[1, 0], [1, 1]], [[1, 0], [1, 0]]), 4)
     0.8
     """
-    return float(f1_score(*_pair(Y_true, Y_pred), average="micro", zero_division=np.nan))
+    return _f1(Y_true, Y_pred, sample_weight, "micro", np.nan)
 
 
-def f1_macro(Y_true: Any, Y_pred: Any) -> float:
+def f1_macro(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """Mean over the labels of their F1; labels that are nowhere true and nowhere predicted are left out.
 
     Examples
@@ -52,10 +58,10 @@ def f1_macro(Y_true: Any, Y_pred: Any) -> float:
     >>> f1_macro([[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [1, 0, 0]])
     0.5
     """
-    return float(f1_score(*_pair(Y_true, Y_pred), average="macro", zero_division=np.nan))
+    return _f1(Y_true, Y_pred, sample_weight, "macro", np.nan)
 
 
-def f1_instance(Y_true: Any, Y_pred: Any) -> float:
+def f1_instance(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """Mean over the instances of their F1; an empty set that is predicted empty counts 1.
 
     Examples
@@ -63,4 +69,30 @@ def f1_instance(Y_true: Any, Y_pred: Any) -> float:
     >>> round(f1_instance([[1, 0], [1, 1]], [[1, 0], [1, 0]]), 4)
     0.8333
     """
-    return float(f1_score(*_pair(Y_true, Y_pred), average="samples", zero_division=1.0))
+    return _f1(Y_true, Y_pred, sample_weight, "samples", 1.0)
+
+
+def _exact_rows(Y_true: Any, Y_pred: Any) -> FloatArray:
+    hits, true, found = _row_counts(*check_sets(Y_true, Y_pred))
+    return ((hits == true) & (hits == found)).astype(np.float64)
+
+
+def _f1_rows(Y_true: Any, Y_pred: Any) -> FloatArray:
+    hits, true, found = _row_counts(*check_sets(Y_true, Y_pred))
+    return np.where(true + found > 0, 2.0 * hits / np.maximum(true + found, 1), 1.0)
+
+
+def _row_counts(truth: Any, predicted: Any) -> tuple[Any, Any, Any]:
+    """For each row the number of labels that are true and predicted, true, predicted."""
+    hits = np.asarray(truth.multiply(predicted).sum(axis=1, dtype=np.int64)).ravel()
+    return hits, np.diff(truth.indptr), np.diff(predicted.indptr)
+
+
+_SETS: Any = {"needs_scores": False}
+
+OF_SETS = (
+    Criterion("subset_accuracy", "Subset accuracy", subset_accuracy, _exact_rows, **_SETS),
+    Criterion("f1_micro", "F1 (micro)", f1_micro, aggregation="whole", former_name="micro_f1", **_SETS),
+    Criterion("f1_macro", "F1 (macro)", f1_macro, aggregation="whole", former_name="macro_f1", **_SETS),
+    Criterion("f1_instance", "F1 (by instance)", f1_instance, _f1_rows, former_name="instance_f1", **_SETS),
+)

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.metrics import ndcg_score
 
 from simlabel._validation import FloatArray, check_number
-from simlabel.metrics._criteria import _BLOCK, as_truth, check_scores
+from simlabel.metrics._record import Criterion, Family
+from simlabel.metrics._truth import BLOCK as _BLOCK
+from simlabel.metrics._truth import as_truth, check_scores, no_true_label
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 
@@ -118,7 +120,7 @@ def ndcg_at(Y_true: Any, scores: Any, k: int) -> float:
     truth = as_truth(Y_true)
     scores = check_scores(scores, truth)
     _check_k(k, truth.shape[1])
-    rows = np.flatnonzero(np.diff(truth.indptr))
+    rows = np.flatnonzero(~no_true_label(truth))
     if rows.size == 0:
         return float("nan")
     if truth.shape[1] == 1:
@@ -163,3 +165,19 @@ def psp_rows(Y_true: Any, scores: Any, k: int, propensity: Any) -> FloatArray:
     gain = 1.0 / np.asarray(propensity, dtype=np.float64)
     parts = [(hits * gain[order]).sum(axis=1) / k for _, _, order, hits in _top_blocks(Y_true, scores, k)]
     return np.concatenate(parts) if parts else np.empty(0)
+
+
+FAMILIES = (
+    Family(Criterion("precision", "Precision", precision_at, precision_at_rows)),
+    Family(Criterion("ndcg", "nDCG", ndcg_at, ndcg_at_rows, undefined=no_true_label)),
+    Family(
+        Criterion(
+            "psp",
+            "PS precision",
+            propensity_scored_precision_at,
+            psp_rows,
+            aggregation="whole",
+            needs_propensities=True,
+        )
+    ),
+)

@@ -217,7 +217,7 @@ class _Transformer(Normalizer):
         if isinstance(X, LazyRows):
             raise TypeError(
                 f"normalizer {self.transformer!r} learns from all rows at once, and these are not in memory. "
-                f"Use 'l2', 'zscore', 'minmax' or a list of them, or transform the rows before."
+                f"Use {NORMALIZERS.choice} or a list of them, or transform the rows before."
             )
         weighted = sample_weight is not None and has_fit_parameter(self.transformer, "sample_weight")
         extra = {"sample_weight": sample_weight} if weighted else {}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel.normalization import NORMALIZERS
 from simlabel.persistence._container import Arrays, ModelFileError, is_storable
 from simlabel.persistence._functions import function, name_of
 from simlabel.persistence._stages import CLASSES, KEYS, parameters
@@ -84,7 +85,7 @@ def _refusal(value: Any, where: str) -> str:
     if hasattr(value, "fit") and hasattr(value, "transform"):
         return (
             f"{where} is {value!r}: a model file holds simlabel's own normalizers only. Put the transformer "
-            f"in front of the classifier and save it on its own; or use 'l2', 'zscore', 'minmax' or a list."
+            f"in front of the classifier and save it on its own; or use {NORMALIZERS.choice} or a list."
         )
     if callable(value):
         label = getattr(value, "__name__", None) or repr(value)
@@ -128,6 +129,7 @@ class Reader:
         if cls is None:
             raise ModelFileError(f"a model file names {value['class']!r}, which this version does not have.")
         values = {name: self.decode(each) for name, each in value["values"].items()}
+        values = getattr(cls, "migrated", dict)(values)
         own = set(parameters(cls))
         stage = cls(**{name: values[name] for name in values if name in own})
         for name in getattr(cls, "fitted_state", ()):

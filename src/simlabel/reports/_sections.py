@@ -24,12 +24,6 @@ def figure_text(mean: float, std: float) -> str:
     return f"{mean:.3f}" if math.isnan(std) else f"{mean:.3f} ± {std:.3f}"
 
 
-def heading(criterion: str) -> str:
-    """Title and direction of a criterion."""
-    found = find_criterion(criterion)
-    return f"{found.title} {'↑' if found.higher_is_better else '↓'}"
-
-
 def comparison_table(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block:
     """Mean ± standard deviation, best in bold."""
     shown = [criterion for criterion in criteria if criterion in comparison.criteria(data)]
@@ -43,7 +37,7 @@ def comparison_table(comparison: Comparison, data: str, criteria: Sequence[str])
         ]
         rows.append([comparison.titles[name], *cells])
     caption = f"{data}: {comparison.protocol}; mean ± standard deviation, best in bold"
-    return table(["Algorithm", *map(heading, shown)], rows, caption)
+    return table(["Algorithm", *(find_criterion(criterion).heading for criterion in shown)], rows, caption)
 
 
 def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block | None:
@@ -57,9 +51,8 @@ def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Blo
             continue
         values = {comparison.titles[name]: comparison.of(data, name).values(criterion) for name in names}
         values = {name: found[~np.isnan(found)] for name, found in values.items()}
-        pictures.append(
-            Picture(figures.box_plot(values, find_criterion(criterion).title), heading(criterion))
-        )
+        shown = find_criterion(criterion)
+        pictures.append(Picture(figures.box_plot(values, shown.title), shown.heading))
     return Pictures(tuple(pictures))
 
 
@@ -167,7 +160,7 @@ def published_section(reproduction: Reproduction) -> Section:
     rows = [
         [
             row.algorithm,
-            heading(row.criterion),
+            find_criterion(row.criterion).heading,
             "-" if row.published is None else str(row.published),
             str(row.measured),
             agrees[row.agrees],

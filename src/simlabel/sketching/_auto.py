@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlabel._validation import FloatArray, check_number
-from simlabel.metrics import CRITERIA, row_criteria
+from simlabel.metrics import CRITERIA, Truth
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.sketching._features import RandomFeatures
 from simlabel.sketching._prototypes import Condense, Nystroem
@@ -58,15 +58,17 @@ class AutoSketch(Sketch):
         exact_cost = n * (n_features + 20.0)
         known = [c for c in _CANDIDATES if c.why_not(problem.similarity) is None]
         known = [c for c in known if c.cost(problem) * _SMALLEST_GAIN < exact_cost]
-        wanted = self._precision(problem, problem.exact) - self.tolerance if known else 0.0
+        truth = Truth.of(problem.references.Y[problem.checked])
+        wanted = _precision(truth, problem.exact) - self.tolerance if known else 0.0
         for candidate in sorted(known, key=lambda c: c.cost(problem)):
             fitted = candidate.make(problem)
-            if self._precision(problem, problem.sketched(fitted)) >= wanted:
+            if _precision(truth, problem.sketched(fitted)) >= wanted:
                 return fitted
         return None
 
-    def _precision(self, problem: SketchProblem, sums: FloatArray) -> float:
-        Y = problem.references.Y[problem.checked]
-        column = CRITERIA["average_precision"].column
-        values = row_criteria(Y, np.ascontiguousarray(sums[:, : Y.shape[1]]))[:, column]
-        return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+
+def _precision(truth: Truth, sums: FloatArray) -> float:
+    rows = CRITERIA["average_precision"].rows
+    assert rows is not None
+    values = rows(truth, sums[:, : truth.Y.shape[1]])
+    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0

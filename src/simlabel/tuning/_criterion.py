@@ -11,36 +11,31 @@ import scipy.sparse as sp
 
 from simlabel._validation import FloatArray
 from simlabel.label_rules import ScoreBlock, SetSize
-from simlabel.metrics import criterion_rows, evaluate, find_criterion, needs_scores
+from simlabel.metrics import Criterion, Truth, find_criterion, propensities
 
-Criterion = str | Callable[[Any, FloatArray], float]
+Judgement = str | Callable[[Any, FloatArray], float]
+
+
+def criterion_of(judgement: Judgement) -> Criterion:
+    """The record of a criterion by name, or of a function of the truth and the scores, to be made large."""
+    if isinstance(judgement, str):
+        return find_criterion(judgement)
+    name = getattr(judgement, "__name__", "criterion")
+
+    def function(truth: Truth, scores: FloatArray) -> float:
+        return float(judgement(truth.Y, scores))
+
+    return Criterion(name, name, function, aggregation="whole")
 
 
 def check_criterion(owner: str, criterion: Any) -> None:
     """Refuse what is neither a name nor a function."""
-    if callable(criterion):
-        return
     try:
-        find_criterion(str(criterion))
+        criterion_of(criterion if callable(criterion) else str(criterion))
     except ValueError as error:
         raise ValueError(
             f"{owner}: {error} Or give a function (Y_true, scores) -> float, the higher the better."
         ) from None
-
-
-def criterion_name(criterion: Criterion) -> str:
-    """What the criterion is called in a table."""
-    return criterion if isinstance(criterion, str) else getattr(criterion, "__name__", "criterion")
-
-
-def higher_is_better(criterion: Criterion) -> bool:
-    """Whether large values are good."""
-    return find_criterion(criterion).higher_is_better if isinstance(criterion, str) else True
-
-
-def uses_sizes(criterion: Criterion) -> bool:
-    """Whether predicted sets, and so set sizes, are needed."""
-    return isinstance(criterion, str) and not needs_scores(criterion)
 
 
 class Judge:
@@ -48,42 +43,38 @@ class Judge:
 
     def __init__(self, criterion: Criterion, sizes: Any) -> None:
         self.criterion = criterion
-        self.rule = SetSize().fit(sizes, ()) if uses_sizes(criterion) else None
+        self.rule = None if criterion.needs_scores else SetSize().fit(sizes, ())
         self.values: list[FloatArray] = []
-        self.weights: list[FloatArray] = []
-        self.kept: list[tuple[Any, Any]] = []  # of what is judged as a whole: truth, scores or sets
+        self.kept: list[Any] = []  # scores or sets, of what is judged as a whole
 
-    def add(self, Y: Any, labels: FloatArray, sizes: FloatArray | None, weights: FloatArray) -> None:
+    def add(self, truth: Truth, labels: FloatArray, sizes: FloatArray | None) -> None:
         """Take in scores of some rows, (n_rows, n_labels) and (n_rows, n_sizes)."""
-        labels = without_noise(labels)
-        self.weights.append(weights)
+        shown: Any = without_noise(labels)
         if self.rule is not None:
             assert sizes is not None
-            predicted = self.rule.predict(ScoreBlock(labels, without_noise(sizes), labels))
-            if self.criterion != "hamming_loss":
-                self.kept.append((Y, predicted))
-                return
-            wrong = abs(predicted - Y.astype(np.int8))
-            self.values.append(np.asarray(wrong.sum(axis=1)).ravel() / max(1, Y.shape[1]))
-        elif callable(self.criterion) or self.criterion.startswith("psp@"):  # propensities are of all rows
-            self.kept.append((Y, labels))
+            shown = self.rule.predict(ScoreBlock(shown, without_noise(sizes), shown))
+        if self.criterion.aggregation == "whole":
+            self.kept.append(shown)
         else:
-            self.values.append(criterion_rows(self.criterion, Y, labels))
+            assert self.criterion.rows is not None
+            self.values.append(self.criterion.rows(truth, shown))
 
-    def result(self) -> tuple[float, float]:
-        """Mean over the rows, and its standard error; of what is judged as a whole, its value and NaN."""
-        weights = np.concatenate(self.weights)
-        if not self.kept:
+    def result(self, truth: Truth, weights: FloatArray) -> tuple[float, float]:
+        """Mean over the rows, and its standard error; of what is judged as a whole, its value and NaN.
+
+        Parameters
+        ----------
+        truth, weights : Truth and array, (n_rows,)
+            Of all rows, in the order in which they were taken in.
+        """
+        one = self.criterion
+        if one.aggregation == "mean":
             return mean_and_error(np.concatenate(self.values), weights)
-        Y = sp.vstack([block for block, _ in self.kept], format="csr")
-        if self.rule is not None:
-            predicted = sp.vstack([block for _, block in self.kept], format="csr")
-            name = str(self.criterion)
-            return evaluate(Y, predicted, None, criteria=[name])[name], math.nan
-        scores = np.concatenate([block for _, block in self.kept])
-        if callable(self.criterion):
-            return float(self.criterion(Y, scores)), math.nan
-        return mean_and_error(criterion_rows(self.criterion, Y, scores), weights)
+        shown = np.concatenate(self.kept) if one.needs_scores else sp.vstack(self.kept, format="csr")
+        if one.rows is not None:
+            return mean_and_error(one.rows(truth, shown, propensity=propensities(truth)), weights)
+        known = {} if one.needs_scores else {"sample_weight": weights}
+        return one.function(truth, shown, **known), math.nan
 
 
 def without_noise(scores: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from simlabel._references import References
 from simlabel._stack import Stack
-from simlabel.tuning._criterion import Criterion
+from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure
 from simlabel.tuning._problem import Candidate, Problem
 from simlabel.tuning._search import Search
@@ -24,8 +24,8 @@ class LeaveOneOut(Search):
     Parameters
     ----------
     criterion : str or callable
-        What decides: one of the five criteria by name, or a function (Y_true, scores) -> float, the
-        higher the better.
+        What decides: any criterion by the name that `simlabel.metrics.find_criterion` knows, or a
+        function (Y_true, scores) -> float, the higher the better.
     most_rows : int
         Beyond this number of rows, a seeded sample of so many is scored, against all others.
 
@@ -40,7 +40,7 @@ class LeaveOneOut(Search):
 
     name = "loo"
 
-    def __init__(self, criterion: Criterion = "average_precision", most_rows: int = 20_000) -> None:
+    def __init__(self, criterion: Judgement = "average_precision", most_rows: int = 20_000) -> None:
         self.criterion = criterion
         self.most_rows = most_rows
 
@@ -56,7 +56,7 @@ class LeaveOneOut(Search):
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate, each pair touched once."""
         all_rows = len(rows) == problem.references.n_rows and not isinstance(problem.references.X, Stack)
-        return measure(problem, candidates, rows, self.criterion, symmetric=all_rows)
+        return measure(problem, candidates, rows, criterion_of(self.criterion), symmetric=all_rows)
 
     def note(self, rows: npt.NDArray[np.int64], problem: Problem) -> str:
         """Whether a sample was scored."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from simlabel._leave_one_out import one_copy, own_entries, rescaled
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Job, blocks, prepare, reducer_for
-from simlabel.tuning._criterion import Criterion, Judge, uses_sizes
+from simlabel.metrics import Criterion
+from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, Problem
 
 Rows = npt.NDArray[np.int64]
@@ -39,7 +40,7 @@ def measure(
     """
     references = problem.references
     solved = problem.influence.solve(problem.setting)
-    V: Any = solved.V if uses_sizes(criterion) else _label_columns(solved.V, references.n_labels)
+    V: Any = _label_columns(solved.V, references.n_labels) if criterion.needs_scores else solved.V
     tried = [problem.resolved(candidate) for candidate in candidates]
     jobs = _jobs(tried, V, references.weights)
     prepared = prepare(references.X, [one.similarity for one in tried])
@@ -48,7 +49,7 @@ def measure(
     size = len(rows) if symmetric else max(1, _SCORES_BYTES // (8 * len(jobs) * max(1, V.shape[1])))
     for part in blocks(len(rows), size):
         asked = rows[part]
-        Y = references.Y[asked]
+        truth = problem.truth[asked]
         results = problem.engine.reduce(
             references.X if symmetric else take_rows(references.X, asked),
             prepared,
@@ -58,15 +59,15 @@ def measure(
             n_jobs=problem.n_jobs,
         )
         for judge, sums in zip(judges, results, strict=True):
-            labels = rescaled(sums[:, :n], solved.scale, Y, one_copy(weights, problem.scales)[asked])
-            judge.add(Y, labels, sums[:, n:], problem.stands_for[asked])
-    return [judge.result() for judge in judges]
+            labels = rescaled(sums[:, :n], solved.scale, truth.Y, one_copy(weights, problem.scales)[asked])
+            judge.add(truth, labels, sums[:, n:])
+    return _results(problem, judges, rows)
 
 
 def measure_folds(
     problem: Problem,
     candidates: Sequence[Candidate],
-    folds: Iterable[tuple[Rows, Rows]],
+    folds: Sequence[tuple[Rows, Rows]],
     criterion: Criterion,
 ) -> list[tuple[float, float]]:
     """The same with each fold scored against the other folds only."""
@@ -81,9 +82,16 @@ def measure_folds(
         prepared = prepare(part.references.X, [one.similarity for one in tried])
         queries = take_rows(problem.references.X, asked)
         results = part.engine.reduce(queries, prepared, jobs, n_jobs=part.n_jobs)
+        truth = problem.truth[asked]
         for judge, sums in zip(judges, results, strict=True):
-            judge.add(problem.references.Y[asked], sums, None, problem.stands_for[asked])
-    return [judge.result() for judge in judges]
+            judge.add(truth, sums, None)
+    return _results(problem, judges, np.concatenate([asked for _, asked in folds]))
+
+
+def _results(problem: Problem, judges: Sequence[Judge], rows: Rows) -> list[tuple[float, float]]:
+    """What judges say that have seen these rows, in this order."""
+    truth, weights = problem.truth[rows], problem.stands_for[rows]
+    return [judge.result(truth, weights) for judge in judges]
 
 
 def _jobs(tried: Sequence[Any], V: Any, weights: Any = None) -> list[Job]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from simlabel._references import References
 from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Engine
 from simlabel.influence import Influence, Setting
+from simlabel.metrics import Truth
 from simlabel.similarities import Grid, Similarity
 from simlabel.weightings import Weighting
 
@@ -69,6 +71,11 @@ class Problem:
         known = self.references
         some = References(take_rows(known.X, rows), known.Y[rows], known.weights[rows])
         return replace(self, references=some, scales=None if self.scales is None else self.scales[rows])
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The label sets of all references, checked once for all candidates and blocks."""
+        return Truth.of(self.references.Y)
 
     @property
     def stands_for(self) -> FloatArray:

@@ -14,8 +14,9 @@ import numpy as np
 from simlabel.influence import Ridge
 from simlabel.influence._closed_form import ridge_solution
 from simlabel.influence._ridge import ridge_targets, similarity_matrix
+from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
-from simlabel.tuning._criterion import Criterion, Judge, higher_is_better
+from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, Problem
 
 PENALTY = "influence__penalty"
@@ -70,7 +71,7 @@ class RidgeSearch:
             value, error = self._measure(candidate)
             self.tried.append(candidate)
             self.measured.append((value, error))
-            signed = value if higher_is_better(self.criterion) else -value
+            signed = value if self.criterion.higher_is_better else -value
             self.seen[key] = -math.inf if math.isnan(signed) else signed
         return self.seen[key]
 
@@ -83,8 +84,9 @@ class RidgeSearch:
         penalty = float(one.influence.get_params()["penalty"])
         solution = ridge_solution(self._similarities[1], self.targets, references.weights, penalty)
         judge = Judge(self.criterion, references.sizes)
-        judge.add(references.Y, solution.left_out[:, :n], solution.left_out[:, n:], references.weights)
-        return judge.result()
+        truth = self.problem.truth
+        judge.add(truth, solution.left_out[:, :n], solution.left_out[:, n:])
+        return judge.result(truth, references.weights)
 
 
 def _start(name: str, grid: Grid) -> float:

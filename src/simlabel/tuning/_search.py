@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from simlabel._references import References
 from simlabel.similarities import Grid
-from simlabel.tuning._criterion import Criterion, check_criterion, criterion_name, higher_is_better
+from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure
 from simlabel.tuning._problem import Candidate, Problem
 from simlabel.tuning._result import TuningResult
@@ -28,7 +28,7 @@ class Search(BaseEstimator):
     """Base class: resolves what is "auto" by scoring training rows against the others."""
 
     name: ClassVar[str]
-    criterion: Criterion
+    criterion: Judgement
 
     def check(self) -> None:
         """Raise ValueError where a setting is not understood."""
@@ -56,7 +56,7 @@ class Search(BaseEstimator):
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
         ranked = problem.two_sided()
         measured = self.measure(ranked, tried, rows)
-        best = best_of([value for value, _ in measured], higher_is_better(self.criterion))
+        best = best_of([value for value, _ in measured], criterion_of(self.criterion).higher_is_better)
         if best is None:
             note = "the criterion cannot tell the candidates apart: 1 / (mean distance) is taken"
             at = _middle(tried, grids)
@@ -71,7 +71,7 @@ class Search(BaseEstimator):
         self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate."""
-        return measure(problem, candidates, rows, self.criterion)
+        return measure(problem, candidates, rows, criterion_of(self.criterion))
 
     def note(self, rows: npt.NDArray[np.int64], problem: Problem) -> str:
         """What a reader of the curve should know."""
@@ -88,7 +88,7 @@ class Search(BaseEstimator):
         if len(_product(grids)) == 1:
             tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
-        tried, measured = RidgeSearch(part.two_sided(), self.criterion).run(grids, start)
+        tried, measured = RidgeSearch(part.two_sided(), criterion_of(self.criterion)).run(grids, start)
         return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
 
     def _finished(
@@ -103,12 +103,12 @@ class Search(BaseEstimator):
     ) -> tuple[Problem, TuningResult]:
         values, errors = zip(*measured, strict=True)
         if at is None:
-            found = best_of(values, higher_is_better(self.criterion))
+            found = best_of(values, criterion_of(self.criterion).higher_is_better)
             at = 0 if found is None else found
         result = TuningResult(
             tuple(grids),
             tuple(tried),
-            criterion_name(self.criterion),
+            criterion_of(self.criterion).name,
             values,
             errors,
             tried[at],

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from simlabel._references import References
 from simlabel._validation import check_number
-from simlabel.tuning._criterion import Criterion, uses_sizes
+from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure, measure_folds
 from simlabel.tuning._problem import Candidate, Problem
 from simlabel.tuning._search import Search
@@ -29,8 +29,8 @@ class Validation(Search):
         Share of the rows that are queries. Up to 1,000 rows, all of them are; there are never
         more than 2,000.
     criterion : str or callable
-        What decides: one of the five criteria by name, or a function (Y_true, scores) -> float, the
-        higher the better.
+        What decides: any criterion by the name that `simlabel.metrics.find_criterion` knows, or a
+        function (Y_true, scores) -> float, the higher the better.
     literal : bool
         True: to the letter of the paper, `folds` folds inside the share, compared with each other
         only. The bandwidth that this finds suits a tenth of the references.
@@ -53,7 +53,7 @@ class Validation(Search):
     def __init__(
         self,
         share: float = 0.1,
-        criterion: Criterion = "average_precision",
+        criterion: Judgement = "average_precision",
         literal: bool = False,
         folds: int = 10,
     ) -> None:
@@ -69,7 +69,7 @@ class Validation(Search):
         check_number("Validation", "folds", self.folds, at_least=2, integer=True)
         if self.share > 1:
             raise ValueError(f"Validation: share must be at most 1, got {self.share!r}.")
-        if self.literal and uses_sizes(self.criterion):
+        if self.literal and not criterion_of(self.criterion).needs_scores:
             raise ValueError("Validation: literal folds score labels, not sets; choose another criterion.")
 
     def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
@@ -86,7 +86,7 @@ class Validation(Search):
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate."""
         if not self.literal or len(rows) < 2:
-            return measure(problem, candidates, rows, self.criterion)
+            return measure(problem, candidates, rows, criterion_of(self.criterion))
         splitter = KFold(min(self.folds, len(rows)), shuffle=True, random_state=problem.seed % 2**31)
         folds = [(rows[known], rows[asked]) for known, asked in splitter.split(rows)]
-        return measure_folds(problem, candidates, folds, self.criterion)
+        return measure_folds(problem, candidates, folds, criterion_of(self.criterion))

@@ -1,0 +1,94 @@
+"""What there is to know about a criterion, in one record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from simlabel._validation import FloatArray
+from simlabel.metrics._truth import as_truth
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A criterion: what it is called, how it is measured, what it needs.
+
+    Attributes
+    ----------
+    name, title : str
+        As it is asked for, and as it is shown.
+    function : callable
+        ``function(Y_true, scores)``, with ``propensity=`` where it needs that; of a criterion of label
+        sets ``function(Y_true, Y_pred, sample_weight=None)``.
+    rows : callable or None
+        The same for each row, (n_rows,), NaN where undefined; None where rows have no value of their own.
+    aggregation : {"mean", "whole"}
+        Whether it is the mean of `rows`, so that blocks of rows can be measured one by one, or is known
+        only from all rows together.
+    undefined : callable or None
+        ``undefined(truth)`` says on which rows it is not defined; None where it is on all.
+    higher_is_better, needs_scores, needs_propensities : bool
+        Direction; whether it reads scores or predicted sets; whether it asks how frequent labels are.
+    k : int or None
+        How many labels from the top it looks at, which is no more than there are.
+    former_name : str or None
+        What it was called in label rules.
+
+    Examples
+    --------
+    >>> from simlabel.metrics import find_criterion
+    >>> find_criterion("hamming_loss").heading
+    'Hamming loss ↓'
+    """
+
+    name: str
+    title: str
+    function: Callable[..., float]
+    rows: Callable[..., FloatArray] | None = None
+    aggregation: Literal["mean", "whole"] = "mean"
+    undefined: Callable[[Any], Any] | None = None
+    higher_is_better: bool = True
+    needs_scores: bool = True
+    needs_propensities: bool = False
+    k: int | None = None
+    former_name: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """Title and direction."""
+        return f"{self.title} {'↑' if self.higher_is_better else '↓'}"
+
+    def measure(self, Y_true: Any, Y_pred: Any, scores: Any, propensity: Any = None) -> float:
+        """Its value for predictions of which it takes what it needs."""
+        if not self.needs_propensities:
+            return self.function(Y_true, scores if self.needs_scores else Y_pred)
+        if propensity is None:
+            raise ValueError(
+                f"{self.name} needs the propensities of the training labels: propensities(Y_train)."
+            )
+        return self.function(Y_true, scores, propensity=propensity)
+
+    def n_undefined(self, Y_true: Any) -> int:
+        """On how many rows it is not defined."""
+        return 0 if self.undefined is None else int(self.undefined(as_truth(Y_true)).sum())
+
+
+@dataclass(frozen=True)
+class Family:
+    """Criteria of the first k labels, one for each k, after a pattern whose functions also take ``k=``."""
+
+    pattern: Criterion
+
+    def at(self, k: int) -> Criterion:
+        """The criterion for one k."""
+        one = self.pattern
+        return replace(
+            one,
+            name=f"{one.name}@{k}",
+            title=f"{one.title}@{k}",
+            function=partial(one.function, k=k),
+            rows=None if one.rows is None else partial(one.rows, k=k),
+            k=k,
+        )

@@ -1,0 +1,99 @@
+"""Lists of names that people wrote, in the README and in docstrings, against what the code knows."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from simlabel import SMLClassifier
+from simlabel._asking import Asking
+from simlabel.calibration import CALIBRATIONS
+from simlabel.diagnostics._values import data_values
+from simlabel.engines import ENGINES
+from simlabel.influence import INFLUENCES
+from simlabel.label_rules import LABEL_RULES, Auto, PerLabel
+from simlabel.label_rules._sweeps import TUNED
+from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
+from simlabel.normalization import NORMALIZERS
+from simlabel.sampling import SAMPLERS
+from simlabel.similarities import SIMILARITIES
+from simlabel.sketching import SKETCHES
+from simlabel.tuning import TUNERS
+from simlabel.weightings import WEIGHTINGS
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
+REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES]
+STAGES = {registry.kind: registry for registry in REGISTRIES}
+RANKING = {name for name, criterion in CRITERIA.items() if criterion.needs_scores}
+
+
+def usable(registry):
+    """Names that mean something by themselves: what they stand for needs no further parameter."""
+    found = set()
+    for name, cls in registry.classes.items():
+        try:
+            getattr(cls(), "check", lambda: None)()
+        except ValueError:
+            continue
+        found.add(name)
+    return found
+
+
+def parameter(thing, name):
+    """What a docstring says of a parameter, with its type."""
+    text = inspect.cleandoc(thing.__doc__)
+    return re.search(rf"^{name} : .*\n(?:(?: .*)?\n)*", text, re.MULTILINE).group()
+
+
+def test_every_stage_has_a_registry():
+    stages = set(inspect.signature(SMLClassifier).parameters) - {"n_jobs", "random_state"}
+    assert stages == set(STAGES)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_readme_has_the_names_of(stage):
+    names = re.search(rf"^\| `{stage}` \|[^|]*\|([^|]*)\|", README, re.MULTILINE).group(1)
+    assert set(re.findall(r"`(\w+)`", names)) - {"None"} == usable(STAGES[stage])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_classifier_documents_the_names_of(stage):
+    said = re.sub(r"``.*?``", "", parameter(SMLClassifier, stage), flags=re.DOTALL)
+    assert set(re.findall(r'"(\w+)"', said)) == usable(STAGES[stage])
+
+
+@pytest.mark.parametrize(
+    ("thing", "known"),
+    [(PerLabel, set(TUNED)), (Auto, set(TUNED)), (Asking.data_values, RANKING), (data_values, RANKING)],
+    ids=["PerLabel", "Auto", "model.data_values", "diagnostics"],
+)
+def test_docstrings_have_the_criteria_of(thing, known):
+    assert set(re.findall(r'"(\w+)"', parameter(thing, "criterion"))) == known
+
+
+def test_what_label_rules_are_tuned_for_are_criteria_of_sets():
+    assert not any(find_criterion(name).needs_scores for name in TUNED)
+
+
+def test_one_spelling_in_code_and_docs():
+    """Former names stand in the records alone, and in what tests that they are still understood."""
+    root = Path(__file__).parents[1]
+    former = {find_criterion(name).former_name for name in (*CRITERIA, *MORE_CRITERIA)} - {None}
+    assert former
+    files = [
+        path for folder in ("src", "docs", "benchmarks", "examples") for path in (root / folder).rglob("*.*")
+    ]
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in (".py", ".md")}
+    found = {path.name for path, text in texts.items() if any(name in text for name in former)}
+    assert found == {"_set_criteria.py", "_named.py"}  # where they are declared; an example
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_errors_name_all_of(stage):
+    registry = STAGES[stage]
+    with pytest.raises(ValueError, match=re.escape(f"Expected one of {registry.choice}, a ")):
+        registry.resolve("no such name")
