@@ -73,17 +73,27 @@ def test_sparse_sets_weights_and_progress(rng, capsys):
     names = np.array(["a", "b", "c"])
     y = [set(names[row == 1]) for row in Y]
     model = AutoSMLClassifier(configurations=FEW[:2], verbose=True, random_state=0)
-    assert model.fit(X, y, sample_weight=rng.integers(0, 3, 70)).predict(X[:1])[0] <= {"a", "b", "c"}
+    counts = rng.integers(0, 3, 70)
+    model.fit(X, y, sample_weight=counts)
     assert "choosing" in capsys.readouterr().out
+    repeated = (
+        clone(model).set_params(verbose=False).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts, 0))
+    )
+    np.testing.assert_allclose(model.decision_function(X), repeated.decision_function(X), rtol=1e-9)
+    assert model.predict(X) == [set(names[row == 1]) for row in repeated.predict(X)]
     sparse = AutoSMLClassifier(random_state=0).fit(sp.csr_array(X), Y)
-    assert sparse.predict(sp.csr_array(X)).shape == Y.shape
+    dense = clone(sparse.best_estimator_).fit(X, Y)
+    scores = sparse.decision_function(sp.csr_array(X))
+    np.testing.assert_allclose(scores, dense.decision_function(X), rtol=1e-6, atol=1e-9)
+    assert (sparse.predict(sp.csr_array(X)) == Y).mean() > 0.8
 
 
 def test_odd_labels(rng):
     X, _ = data(rng, 12)
-    for Y in (np.zeros((12, 2)), np.ones((12, 2)), np.eye(12, 2)):
+    for Y, usual in ((np.zeros((12, 2)), 0), (np.ones((12, 2)), 1), (np.eye(12, 2), 0)):
         model = AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y.astype(int))
-        assert model.predict(X).shape == (12, 2)
+        far = np.full((1, 4), 1e6)
+        assert model.predict(np.vstack([X[2:], far])).tolist() == [[usual, usual]] * 11
     one = AutoSMLClassifier(configurations=FEW).fit(X[:1], [{"a"}])
     assert one.predict(X[:1]) == [{"a"}]
     with pytest.raises(ValueError, match="configurations is empty"):

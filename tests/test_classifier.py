@@ -212,18 +212,23 @@ def test_pandas_index_and_names(rng):
 
 
 def test_one_label_problem(rng):
-    X, Y, Q = problem(rng)
-    one = Y[:, :1]
+    X, _, Q = problem(rng)
+    one = (X[:, :1] > 0.5).astype(int)
     for y in (
         pd.DataFrame(one, columns=["sea"]),
         sp.csr_array(one),
         [{"sea"} if v else set() for v in one[:, 0]],
     ):
         model = SMLClassifier(RBF()).fit(X, y)
-        assert model.decision_function(Q).shape == (len(Q), 1)
-        assert set(model.predict_set_size(Q)) <= {0, 1}
+        xs, qs, phi = unit(X), unit(Q), naive.rbf(model.similarity_.gamma)
+        wanted = [naive.label_weights(q, xs, sets_of(one), 1, phi) for q in qs]
+        np.testing.assert_allclose(model.decision_function(Q), wanted, rtol=1e-9)
+        sizes = [naive.set_size(q, xs, sets_of(one), phi) for q in qs]
+        assert set(sizes) == {0, 1}  # or else the next line would show little
+        assert model.predict_set_size(Q).tolist() == sizes
     with pytest.warns(DataConversionWarning):
-        assert SMLClassifier(RBF(1.0)).fit(X, one).predict(Q).shape == (len(Q),)
+        column = SMLClassifier(RBF(1.0)).fit(X, one).predict(Q)
+    assert column.tolist() == SMLClassifier(RBF(1.0)).fit(X, one[:, 0]).predict(Q).tolist()
 
 
 # --- kinds of X ----------------------------------------------------------------------------------
@@ -343,8 +348,11 @@ def test_check_estimator(model):
 
 def test_grid_search_pipeline_clone_and_pickle(rng):
     X, Y, Q = problem(rng)
-    search = GridSearchCV(SMLClassifier(RBF()), {"similarity__gamma": [0.1, 5.0]}, cv=3).fit(X, Y)
-    assert search.best_params_["similarity__gamma"] in (0.1, 5.0)
+    Y = (X > 0.5).astype(int)  # to which the nearest rows are the guide
+    search = GridSearchCV(SMLClassifier(RBF()), {"similarity__gamma": [1e-3, 20.0]}, cv=3).fit(X, Y)
+    assert search.best_params_ == {"similarity__gamma": 20.0}
+    wide, narrow = search.cv_results_["mean_test_score"]
+    assert narrow > wide + 0.1
     scaler = StandardScaler().set_output(transform="pandas")
     piped = make_pipeline(scaler, SMLClassifier(RBF(1.0))).fit(X, Y)
     by_hand = SMLClassifier(RBF(1.0)).fit(StandardScaler().fit_transform(X), Y)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support import require_data
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("SIMLABEL_DATA" not in os.environ, reason="needs the yeast set")
 def test_a_model_that_lives(tmp_path):
+    require_data("yeast")
     command = [sys.executable, str(EXAMPLES / "a_model_that_lives.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "in the explanation now 0 times" in done.stdout

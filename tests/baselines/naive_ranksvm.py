@@ -5,6 +5,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import minimize
 
+#: in units of C: a label's sum of coefficients that counts as 0, far below what the values are compared to
+BALANCE = 1e-9
+
 
 def pairs_of(Y):
     """All (row, true label, false label)."""
@@ -46,7 +49,11 @@ def primal(K, Y, C, beta, bias):
 
 
 def solve(K, Y, C):
-    """The optimal coefficients and the optimal value of the dual."""
+    """Coefficients of a point of the dual that is feasible, and its value, which no primal value is below.
+
+    Whether the point is the best one is for the caller to see, by a primal value that meets it: the
+    solver's own flag tells how its last line search ended, and that close to the optimum rounding decides.
+    """
     pairs = pairs_of(Y)
     n_labels = len(Y[0])
 
@@ -69,8 +76,9 @@ def solve(K, Y, C):
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-14},
     )
-    assert found.success
-    return coefficients(Y, found.x), -found.fun
+    alpha = found.x.clip(0, caps(Y, C))
+    assert abs(balance @ alpha).max() <= BALANCE * C
+    return coefficients(Y, alpha), -negative_dual(alpha)[0]
 
 
 def errors(scores, labels, threshold):

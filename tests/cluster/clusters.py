@@ -17,18 +17,31 @@ def started(n_workers=2, **options):
 
 
 class Slow:
-    """RBF of two blocks that takes its time, told for each worker, and writes down who computed."""
+    """RBF of two blocks that takes its time."""
 
-    def __init__(self, seconds, log=None):
-        self.seconds, self.log = seconds, log
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __call__(self, A, B):
+        time.sleep(self.seconds)
+        return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+
+class Held(Slow):
+    """The same, but one worker is held until others have done their part; who computed is written down."""
+
+    def __init__(self, worker, until, log):
+        super().__init__(0.0)
+        self.worker, self.until, self.log = worker, until, log
+        log.touch()
 
     def __call__(self, A, B):
         name = get_worker().name
-        time.sleep(self.seconds.get(name, self.seconds[None]))
-        if self.log is not None:
-            with open(self.log, "a") as file:
-                file.write(f"{name}\n")
-        return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
+        while name == self.worker and len(self.log.read_text().split()) < self.until:
+            time.sleep(0.05)
+        with open(self.log, "a") as file:
+            file.write(f"{name}\n")
+        return super().__call__(A, B)
 
 
 class Greedy:
@@ -36,8 +49,7 @@ class Greedy:
 
     def __call__(self, A, B):
         held = []
-        for _ in range(200):
-            held.append(np.ones(10 << 17))  # 10 MiB
+        while True:  # until the worker is killed for it
+            if len(held) < 200:
+                held.append(np.ones(10 << 17))  # 10 MiB
             time.sleep(0.01)
-        time.sleep(20)
-        return np.zeros((len(A), len(B)))

@@ -1,5 +1,6 @@
 """Sets by name: where they are looked for, parts, the table, and what is said when there is none."""
 
+import os
 import subprocess
 import sys
 
@@ -48,6 +49,7 @@ def test_yeast_from_river_without_importing_it(monkeypatch):
 
 
 @needs_river
+@pytest.mark.skipif(not os.environ.get("SIMLABEL_DATA"), reason="needs Mulan's own yeast in SIMLABEL_DATA")
 def test_yeast_of_river_is_that_of_mulan(monkeypatch):
     from support import require_data
 

@@ -179,16 +179,18 @@ def test_ctrl_c_stops_promptly():
     code = textwrap.dedent("""
         import numpy as np
         from simlabel import similarity_sums
+        from simlabel.engines import Exact
         from simlabel.similarities import Laplacian
         X = np.random.default_rng(0).random((60_000, 200))
-        print("ready", flush=True)
-        similarity_sums(X, X, np.ones((60_000, 1)), Laplacian(1.0))
+        engine = Exact(on_block=lambda done, total: print("block", flush=True))
+        similarity_sums(X, X, np.ones((60_000, 1)), Laplacian(1.0), engine=engine, n_jobs=2)
+        print("end", flush=True)
     """)
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout.readline() == b"ready\n"
-    time.sleep(2.0)  # in the middle: the whole would take minutes
+    assert process.stdout.readline() == b"block\n"  # the first of thousands, so that this is in the middle
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    said, errors = process.communicate()
+    assert b"end" not in said
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in errors
 

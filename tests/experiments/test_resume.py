@@ -20,9 +20,10 @@ from made_data import make_data
 from simlabel.experiments import Algorithm, KFolds, compare
 from simlabel.experiments._store import algorithm_key, data_key, write_atomically
 
-# an algorithm that takes its time, so that a kill comes in the middle of a run
+# an algorithm that, where it is told so, waits for the kill once two folds are finished
 SCRIPT = """
-import sys, time
+import os, sys, time
+from pathlib import Path
 sys.path[:0] = [{tests!r}]
 from made_data import make_data
 from sklearn.ensemble import RandomForestClassifier
@@ -30,7 +31,8 @@ from simlabel.experiments import KFolds, compare
 
 class Slow(RandomForestClassifier):
     def fit(self, X, y):
-        time.sleep(0.25)
+        while "WAIT" in os.environ and len(list(Path(sys.argv[1]).rglob("*.json"))) >= 2:
+            time.sleep(1)
         return super().fit(X, y)
 
 if __name__ == "__main__":
@@ -57,7 +59,8 @@ def test_a_killed_run_goes_on_to_identical_figures(tmp_path, jobs):
     command = [sys.executable, str(script)]
     subprocess.run([*command, str(whole), "1"], check=True)
     assert len(finished(whole)) == 6
-    process = subprocess.Popen([*command, str(broken), str(jobs)], start_new_session=True)
+    waiting = os.environ | {"WAIT": "1"}
+    process = subprocess.Popen([*command, str(broken), str(jobs)], start_new_session=True, env=waiting)
     while len(finished(broken)) < 2:
         assert process.poll() is None, "the run ended before it could be killed"
         time.sleep(0.01)

@@ -182,7 +182,7 @@ def test_the_next_block_is_read_while_one_is_worked_on(data, tiny_blocks):
 
     def on_block(done, total):
         seen.append((done, total))
-        assert second.wait(30), "the second block is not read before the first is done"
+        assert second.wait(600), "the second block is not read before the first is done"
 
     model = SMLClassifier(RBF(1.0), normalizer=None, engine=Exact(on_block=on_block)).fit(
         DiskRows(Source(X)), Y

@@ -26,7 +26,7 @@ def browse(page, profile, *options):
         f"--user-data-dir={profile}",
     ]
     command = [BROWSER, *base, "--virtual-time-budget=2000", *options, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")
