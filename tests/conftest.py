@@ -15,7 +15,7 @@ settings.load_profile("simlabel")
 def small_blocks(monkeypatch):
     """Blocks of a few rows on several threads, so that small data show the seams."""
     from simlabel import _scoring
-    from simlabel.engines import _panels, _plan
+    from simlabel.engines import _panels, _plan, _symmetric
 
     def use(queries=3, references=4, fewest=2):
         monkeypatch.setattr(_plan, "_QUERY_BYTES", 8 * queries)
@@ -24,6 +24,7 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(_panels, "tile_rows", lambda n_features, dtype: 3)
         monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
         monkeypatch.setattr(_plan, "SERIAL_OPERATIONS", 0)
+        monkeypatch.setattr(_symmetric, "_SMALLEST_SIDE", 1)
         monkeypatch.setattr(_scoring, "_CHUNK_BYTES", 2000)
 
     return use

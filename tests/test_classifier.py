@@ -193,7 +193,7 @@ def test_predict_gives_back_the_same_kind_of_y(form, rng):
 
 def test_label_names_of_any_kind():
     X = np.eye(3)
-    mixed = [{"a", 1}, {(2, "b")}, {None, "a"}]
+    mixed = [{"a", 1}, {(2, "b")}, {False, "a"}]
     model = SMLClassifier(Linear()).fit(X, mixed)
     assert model.predict(X) == mixed
     ints = [{3, 10}, {2}, {10}]

@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._validation import check_sparse, is_missing
+
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 SETS = (set, frozenset, list, tuple)
 _BLOCK = 1 << 22  # entries of an array that are looked at in one go
+_NO_CLASSES = {"M": "Dates", "m": "Durations", "c": "Complex data", "V": "Records", "S": "Bytes"}
 
 
 def frame_library(y: Any) -> str | None:
@@ -46,7 +49,21 @@ def is_label_sets(y: Any) -> bool:
     if any(isinstance(row, set | frozenset) for row in rows):
         return True
     labels = [label for row in rows for label in row]
-    return bool(labels) and all(isinstance(label, str) for label in labels)
+    texts = [isinstance(label, str) for label in labels]
+    return any(texts) and all(
+        text or is_missing(label) for text, label in zip(texts, labels, strict=True)
+    )  # a name that is not known is told as such
+
+
+def check_names_known(names: Iterable[Any], rows: Iterable[Any]) -> None:
+    """Refuse label sets where one of the names stands for a label that is not known; say in which row."""
+    if not any(map(is_missing, names)):
+        return
+    row, name = next((i, name) for i, row in enumerate(rows) for name in row if is_missing(name))
+    raise ValueError(
+        f"Input y contains NaN (first at row {row}: {name!r} in a label set). Every row needs known labels: "
+        f"leave it out of the set; an empty set says that the row has none."
+    )
 
 
 def set_type(rows: Iterable[Any]) -> type:
@@ -69,12 +86,46 @@ def as_array(y: Any) -> npt.NDArray[Any]:
             f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, "
             f"(n, n_labels) of 0/1, or a list of label sets."
         )
-    if array.dtype == object and array.ndim == 1 and array.size and array[0] is not None:
-        kind = type(array[0])
-        if kind in (int, bool, float) and all(type(value) is kind for value in array):
-            array = array.astype(kind)
+    if array.dtype == object and array.ndim == 1:
+        array = _as_one_type(array)
+    elif array.dtype.kind == "f" and array.ndim == 1 and isinstance(y, list | tuple):
+        _refuse_rounded(y, array)
+    if array.dtype.kind in _NO_CLASSES:
+        rather = "np.char.decode(y)" if array.dtype.kind == "S" else "y.astype(str)"
+        raise ValueError(
+            f"Unknown label type: {_NO_CLASSES[array.dtype.kind]} not supported in y, which holds "
+            f"{array.dtype}. Give classes as whole numbers or strings, e.g. {rather}."
+        )
     check_not_missing(array)
     return array
+
+
+def _as_one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Objects as what they are: numbers, or text; anything else is no class."""
+    check_not_missing(array)
+    kinds = {type(value.item() if isinstance(value, np.generic) else value) for value in array.tolist()}
+    if kinds <= {str} or not kinds:
+        return array
+    if len(kinds) == 1 and kinds <= {int, bool, float}:
+        _refuse_rounded(array.tolist(), array)
+        return array.astype(kinds.pop())
+    named = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(
+        f"Unknown label type: y holds objects of type {named}. Give one class per row as whole numbers or as "
+        f"strings, all of one type, e.g. [str(value) for value in y]; label sets as sets."
+    )
+
+
+def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
+    """Refuse whole numbers that no integer type holds together: as floats some would become equal."""
+    if array.dtype.kind not in "fO" or any(type(value) is not int for value in values):
+        return
+    largest = max(array.tolist(), key=abs)
+    if array.dtype.kind == "f" or not -(2**63) <= largest < 2**63:
+        raise ValueError(
+            f"Unknown label type: y holds whole numbers as large as {int(largest)}, which do not all fit one "
+            f"integer type. Give them as strings, e.g. [str(value) for value in y]."
+        )
 
 
 def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
@@ -82,7 +133,7 @@ def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
     if array.dtype.kind == "f":
         missing = ~np.isfinite(array)
     elif array.dtype == object:
-        missing = np.array([v is None or v != v for v in array.ravel()], dtype=bool).reshape(array.shape)
+        missing = np.array([is_missing(v) for v in array.ravel()], dtype=bool).reshape(array.shape)
     else:
         return
     if missing.any():
@@ -107,7 +158,10 @@ def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indic
 
 def _check_indicator_block(array: npt.NDArray[Any], names: Names | None, first: int) -> Indicator:
     if array.dtype.kind not in "biuf":
+        check_not_missing(array, first)
         try:
+            if array.dtype.kind in _NO_CLASSES:
+                raise TypeError  # numpy would make numbers of them
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
@@ -129,8 +183,7 @@ def _check_indicator_block(array: npt.NDArray[Any], names: Names | None, first: 
 
 def check_indicator_sparse(y: Any) -> Indicator:
     """A sparse 0/1 matrix as CSR, or an error that says where it is not."""
-    Y = sp.csr_array(y, copy=True)
-    Y.sum_duplicates()
+    Y = sp.csr_array(check_sparse(y, "y"), copy=True)
     Y.eliminate_zeros()
     wrong = Y.data != 1
     if wrong.any():

@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from simlabel._label_forms import (
     as_array,
     check_indicator_dense,
     check_indicator_sparse,
+    check_names_known,
     frame_library,
     is_label_sets,
     make_frame,
@@ -75,8 +77,7 @@ class LabelSpace:
             return cls("frame", names, library), check_indicator_dense(y.to_numpy(), names)
         if is_label_sets(y):
             rows = list(y)
-            names = _sorted_names(label for row in rows for label in row)
-            space = cls("sets", names, set_type(rows))
+            space = cls("sets", _names_of(rows), set_type(rows))
             return space, space._encode_sets(rows)[0]
         array = as_array(y)
         if array.ndim == 2 and array.shape[1] == 1:
@@ -104,7 +105,7 @@ class LabelSpace:
             True where a row has a label that is not in the space.
         """
         if self.kind == "single" and not sp.issparse(y):
-            return self._encode_single(np.asarray(y).reshape(-1))
+            return self._encode_single(as_array(y).reshape(-1))
         if self.kind == "sets":
             return self._encode_sets(list(y))
         other, Y = LabelSpace.learn(y)
@@ -127,17 +128,16 @@ class LabelSpace:
 
     def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, npt.NDArray[np.bool_]]:
         position = {label: k for k, label in enumerate(self.classes.tolist())}
-        unknown = np.zeros(len(rows), dtype=bool)
-        row_of, column_of = [], []
-        for i, row in enumerate(rows):
-            for label in set(row):
-                k = position.get(label)
-                if k is None:
-                    unknown[i] = True
-                else:
-                    row_of.append(i)
-                    column_of.append(k)
-        return _from_pairs(row_of, column_of, (len(rows), len(self.classes))), unknown
+        sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
+        row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
+        labels = chain.from_iterable(sets)
+        column_of = np.fromiter((position.get(label, -1) for label in labels), np.int64, len(row_of))
+        known = column_of >= 0
+        if not known.all():
+            check_names_known(chain.from_iterable(sets), sets)
+        unknown: npt.NDArray[np.bool_] = np.zeros(len(sets), dtype=bool)
+        unknown[row_of[~known]] = True
+        return _from_pairs(row_of[known], column_of[known], (len(sets), len(self.classes))), unknown
 
     def read(self, y: Any) -> tuple[LabelSpace, Indicator]:
         """Find the labels of more rows, given in the same form; return their own space and indicator."""
@@ -146,8 +146,7 @@ class LabelSpace:
             wrong = [i for i, row in enumerate(rows) if not isinstance(row, SETS)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
-            names = _sorted_names(label for row in rows for label in row)
-            space = LabelSpace("sets", names, self.container)
+            space = LabelSpace("sets", _names_of(rows), self.container)
             return space, space._encode_sets(rows)[0]
         space, Y = LabelSpace.learn(y)
         if space.kind != self.kind:
@@ -260,6 +259,13 @@ def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicat
 
 def _sort(classes: Names) -> str:
     return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
+
+
+def _names_of(rows: Sequence[Any]) -> Names:
+    """The labels that label sets hold, all of them known."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    check_names_known(names, rows)
+    return _sorted_names(names)
 
 
 def _sorted_names(labels: Iterable[Hashable]) -> Names:

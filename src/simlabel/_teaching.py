@@ -193,7 +193,10 @@ def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
     """Ids that the user gave, none of them in use, or the next numbers."""
     if ids is None:
         first = 0 if references is None else references.next_id
-        return range(first, first + n_rows)
+        numbers = range(first, first + n_rows)
+        if numbers.stop < 2**63:
+            return numbers
+        return check_ids(numbers, n_rows)  # an array of int64 could not hold them: objects
     checked = check_ids(ids, n_rows)
     if references is not None:
         check_unused(references.in_use(checked.tolist()))

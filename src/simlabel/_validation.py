@@ -43,7 +43,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
 
 def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
     """Check a matrix of finite numbers; CSR stays CSR, float32 stays float32, the rest becomes float64."""
-    rows = X
+    rows = X = check_sparse(X, name) if sp.issparse(X) else X
     if not _is_plain(X):
         rows = check_array(
             X,
@@ -55,6 +55,53 @@ def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
         )
     check_finite(rows, name)
     return rows
+
+
+def check_sparse(X: Any, name: str) -> Any:
+    """A sparse matrix as CSR that loops may trust: entries within its shape, sorted, one for each place.
+
+    Several entries for one place are legal, and mean their sum. The caller's matrix stays as it is.
+
+    Examples
+    --------
+    >>> twice = sp.coo_array(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 2))
+    >>> check_sparse(twice, "X").data
+    array([3.])
+    >>> twice.coords[1][0] = 7
+    >>> check_sparse(twice, "X")
+    Traceback (most recent call last):
+        ...
+    ValueError: Input X is a damaged coo matrix of shape (1, 2): axis 1 index 7 exceeds matrix dimension 2...
+    """
+    if X.ndim != 2:
+        raise ValueError(f"Input {name} must have two dimensions; it is sparse, of shape {X.shape}.")
+    exact = np.result_type(X.dtype, np.int64) if X.dtype.kind in "iu" else X.dtype  # sums need more digits
+    rows = X
+    try:
+        if X.format == "coo":
+            rows = type(X)((X.data.astype(exact, copy=False), X.coords), shape=X.shape)
+        elif hasattr(X, "check_format"):  # of a new object: the check would cut and cast the caller's arrays
+            rows = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+            rows.check_format(full_check=True)
+        rows = rows.tocsr()
+        rows.check_format(full_check=True)
+    except (ValueError, IndexError) as error:
+        raise ValueError(
+            f"Input {name} is a damaged {X.format} matrix of shape {X.shape}: {error}. Build it anew from "
+            f"its rows, columns and values, e.g. with scipy.sparse.coo_array, which checks them."
+        ) from None
+    if not rows.has_canonical_format:
+        rows = rows.astype(exact, copy=True)
+        rows.sum_duplicates()
+    return rows
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for one that is not known: None, NaN, NaT, pandas.NA."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth, a signalling NaN no order
+        return True
 
 
 def _has_nothing_to_compare(estimator: Any, X: Any) -> bool:
@@ -148,6 +195,12 @@ def check_ids(ids: Any, n_rows: int, *, name: str = "ids") -> npt.NDArray[Any]:
         ...
     ValueError: ids must differ; given twice: 'a'.
     """
+    dtype = getattr(ids, "dtype", None)
+    if getattr(dtype, "kind", "O") in "cmMV":  # as lists, some are numbers of another meaning
+        raise ValueError(
+            f"{name} must be whole numbers, strings or other hashable names, got {dtype}; "
+            f"give e.g. {name}.astype(str)."
+        )
     names = (
         ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else list(ids)
     )
@@ -157,7 +210,7 @@ def check_ids(ids: Any, n_rows: int, *, name: str = "ids") -> npt.NDArray[Any]:
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
         kinds = set(map(type, names))
     for i, value in enumerate([] if kinds <= {int, str} else names):
-        if value is None or value != value or not isinstance(value, Hashable):
+        if not isinstance(value, Hashable) or is_missing(value):
             raise ValueError(
                 f"{name} must be numbers, strings or other hashable names; row {i} has {value!r}."
             )

@@ -6,12 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from simlabel import SMLClassifier, load
-from simlabel.label_rules import Auto, Cutoff, PerLabel, SetSize, Threshold
+from simlabel.label_rules import Auto, Cutoff, PerLabel, ScoreBlock, SetSize, Threshold, _gather
+from simlabel.label_rules._base import TrainingBlock
 from simlabel.label_rules._gather import Gathered
 from simlabel.label_rules._sweeps import tuned_thresholds
 from simlabel.metrics import find_criterion, hamming_loss
@@ -159,3 +161,19 @@ def test_auto_judges_as_the_metrics_do(criterion, rng):
         values[rule.name] = record.function(Y, sets)
     best = (max if record.higher_is_better else min)(values.values())
     assert values[model.label_rule_.name] == pytest.approx(best)
+
+
+@pytest.mark.timeout(60)
+def test_rows_are_thinned_over_all_blocks_until_they_fit(monkeypatch):
+    """A row of each block would be too many where blocks are many and small."""
+    monkeypatch.setattr(_gather, "_ENTRIES", 10)
+    Y = sp.csr_array(np.ones((3, 4), dtype=np.int8))
+    blocks = []
+    for n in range(50):
+        labels = np.full((3, 4), n) + np.arange(3)[:, None] / 4
+        blocks.append(TrainingBlock(ScoreBlock(labels, labels, labels), Y, np.ones(3)))
+    gathered = _gather.gather(blocks)
+    assert gathered.scores.shape == gathered.truth.shape == (2, 4)
+    assert gathered.scores[:, 0].tolist() == [0.0, 42.5]  # rows 0 and 128 of 150
+    monkeypatch.setattr(_gather, "_ENTRIES", 3)  # less than one row
+    assert _gather.gather(blocks).scores.shape == (1, 4)

@@ -139,7 +139,7 @@ class Search:
 @contextmanager
 def searching(X: Rows, n_jobs: int | None) -> Iterator[Search]:
     """Open a :class:`Search` whose threads end with the block."""
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = min(effective_n_jobs(n_jobs), X.shape[1])
     with ThreadPoolExecutor(n_threads) as pool:
         yield Search(X, n_threads, pool)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows
+from simlabel._validation import FloatArray, Rows, check_sparse
 from simlabel.engines import Engine, Exclude, Job, Shard, aligned, make_shard
 from simlabel.engines._reducers import Join
 
@@ -58,7 +58,7 @@ def tree(client: Any, parts: Sequence[Any], join: Any, how: Any) -> list[Any]:
 def as_block(block: Any) -> Rows:
     """A block of a Dask collection as rows."""
     if sp.issparse(block):
-        return sp.csr_array(block)
+        return sp.csr_array(check_sparse(block, "X"))
     return np.ascontiguousarray(block.to_numpy() if hasattr(block, "to_numpy") else block)
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._validation import check_sparse
+
 Split = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
@@ -97,6 +99,9 @@ class Dataset:
     source: str = ""
 
     def __post_init__(self) -> None:
+        for side in ("X", "Y"):
+            if sp.issparse(getattr(self, side)):
+                object.__setattr__(self, side, check_sparse(getattr(self, side), side))
         if self.n_attributes < 0:
             object.__setattr__(self, "n_attributes", self.X.shape[1])
         facts = {

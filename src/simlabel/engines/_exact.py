@@ -15,13 +15,21 @@ from simlabel.engines._cost import nonzero_cost, pairs_cost, products_per_query
 from simlabel.engines._influence import FEW_QUERIES
 from simlabel.engines._pairs import PairsRun
 from simlabel.engines._panels import can_use_panels
-from simlabel.engines._plan import DEFAULT_MEMORY_MIB, SERIAL_OPERATIONS, Plan, make_plan, why_dtype
+from simlabel.engines._plan import (
+    DEFAULT_MEMORY_MIB,
+    SERIAL_OPERATIONS,
+    Plan,
+    fewer_threads,
+    make_plan,
+    too_many_threads,
+    why_dtype,
+)
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared, n_rows
 from simlabel.engines._sparse import QUERIES_PER_TASK, SparseRun, why_not_sparse
 from simlabel.engines._streamed import reduce_streamed
-from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric
+from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric, is_worth_symmetric
 from simlabel.engines._threads import effective_jobs, one_blas_thread
 from simlabel.engines._tiles import Job
 
@@ -49,22 +57,27 @@ def plan_reduction(
     if visit != "all" and why_not is None:
         price, other = nonzero_cost(n_queries, prepared, jobs), pairs_cost(n_queries, prepared, jobs)
         if visit == "nonzero" or price < other:
-            return _plan_nonzero(n_queries, prepared, jobs, threads, other / price)
+            return _plan_nonzero(n_queries, prepared, jobs, threads, other / price, memory_mib)
     bytes_per_query = sum(job.reducer.bytes_per_query for job in jobs)
     leaves = max(len(job.similarity.leaves()) for job in jobs)
     panels = can_use_panels(n_queries, prepared, jobs, symmetric)
     return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
 
 
-def _plan_nonzero(n_queries: int, prepared: Prepared, jobs: Sequence[Job], threads: int, gain: float) -> Plan:
+def _plan_nonzero(
+    n_queries: int, prepared: Prepared, jobs: Sequence[Job], threads: int, gain: float, memory_mib: float
+) -> Plan:
     products = sum(products_per_query(prepared, key) for key in prepared.leaves)
     threads = 1 if n_queries * products < SERIAL_OPERATIONS else min(threads, max(1, n_queries))
     widths = sum(job.reducer.width for job in jobs)
-    memory = threads * (24 * prepared.n_rows * len(prepared.leaves) + 8 * widths)
-    reasons = (
+    each = 24 * prepared.n_rows * len(prepared.leaves) + 8 * widths
+    reasons = [
         why_dtype(prepared),
         f"only pairs with a column in common are visited: about {gain:.2g} times as fast as all pairs",
-    )
+    ]
+    fitting = fewer_threads(threads, each, int(memory_mib * 2**20))
+    if fitting < threads:
+        reasons.append(too_many_threads(fitting, threads, memory_mib))
     return Plan(
         "exact sums over non-zero products",
         n_queries,
@@ -73,10 +86,10 @@ def _plan_nonzero(n_queries: int, prepared: Prepared, jobs: Sequence[Job], threa
         queries=min(n_queries, QUERIES_PER_TASK),
         references=0,
         parts=1,
-        threads=threads,
-        memory=memory,
+        threads=fitting,
+        memory=fitting * each,
         operations=2.0 * n_queries * products,
-        reasons=reasons,
+        reasons=tuple(reasons),
     )
 
 
@@ -128,7 +141,7 @@ def reduce_similarities(
         return reduce_streamed(within, Q, prepared, jobs, exclude, n_jobs, on_block)
     symmetric = symmetric and can_be_symmetric(prepared, jobs)
     plan = _kept_plan(Q, prepared, jobs, n_jobs, memory_mib, visit, symmetric)
-    run: Any = SymmetricRun if symmetric else PairsRun
+    run: Any = SymmetricRun if symmetric and is_worth_symmetric(plan) else PairsRun
     if not plan.references and plan.n_references:
         run = SparseRun
     with one_blas_thread() if _must_hold_blas(plan, n_jobs) else contextlib.nullcontext():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simlabel._kernels import panel_width
 from simlabel.engines._cost import products_per_query
 from simlabel.engines._influence import FEW_QUERIES
 from simlabel.engines._rows import Prepared, row_width
@@ -17,6 +18,7 @@ _PANEL_REFERENCES = 4096  # in one call
 _PANEL_BYTES, _FEWEST_IN_PANELS = 1 << 20, 256  # of queries in panels, which all tiles read
 _WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
 _FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
+_WORTH_A_THREAD = 64  # references that a thread compares one query with; for fewer, have fewer threads
 _PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
 SERIAL_OPERATIONS = 2e7  # below this, starting threads costs more than it saves
 
@@ -104,15 +106,18 @@ def make_plan(
     panels : bool
         Whether sums are made in panels, which keeps no block of similarities.
     """
+    budget = int(memory_mib * 2**20)
     n_references = prepared.n_rows
-    width = row_width(prepared.X)
     operations = 2.0 * n_queries * _products(prepared)
     reasons = [why_dtype(prepared)]
     if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
         threads = 1
+    sizes = _Sizes.of(prepared, bytes_per_query, n_similarities, panels)
+    if panels and sizes.least > budget // threads:  # a panel has many queries, a tile may have one
+        panels, sizes = False, _Sizes.of(prepared, bytes_per_query, n_similarities, False)
     queries = min(_QUERY_BYTES // prepared.dtype.itemsize, max(1, n_queries))
     if panels:
-        row = max(1, width) * prepared.dtype.itemsize
+        row = max(1, sizes.width) * prepared.dtype.itemsize
         queries = min(queries, max(_FEWEST_IN_PANELS, _PANEL_BYTES // row))
     references = min(_PANEL_REFERENCES if panels else _REFERENCES, max(1, n_references))
     if n_queries < FEW_QUERIES and _only_products(prepared):
@@ -126,24 +131,20 @@ def make_plan(
             "a Python function computes the similarities: one thread, since only one can run Python"
         )
         references = min(references, max(1, _PAIRS_PER_FUNCTION_BLOCK // queries))
-
-    def block_bytes(queries: int, references: int) -> int:
-        entry = prepared.dtype.itemsize
-        tiles = 0 if panels else queries * references * entry * (n_similarities + 2)
-        rows = (queries + 2 * references) * width * entry if panels or _copies_rows(prepared) else 0
-        sums = queries * bytes_per_query * (2 if panels else 1)  # in panels, and turned over at the end
-        return tiles + rows + sums
-
-    budget = int(memory_mib * 2**20) // threads
-    while block_bytes(queries, references) > budget and (queries > 1 or references > 1):
-        if queries * bytes_per_query > budget // 2 or (queries > references and queries > 1):
-            queries = max(1, queries // 2)
-        elif references > 1:
-            references //= 2
-        else:
-            queries = max(1, queries // 2)
-    queries, parts = _share_out(n_queries, n_references, queries, references, threads)
-    memory = block_bytes(queries, references) * threads
+    fitting = fewer_threads(threads, sizes.least, budget)
+    if fitting < threads:
+        reasons.append(too_many_threads(fitting, threads, memory_mib))
+    threads = fitting
+    queries, references = sizes.fitting(queries, references, budget // threads)
+    at_once = sizes.parts(n_queries, queries, references, threads, budget)
+    queries, parts = _share_out(n_queries, n_references, queries, references, threads, at_once)
+    threads = min(threads, max(1, -(-n_queries // queries) * parts))
+    memory = sizes.total(n_queries, queries, references, threads, parts)
+    if memory > budget:
+        reasons.append(
+            f"more memory than the {memory_mib:g} MiB that were asked for: the least there is to hold, "
+            f"one query and one reference with what is made of them, takes {memory:,} bytes"
+        )
     return Plan(
         "exact sums over all pairs",
         n_queries,
@@ -160,17 +161,102 @@ def make_plan(
     )
 
 
+@dataclass(frozen=True)
+class _Sizes:
+    """What blocks take in memory.
+
+    Attributes
+    ----------
+    width, entry : int
+        Columns of a row, and bytes of a number.
+    tiles : int
+        Blocks of similarities that a thread has at once.
+    copies : bool
+        Whether rows are copied.
+    sums : int
+        Bytes of the sums for one query.
+    together : int
+        Queries of a panel, which is never part empty; 1 without panels.
+    """
+
+    width: int
+    entry: int
+    tiles: int
+    copies: bool
+    sums: int
+    together: int
+
+    @classmethod
+    def of(cls, prepared: Prepared, bytes_per_query: int, n_similarities: int, panels: bool) -> _Sizes:
+        return cls(
+            width=row_width(prepared.X),
+            entry=prepared.dtype.itemsize,
+            tiles=0 if panels else n_similarities + 2,
+            copies=panels or _copies_rows(prepared),
+            sums=bytes_per_query * (2 if panels else 1),  # in panels, and turned over at the end
+            together=panel_width(prepared.dtype) if panels else 1,
+        )
+
+    def block(self, queries: int, references: int) -> int:
+        """Of one thread, that has so many queries and references at once."""
+        return self._rows(queries, references) + self._whole(queries) * self.sums
+
+    @property
+    def least(self) -> int:
+        """Of a thread that is of any use."""
+        return self.block(1, _WORTH_A_THREAD)
+
+    def _whole(self, queries: int) -> int:
+        return -(-queries // self.together) * self.together
+
+    def _rows(self, queries: int, references: int) -> int:
+        queries = self._whole(queries)
+        rows = (queries + 2 * references) * self.width if self.copies else 0
+        return (queries * references * self.tiles + rows) * self.entry
+
+    def total(self, n_queries: int, queries: int, references: int, threads: int, parts: int) -> int:
+        """Of all threads; the sums of parts are there until all are, and are merged then."""
+        if parts == 1:
+            return threads * self.block(queries, references)
+        return threads * self._rows(queries, references) + parts * self._whole(n_queries) * self.sums
+
+    def fitting(self, queries: int, references: int, budget: int) -> tuple[int, int]:
+        """A block of these sizes, halved until it fits; the smallest where none does."""
+        while self.block(queries, references) > budget and (queries > self.together or references > 1):
+            most_is_sums = queries * self.sums > budget // 2
+            if references == 1 or (queries > self.together and (most_is_sums or queries > references)):
+                queries = max(self.together, queries // 2)
+            else:
+                references //= 2
+        return queries, references
+
+    def parts(self, n_queries: int, queries: int, references: int, threads: int, budget: int) -> int:
+        """Of how many parts the sums of all queries fit beside the blocks."""
+        left = budget - threads * self._rows(queries, references)
+        return max(1, left // max(1, self._whole(n_queries) * self.sums))
+
+
+def fewer_threads(threads: int, bytes_each: int, budget: int) -> int:
+    """As many threads as fit, one at least."""
+    return max(1, min(threads, budget // max(1, bytes_each)))
+
+
+def too_many_threads(fitting: int, threads: int, memory_mib: float) -> str:
+    """Why there are fewer, in words."""
+    return f"{fitting} of {threads} threads: what more of them hold would not fit {memory_mib:g} MiB"
+
+
 def _share_out(
-    n_queries: int, n_references: int, queries: int, references: int, threads: int
+    n_queries: int, n_references: int, queries: int, references: int, threads: int, most_parts: int
 ) -> tuple[int, int]:
     """Even blocks of queries, as many as threads or a multiple; with few queries, parts of references."""
     if threads == 1:
         return queries, 1
     rounds = -(-n_queries // (queries * threads))
-    even = -(-n_queries // (rounds * threads))
-    if even >= min(_FEWEST_QUERIES, queries) or n_references <= references:
-        return max(1, even), 1
-    return queries, threads
+    even = max(1, -(-n_queries // (max(1, rounds) * threads)))
+    if even >= min(_FEWEST_QUERIES, queries) or n_references <= references or most_parts == 1:
+        return even, 1
+    return queries, min(threads, most_parts, n_references)
 
 
 def _products(prepared: Prepared) -> float:

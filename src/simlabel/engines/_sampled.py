@@ -71,15 +71,18 @@ class Sampled(Engine):
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:
         """The plan for one query's draw, for all of them."""
-        plan = Exact(self.memory_mib).plan(n_queries, prepared, jobs, n_jobs)
+        threads = min(effective_jobs(n_jobs), max(1, n_queries))
+        plan = Exact(self.memory_mib / threads).plan(1, prepared, jobs, 1)
         share = min(1.0, self.n / max(1, prepared.n_rows))
         return replace(
             plan,
             how=f"sums over {self.n:,} references drawn for each query",
+            n_queries=n_queries,
             references=0,
             parts=1,
-            threads=min(effective_jobs(n_jobs), max(1, n_queries)),
-            operations=plan.operations * share,
+            threads=threads,
+            memory=threads * plan.memory,
+            operations=n_queries * plan.operations * share,
             reasons=(*plan.reasons, "a sample is drawn for each query: the sums are right on average only"),
         )
 
@@ -105,7 +108,8 @@ class Sampled(Engine):
                 if stopped():
                     return
                 own = None if exclude is None else exclude.part(slice(i, i + 1))
-                for output, row in zip(outputs, self._one(Q[i : i + 1], prepared, jobs, own), strict=True):
+                found = self._one(Q[i : i + 1], prepared, jobs, own, self.memory_mib / plan.threads)
+                for output, row in zip(outputs, found, strict=True):
                     output[i] = row
 
         with one_blas_thread():
@@ -113,7 +117,12 @@ class Sampled(Engine):
         return outputs
 
     def _one(
-        self, q: Rows, prepared: Prepared, jobs: Sequence[Job], exclude: Exclude | None
+        self,
+        q: Rows,
+        prepared: Prepared,
+        jobs: Sequence[Job],
+        exclude: Exclude | None,
+        memory_mib: float,
     ) -> list[FloatArray]:
         rng = np.random.default_rng([self.seed, _fingerprint(q)])
         rows, scales = draw(self.probabilities, self.n, rng)
@@ -125,7 +134,7 @@ class Sampled(Engine):
             there = place < len(rows)
             there[there] = rows[place[there]] == exclude.own[there]
             own = Exclude(np.where(there, place, -1), exclude.kept)
-        return [sums[0] for sums in Exact(self.memory_mib).reduce(q, some, drawn, exclude=own, n_jobs=1)]
+        return [sums[0] for sums in Exact(memory_mib).reduce(q, some, drawn, exclude=own, n_jobs=1)]
 
 
 def _scaled(job: Job, rows: Any, scales: FloatArray) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, check_matrix, check_same_length
+from simlabel._validation import FloatArray, Rows, check_matrix, check_same_length, check_sparse
 from simlabel.engines._choice import resolve_engine
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._row_reducers import reducer_for
@@ -70,7 +70,11 @@ def similarity_sums(
     if psi is not None:
         psi.check()
     Q, X = _check_pair(Q, X, phi)
-    V = V if sp.issparse(V) else np.asarray(V, dtype=None if hasattr(V, "dtype") else np.float64)
+    V = (
+        check_sparse(V, "V")
+        if sp.issparse(V)
+        else np.asarray(V, dtype=None if hasattr(V, "dtype") else np.float64)
+    )
     if V.ndim != 2:
         raise ValueError(f"V must be two-dimensional, (n_references, n_columns); got shape {V.shape}.")
     n_references = Q.shape[1] if phi.form == "precomputed" else n_rows(X)

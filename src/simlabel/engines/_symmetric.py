@@ -22,6 +22,7 @@ from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job, TileSums
 
 _SYMMETRIC_FORMS = ("dot", "coordinate")
+_SMALLEST_SIDE = 32  # of a block: with smaller ones, the list of all pairs of blocks is longer than the work
 
 
 def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
@@ -33,6 +34,12 @@ def can_be_symmetric(prepared: Prepared, jobs: Sequence[Job]) -> bool:
     """Whether similarities are symmetric by their form, and sums take blocks in any order."""
     forms = {leaf.similarity.form for leaf in prepared.leaves.values()}
     return forms <= set(_SYMMETRIC_FORMS) and all(isinstance(job.reducer, Sum) for job in jobs)
+
+
+def is_worth_symmetric(plan: Plan) -> bool:
+    """Whether blocks are so large that their pairs are not many."""
+    fewest = min(plan.n_queries, plan.n_references, _SMALLEST_SIDE)
+    return math.isqrt(plan.queries * plan.references) >= fewest
 
 
 def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
@@ -55,7 +62,8 @@ def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
 def _block_size(plan: Plan) -> int:
     """The side of a square of the planned size, or a little less, so that no thread waits for another."""
     side = max(1, math.isqrt(plan.queries * plan.references))
-    at_once = 2 * plan.threads  # blocks that meet in pairs, one pair on each thread
+    most = max(1, plan.n_references // _SMALLEST_SIDE)
+    at_once = min(2 * plan.threads, most)  # blocks that meet in pairs, one pair on each thread
     count = -(-plan.n_references // side)
     return -(-plan.n_references // (-(-count // at_once) * at_once)) if count > 1 else side
 

@@ -18,9 +18,11 @@ from simlabel._validation import check_number
 
 Task = TypeVar("Task")
 
+_MOST_THREADS = 256  # where there are fewer cores: beyond it threads only wait, and systems refuse them
+
 
 def effective_jobs(n_jobs: int | None) -> int:
-    """How many threads to use: all cores for None, one less for each step below -1.
+    """How many threads to use: all cores for None, one less for each step below -1; never absurdly many.
 
     ``OMP_NUM_THREADS``, which joblib sets in its worker processes, is an upper bound for None,
     so that processes and threads do not multiply.
@@ -32,7 +34,7 @@ def effective_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "")
         return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    return min(n_jobs, max(cores, _MOST_THREADS)) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
 @lru_cache(maxsize=1)

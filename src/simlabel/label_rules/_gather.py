@@ -25,20 +25,34 @@ class Gathered:
 
 def thinned(blocks: Iterable[TrainingBlock]) -> list[TrainingBlock]:
     """The blocks; where they are too many, every second row, every fourth and so on."""
-    kept: list[TrainingBlock] = []
-    step = 1
+    kept: list[tuple[int, TrainingBlock]] = []  # with the number of the first row of each among all
+    step, seen = 1, 0
     for block in blocks:
-        kept.append(_every(block, step))
-        while sum(one.scores.labels.size for one in kept) > _ENTRIES:
+        n = len(block.weights)
+        first = -(-seen // step) * step  # counted over all blocks: each by itself would keep a row for ever
+        if first < seen + n:
+            kept.append((first, _every(block, first - seen, step)))
+        seen += n
+        while sum(one.scores.labels.size for _, one in kept) > _ENTRIES and step < seen:
             step *= 2
-            kept = [_every(one, 2) for one in kept]
-    return kept
+            kept = _halved(kept, step)
+    return [one for _, one in kept]
 
 
-def _every(block: TrainingBlock, step: int) -> TrainingBlock:
+def _halved(kept: list[tuple[int, TrainingBlock]], step: int) -> list[tuple[int, TrainingBlock]]:
+    """Of rows that are `step / 2` apart every second; blocks that have none are gone."""
+    found = []
+    for first, block in kept:
+        skipped = first % step * 2 // step
+        if skipped < len(block.weights):
+            found.append((first + skipped * step // 2, _every(block, skipped, 2)))
+    return found
+
+
+def _every(block: TrainingBlock, first: int, step: int) -> TrainingBlock:
     if step == 1:
         return block
-    rows = slice(None, None, step)
+    rows = slice(first, None, step)
     s = block.scores
     return TrainingBlock(
         ScoreBlock(s.labels[rows].copy(), s.sizes[rows].copy(), s.ranking[rows].copy()),

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray
+from simlabel._validation import FloatArray, check_sparse
 
 BLOCK = 1 << 22  # entries made dense at a time
 
@@ -46,11 +46,10 @@ def as_truth(Y: Any, name: str = "Y_true") -> sp.csr_array:
     """A 0/1 indicator in any form as CSR with sorted indices and no stored zeros."""
     if isinstance(Y, Truth):
         return Y.Y
-    array = Y if sp.issparse(Y) else np.asarray(Y)
+    array = check_sparse(Y, name) if sp.issparse(Y) else np.asarray(Y)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a 0/1 matrix, (n_rows, n_labels); got shape {array.shape}.")
     result = sp.csr_array(array, copy=True)
-    result.sum_duplicates()
     result.eliminate_zeros()
     if result.nnz and not (result.data == 1).all():
         raise ValueError(f"{name} must hold only 0 and 1, got {result.data[result.data != 1][0]!r}.")

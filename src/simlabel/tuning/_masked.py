@@ -19,6 +19,7 @@ from simlabel.tuning._problem import Candidate, Problem
 Rows = npt.NDArray[np.int64]
 
 _SCORES_BYTES = 1 << 26  # scores of all candidates for one chunk of queries
+_SYMMETRIC_BYTES = 1 << 30  # and for all queries at once, where each pair is touched once
 
 
 def measure(
@@ -46,7 +47,9 @@ def measure(
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
     n, weights = references.n_labels, references.weights
-    size = len(rows) if symmetric else max(1, _SCORES_BYTES // (8 * len(jobs) * max(1, V.shape[1])))
+    bytes_per_query = 8 * len(jobs) * max(1, V.shape[1])
+    symmetric = symmetric and bytes_per_query * len(rows) <= _SYMMETRIC_BYTES
+    size = len(rows) if symmetric else max(1, _SCORES_BYTES // bytes_per_query)
     for part in blocks(len(rows), size):
         asked = rows[part]
         truth = problem.truth[asked]
