@@ -112,6 +112,7 @@ def check_labels(kind: Any, classes: Any, container: Any) -> None:
         good = len(names) > 0 and np.array_equal(np.unique(classes), classes)
     elif kind in ("array", "sparse"):
         good = classes.dtype.kind == "i" and names == list(range(len(names)))
+        good = good and (kind == "array" or isinstance(container[1], np.dtype))
     else:
         good = all(isinstance(name, Hashable) for name in names)
         good = good and (container in ("pandas", "polars") if kind == "frame" else container in SETS)
