@@ -142,7 +142,7 @@ class MappedRows:
             start, stop, _ = index.indices(len(self))
             self._verify(data, range(start * width // block, -(-stop * width // block)))
         else:
-            rows = np.asarray(index)
+            rows = np.asarray(index, dtype=np.int64)
             first, last = rows * width // block, -(-(rows + 1) * width // block)
             for low, high in np.unique(np.stack([first, last], axis=1), axis=0).tolist():
                 self._verify(data, range(low, high))

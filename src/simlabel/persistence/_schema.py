@@ -258,7 +258,7 @@ def _are_positions(columns: Any, width: int) -> bool:
     """Whether these are columns of so many; None for all."""
     if columns is None:
         return True
-    return columns.dtype.kind == "i" and bool(((columns >= 0) & (columns < width)).all())
+    return columns.dtype.kind in "iu" and bool(((columns >= 0) & (columns < width)).all())
 
 
 def check_fitted(fitted: Mapping[str, Any]) -> None:

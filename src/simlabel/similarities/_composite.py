@@ -120,7 +120,7 @@ class ColumnView(BaseEstimator):
 
     def check(self) -> None:
         """Raise ValueError where the columns are no positions."""
-        check_numbers("ColumnView", "columns", self.columns, (None,), kinds="i", at_least=0)
+        check_numbers("ColumnView", "columns", self.columns, (None,), kinds="iu", at_least=0)
         if self.normalizer is not None:
             self.normalizer.check()
 
