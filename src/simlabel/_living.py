@@ -24,7 +24,15 @@ from simlabel._teaching import (
 )
 from simlabel._validation import check_same_length
 from simlabel.engines import Sampled, n_rows, resolve_engine
-from simlabel.persistence import Reader, Writer, model_state, restored_model, write_file
+from simlabel.persistence import (
+    Reader,
+    Writer,
+    check_fitted,
+    model_state,
+    restored_model,
+    told,
+    write_file,
+)
 
 _SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
 
@@ -201,9 +209,11 @@ class Living:
     @classmethod
     def _restored(cls, state: dict[str, Any], arrays: Any, mmap: bool) -> Self:
         reader = Reader(arrays)
-        made: Any = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
-        for name in _SAVED:
-            if name in state["fitted"]:
-                setattr(made, name, reader.decode(state["fitted"][name]))
-        made._publish(restored_model(state["model"], reader, mmap=mmap))
+        with told("params"):
+            made: Any = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+        with told("fitted"):
+            fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in _SAVED}
+            check_fitted(fitted)
+        made.__dict__ |= fitted
+        made._publish(restored_model(state["model"], reader, fitted.get("n_features_in_"), mmap=mmap))
         return made

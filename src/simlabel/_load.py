@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from simlabel._classifier import SMLClassifier
-from simlabel.persistence import ModelFileError, read_file
+from simlabel.persistence import ModelFileError, read_file, told
 
 _CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (SMLClassifier,)}
 
@@ -19,14 +19,21 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Any:
     path : str or path
         The file.
     mmap : bool
-        False: everything is read and verified now. True: the header is verified now, the instances
-        stay in the file, and each block of them is verified when it is first touched. The file must
-        not be written to meanwhile; `save` to the same path is safe, since it makes a new file.
+        False: everything is read and verified now, and the file may then change or go. True: the
+        header is verified now, the instances stay in the file, and each block of them is verified when
+        it is first touched. The file must then stay as it is: a change of its size or time is an error
+        at the next touch, but what is cut off at that very moment ends the process. `save` to the same
+        path is safe, since it makes a new file; copying over it is not.
 
     Returns
     -------
     SMLClassifier
         As it was saved: it predicts the same, and can be taught, retuned and saved again.
+
+    Raises
+    ------
+    ModelFileError
+        Where the file is damaged, or holds what no saved model holds, with what is wrong and where.
 
     Examples
     --------
@@ -38,10 +45,9 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Any:
     >>> load(path).predict([[0.2, 0.9]])
     [{'trees'}]
     """
-    state, arrays = read_file(path)
-    cls = _CLASSES.get(state["class"])
-    if cls is None:
-        raise ModelFileError(
-            f"{path} holds a {state['class']}, which this version of simlabel does not have."
-        )
-    return cls._restored(state, arrays, mmap)
+    state, arrays = read_file(path, mapped=mmap)
+    with told(arrays.path):
+        cls = _CLASSES.get(state["class"])
+        if cls is None:
+            raise ModelFileError(f"it holds a {state['class']}, which this version does not have.")
+        return cls._restored(state, arrays, mmap)

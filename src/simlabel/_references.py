@@ -168,7 +168,7 @@ class References:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(_cut(Chunk(X, Y, weights, names, raw)))
         #: a number that no reference is or was called by
-        self.next_id: int = _after(names, 0)
+        self.next_id: int = number_after(names, 0)
         self._named: list[set[Any]] = [_named(self.chunks)]
 
     @classmethod
@@ -266,7 +266,7 @@ class References:
     def taught(self, chunk: Chunk) -> References:
         """These and some more: small chunks at the end are merged, so that there are never many."""
         come = () if isinstance(chunk.ids, range) else chunk.ids.tolist()
-        next_id = _after(chunk.ids, self.next_id)
+        next_id = number_after(chunk.ids, self.next_id)
         if isinstance(chunk.X, LazyRows):
             return References.of([*self.chunks, *_cut(chunk)], next_id, self._handed_on(come))
         first, rows = len(self.chunks), len(chunk)
@@ -366,7 +366,7 @@ def _ranges(chunks: Iterable[Chunk]) -> list[range]:
     return found
 
 
-def _after(ids: Ids, least: int) -> int:
+def number_after(ids: Ids, least: int) -> int:
     """A number above all numbers among the ids."""
     if isinstance(ids, range):
         return max(least, ids.stop)

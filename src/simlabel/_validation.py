@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections import Counter
 from collections.abc import Hashable
@@ -266,7 +267,7 @@ def check_number(
     if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
         return
     kind: Any = numbers.Integral if integer else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
+    fits = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and _is_storable(value)
     if fits and above is not None:
         fits = value > above
     if fits and at_least is not None:
@@ -278,6 +279,64 @@ def check_number(
     choices = "".join(f" or {choice!r}" for choice in also)
     noun = "a whole number" if integer else "a number"
     raise ValueError(f"{owner}: {name} must be {noun}{bound}{choices}, got {value!r}.")
+
+
+def _is_storable(value: Any) -> bool:
+    """Whether a number is finite, and a whole one small enough for an array."""
+    if isinstance(value, numbers.Integral):
+        return -(2**63) <= int(value) < 2**63
+    return math.isfinite(value)
+
+
+def check_flag(owner: str, name: str, value: Any) -> None:
+    """Check a parameter that is True or False.
+
+    Examples
+    --------
+    >>> check_flag("Jaccard", "weighted", "yes")
+    Traceback (most recent call last):
+        ...
+    ValueError: Jaccard: weighted must be True or False, got 'yes'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{owner}: {name} must be True or False, got {value!r}.")
+
+
+def check_numbers(
+    owner: str,
+    name: str,
+    value: Any,
+    shape: tuple[int | None, ...],
+    *,
+    kinds: str = "f",
+    finite: bool = True,
+    above: float = -np.inf,
+    at_least: float = -np.inf,
+    at_most: float = np.inf,
+) -> None:
+    """Check an array that a stage has learnt: what it holds, its shape (None for any length), its range.
+
+    Examples
+    --------
+    >>> check_numbers("ZScore", "scale_", np.array([1.0, 0.0]), (2,), above=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: ZScore: scale_ has the value 0.0 where it must be a finite number above 0.
+    """
+    fits = isinstance(value, np.ndarray) and value.dtype.kind in kinds and value.ndim == len(shape)
+    if not fits or any(want not in (None, have) for want, have in zip(shape, value.shape, strict=True)):
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
+        known = hasattr(value, "dtype") and hasattr(value, "shape")
+        what = f"{value.dtype} of shape {value.shape}" if known else repr(value)[:60]
+        raise ValueError(f"{owner}: {name} must be an array of shape ({wanted}), got {what}.")
+    wrong = ~((value >= at_least) & (value <= at_most) & ((value > above) | np.isneginf(above)))
+    wrong |= ~np.isfinite(value) if finite else np.isnan(value)
+    if wrong.any():
+        words = "a finite number" if finite else "a number"
+        words += f" above {above:g}" if np.isfinite(above) else ""
+        words += f" of at least {at_least:g}" if np.isfinite(at_least) else ""
+        words += f" of at most {at_most:g}" if np.isfinite(at_most) else ""
+        raise ValueError(f"{owner}: {name} has the value {value[wrong][0]} where it must be {words}.")
 
 
 def dense_rows(X: Rows) -> Rows:

@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
-from simlabel.persistence import ModelFileError, _container
+from simlabel.persistence import ModelFileError, _container, _layout
 from simlabel.persistence._replacing import replacing
 from simlabel.similarities import RBF, Linear
 
@@ -70,7 +70,7 @@ def test_foreign_files(tmp_path, saved, monkeypatch):
         load(path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nowhere")
-    monkeypatch.setattr(_container, "FORMAT", 99)
+    monkeypatch.setattr(_layout, "FORMAT", 99)
     SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match="has format 99; this simlabel reads formats up to 1"):
@@ -81,7 +81,7 @@ def test_a_class_that_is_not_ours_is_not_made(saved, monkeypatch):
     """Even in a file whose checksums are right: the names of classes are a closed list."""
     state, arrays = _container.read_file(saved)
     state["model"]["similarity"]["class"] = "os.system"
-    entries = {name: arrays.whole(name) for name in arrays._entries}
+    entries = {name: arrays.whole(name) for name in arrays.entries}
     _container.write_file(saved, state, entries)
     with pytest.raises(ModelFileError, match=r"names 'os.system'"):
         load(saved)
@@ -90,7 +90,7 @@ def test_a_class_that_is_not_ours_is_not_made(saved, monkeypatch):
 def test_indices_that_point_outside_are_refused(saved):
     """They would reach compiled loops that check nothing."""
     state, arrays = _container.read_file(saved)
-    entries = {name: arrays.whole(name).copy() for name in arrays._entries}
+    entries = {name: arrays.whole(name).copy() for name in arrays.entries}
     entries["chunks/0/Y.indices"][0] = 1_000_000
     _container.write_file(saved, state, entries)
     with pytest.raises(ValueError, match="indices"):
@@ -98,7 +98,7 @@ def test_indices_that_point_outside_are_refused(saved):
 
 
 def test_mapped_blocks_are_verified_when_touched(tmp_path, monkeypatch):
-    monkeypatch.setattr(_container, "_BLOCK", 256)
+    monkeypatch.setattr(_layout, "BLOCK", 256)
     path = tmp_path / "model"
     SMLClassifier(Linear(), normalizer=None).fit(X, Y).save(path)
     model = load(path, mmap=True)

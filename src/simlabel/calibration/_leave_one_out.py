@@ -13,7 +13,7 @@ import scipy.special
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
-from simlabel._validation import FloatArray, check_number
+from simlabel._validation import FloatArray, check_flag, check_number, check_numbers
 from simlabel.calibration._shares import class_shares, label_shares
 from simlabel.label_rules import ScoreBlock, TrainingBlock
 
@@ -50,6 +50,10 @@ class LeaveOneOutCalibration(BaseEstimator):
     def check(self) -> None:
         """Raise ValueError where `enough` is not a positive whole number."""
         check_number("LeaveOneOutCalibration", "enough", self.enough, at_least=1, integer=True)
+        check_flag("LeaveOneOutCalibration", "single_", getattr(self, "single_", False))
+        check_number("LeaveOneOutCalibration", "temperature_", getattr(self, "temperature_", 1.0), above=0)
+        for curve in getattr(self, "curves_", ()):
+            curve.check()
 
     def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
         """Return a copy that has learnt from leave-one-out scores; `single` for one class per row."""
@@ -92,6 +96,13 @@ class PiecewiseCurve:
     x: FloatArray
     y: FloatArray
 
+    def check(self) -> None:
+        """Raise ValueError where the points do not rise, or leave (0, 1)."""
+        check_numbers("PiecewiseCurve", "x", self.x, (None,))
+        check_numbers("PiecewiseCurve", "y", self.y, self.x.shape, above=0, at_most=1)
+        if not len(self.x) or (np.diff(self.x) < 0).any() or (np.diff(self.y) < 0).any():
+            raise ValueError("PiecewiseCurve: the points must be at least one, and rise.")
+
     def __call__(self, shares: FloatArray) -> FloatArray:
         return np.interp(shares, self.x, self.y)
 
@@ -102,6 +113,11 @@ class LogisticCurve:
 
     slope: float
     offset: float
+
+    def check(self) -> None:
+        """Raise ValueError where the curve would fall."""
+        check_number("LogisticCurve", "slope", self.slope, at_least=0)
+        check_number("LogisticCurve", "offset", self.offset)
 
     def __call__(self, shares: FloatArray) -> FloatArray:
         edge = np.finfo(np.float64).eps

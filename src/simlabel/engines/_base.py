@@ -30,6 +30,9 @@ class Engine(BaseEstimator):
     def check(self) -> None:
         """Raise ValueError where a setting is not understood."""
         check_number(type(self).__name__, "memory_mib", self.memory_mib, above=0)
+        told = getattr(self, "on_block", None)
+        if told is not None and not callable(told):
+            raise TypeError(f"{type(self).__name__}: on_block must be callable, got {told!r}.")
 
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """What stands against using this engine, or None."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, take_rows
+from simlabel._validation import FloatArray, Rows, check_number, check_numbers, take_rows
 from simlabel.engines._base import Engine
 from simlabel.engines._exact import Exact
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
@@ -22,6 +22,8 @@ from simlabel.engines._tiles import Job
 from simlabel.sampling import draw
 
 _QUERIES_PER_TASK = 16
+_MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references
+_ROUNDING = 1e-8  # numpy's bound on what probabilities may sum to beside 1
 
 
 class Sampled(Engine):
@@ -58,6 +60,17 @@ class Sampled(Engine):
         self.n = n
         self.seed = seed
         self.memory_mib = memory_mib
+
+    def check(self) -> None:
+        """Raise ValueError where the probabilities are none, or a number is out of range."""
+        super().check()
+        check_numbers("Sampled", "probabilities", self.probabilities, (None,), above=0)
+        if abs(self.probabilities.sum() - 1.0) > _ROUNDING:
+            raise ValueError(f"Sampled: probabilities must sum to 1, not to {self.probabilities.sum()}.")
+        check_number("Sampled", "n", self.n, at_least=1, integer=True)
+        check_number("Sampled", "seed", self.seed, at_least=0, integer=True)
+        if self.n > _MOST_DRAWS:
+            raise ValueError(f"Sampled: n must be at most {_MOST_DRAWS:,}, got {self.n:,}.")
 
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """A weighting of whole rows, or a matrix in place of references."""

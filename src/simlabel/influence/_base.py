@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel._references import References
-from simlabel._validation import FloatArray
+from simlabel._validation import FloatArray, check_numbers
 from simlabel.engines import Engine
 from simlabel.similarities import Similarity
 
@@ -64,6 +64,21 @@ class Solved:
     left_out: FloatArray | None = None
     scale: FloatArray | None = None
     inverse: FloatArray | None = None
+
+    def check(self) -> None:
+        """Raise ValueError where the parts of what was learnt do not fit each other, or are not finite."""
+        check_numbers("Solved", "V", self.V, (None, None))
+        width = self.V.shape[1]
+        if self.intercept is not None:
+            check_numbers("Solved", "intercept", self.intercept, (width,))
+        if self.left_out is not None:
+            check_numbers("Solved", "left_out", self.left_out, (None, width))
+        if self.scale is not None:
+            check_numbers("Solved", "scale", self.scale, (width,), above=0)
+        if self.used is not None:
+            check_numbers("Solved", "used", self.used, (len(self.V),), kinds="i", at_least=0)
+            if (np.diff(self.used) <= 0).any():
+                raise ValueError("Solved: the positions that are used must rise.")
 
 
 class Influence(BaseEstimator):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simlabel._lazy import is_lazy
 from simlabel._references import References
-from simlabel._validation import FloatArray, Rows, check_number, take_rows
+from simlabel._validation import FloatArray, Rows, check_flag, check_number, take_rows
 from simlabel.engines import Job, Keep, Sum, prepare
 from simlabel.influence._base import Influence, Kept, Setting, Solved
 from simlabel.influence._closed_form import (
@@ -98,8 +98,7 @@ class Ridge(Influence):
         """Raise ValueError where the penalty or the number is not positive."""
         check_number("Ridge", "penalty", self.penalty, above=0, also=("auto",))
         check_number("Ridge", "inducing", self.inducing, at_least=1, integer=True, also=("auto", None))
-        if not isinstance(self.mixing, bool | np.bool_):
-            raise ValueError(f"Ridge: mixing must be True or False, got {self.mixing!r}.")
+        check_flag("Ridge", "mixing", self.mixing)
 
     def grids(self) -> dict[str, tuple[float, ...]]:
         """Penalties, where it is "auto"."""

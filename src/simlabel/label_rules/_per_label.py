@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from simlabel._validation import FloatArray
+from simlabel._validation import FloatArray, check_numbers
 from simlabel.label_rules._base import Counts, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._gather import gather
 from simlabel.label_rules._sweeps import tuned_thresholds
@@ -62,6 +62,18 @@ class PerLabel(TunedRule):
     @property
     def _all_given(self) -> bool:
         return self.thresholds is not None and not isinstance(self.thresholds, Mapping)
+
+    def check(self) -> None:
+        """Raise ValueError where the criterion or a threshold is not understood."""
+        super().check()
+        if self.thresholds is not None:
+            given = (
+                list(self.thresholds.values()) if isinstance(self.thresholds, Mapping) else self.thresholds
+            )
+            given = np.asarray(given, dtype=np.float64)
+            check_numbers("PerLabel", "thresholds", given, (None,), finite=False)
+        if hasattr(self, "thresholds_"):  # infinite for a label that is never there
+            check_numbers("PerLabel", "thresholds_", self.thresholds_, (None,), finite=False)
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Tune the thresholds."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from simlabel._validation import FloatArray, check_number
+from simlabel._validation import FloatArray, check_number, check_numbers
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._gather import Gathered, gather
 from simlabel.label_rules._sweeps import tuned_thresholds
@@ -39,6 +40,12 @@ class SetSize(LabelRule):
     def __init__(self, minimum: int = 0, maximum: int | None = None) -> None:
         self.minimum = minimum
         self.maximum = maximum
+
+    def check(self) -> None:
+        """Raise ValueError where a bound, or a size that was learnt, is no number of labels."""
+        super().check()
+        if hasattr(self, "sizes_"):
+            check_numbers("SetSize", "sizes_", self.sizes_, (None,), kinds="i", at_least=0)
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Remember the sizes that the columns of `ScoreBlock.sizes` stand for."""
@@ -124,6 +131,9 @@ class Cutoff(LabelRule):
         """Raise ValueError where the value is no number."""
         super().check()
         check_number("Cutoff", "value", self.value, also=("auto",))
+        learnt = getattr(self, "value_", 0.0)
+        if not isinstance(learnt, float) or math.isnan(learnt):  # infinite where no label is ever there
+            raise ValueError(f"Cutoff: value_ must be a number, got {learnt!r}.")
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]

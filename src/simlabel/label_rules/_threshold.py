@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 
-from simlabel._validation import FloatArray
+from simlabel._validation import FloatArray, check_flag, check_number, check_numbers
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 
 _RANK_TOLERANCE = (
@@ -47,6 +47,14 @@ class Threshold(LabelRule):
         self.literal = literal
         self.minimum = minimum
         self.maximum = maximum
+
+    def check(self) -> None:
+        """Raise ValueError where `literal` is no flag, or what was learnt is not finite."""
+        super().check()
+        check_flag("Threshold", "literal", self.literal)
+        check_number("Threshold", "intercept_", getattr(self, "intercept_", 0.0))
+        if hasattr(self, "coef_"):
+            check_numbers("Threshold", "coef_", self.coef_, (None,))
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]

@@ -15,7 +15,7 @@ from simlabel._lazy import LazyRows, transformed
 from simlabel._moments import lazy_moments
 from simlabel._registry import Registry
 from simlabel._stack import fold
-from simlabel._validation import FloatArray, Rows, check_finite
+from simlabel._validation import FloatArray, Rows, check_finite, check_numbers
 
 
 class Normalizer(TransformerMixin, BaseEstimator):
@@ -28,6 +28,9 @@ class Normalizer(TransformerMixin, BaseEstimator):
     learns: bool = True
     #: names of what fit learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
+
+    def check(self) -> None:
+        """Raise ValueError where a parameter, or what was learnt, is out of range."""
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the training rows."""
@@ -61,6 +64,12 @@ class _Affine(Normalizer):
     """(X - shift) * scale; a sparse X is not shifted, so that it stays sparse."""
 
     fitted_state = ("shift_", "scale_")
+
+    def check(self) -> None:
+        """Raise ValueError where what was learnt is not finite, or would turn columns round."""
+        if hasattr(self, "shift_") or hasattr(self, "scale_"):
+            check_numbers(type(self).__name__, "shift_", self.shift_, (None,))
+            check_numbers(type(self).__name__, "scale_", self.scale_, self.shift_.shape, above=0)
 
     def transform(self, X: Rows) -> Rows:
         """Shift and scale the columns."""
@@ -176,6 +185,14 @@ class Chain(Normalizer):
 
     def __init__(self, steps: Sequence[Any]) -> None:
         self.steps = steps
+
+    def check(self) -> None:
+        """Raise where a step is not understood."""
+        if not isinstance(self.steps, list | tuple):
+            raise TypeError(f"Chain: steps must be a list of normalizers, got {self.steps!r}.")
+        for step in [*map(resolve_normalizer, self.steps), *getattr(self, "fitted_", ())]:
+            if step is not None:
+                step.check()
 
     @property
     def nonnegative_output(self) -> bool:  # type: ignore[override]

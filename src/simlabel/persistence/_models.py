@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ from simlabel._model import Model
 from simlabel._references import Chunk, References
 from simlabel._scoring import Scorer
 from simlabel.influence import Solved
-from simlabel.persistence._container import MappedRows, ModelFileError
+from simlabel.persistence._chunks import restored_chunks
+from simlabel.persistence._layout import told
+from simlabel.persistence._schema import PARTS, check_labels, check_model, check_parts, check_rows
 from simlabel.persistence._values import Reader, Writer
 
 State = dict[str, Any]
@@ -100,100 +101,40 @@ def _name_in(types: dict[str, type], kind: type) -> str:
     return kind.__name__
 
 
-def restored_model(state: State, reader: Reader, *, mmap: bool) -> Model:
-    """The model that was saved."""
-    decode = reader.decode
-    labels = state["labels"]
-    classes = decode(labels["classes"])
-    space = LabelSpace(labels["kind"], classes, _container_of(labels["kind"], decode(labels["container"])))
-    lazy = [_LazyChunk(each, reader, len(classes)) for each in state["chunks"]]
-    chunks = lazy if mmap else [chunk.whole() for chunk in lazy]
-    scorer = Scorer(
-        References.of(chunks, state["next_id"]),
-        None,
-        decode(state["similarity"]),
-        decode(state["weighting"]),
-        decode(state["influence"]),
-        decode(state["solution"]),
-        decode(state["engine"]),
-        state["n_jobs"],
-        decode(state["scales"]),
-        decode(state.get("sketch")),
-    )
-    return Model(
-        space,
-        decode(state["normalizer"]),
-        scorer,
-        decode(state["rule"]),
-        decode(state["columns"]),
-        decode(state["calibration"]),
-    )
+def restored_model(state: State, reader: Reader, n_features: Any, *, mmap: bool) -> Model:
+    """The model that was saved, its parts checked against each other.
+
+    Parameters
+    ----------
+    n_features : int or None
+        Of the rows that it takes; None for objects.
+    mmap : bool
+        Whether references are read, and then checked, when they are needed.
+    """
+    with told("labels"):
+        space = _restored_labels(state["labels"], reader)
+    parts: State = {}
+    for name in PARTS:
+        with told(name):
+            parts[name] = reader.decode(state[name] if name != "sketch" else state.get(name))
+    check_parts(parts)
+    with told("chunks"):
+        single = space.kind == "single"
+        chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"])
+    outside = {name: parts.pop(name) for name in ("normalizer", "rule", "columns", "calibration")}
+    scorer = Scorer(References.of(chunks, state["next_id"]), None, **parts)
+    model = Model(space, scorer=scorer, **outside)
+    check_model(model, n_features)
+    if mmap:
+        return model
+    references = References.of([chunk.whole() for chunk in chunks], state["next_id"])
+    model = replace(model, scorer=replace(scorer, references=references))
+    check_rows(model)
+    return model
 
 
-class _LazyChunk(Chunk):
-    """A chunk whose dense rows stay in the file, and whose other parts are read when first needed."""
-
-    def __init__(self, state: State, reader: Reader, n_labels: int) -> None:
-        self._state, self._reader, self._n_labels = state, reader, n_labels
-        self.__dict__["sizes"] = np.array(state["sizes"], dtype=np.int64)
-
-    def __len__(self) -> int:
-        return int(self._state["n"])
-
-    @cached_property
-    def X(self) -> Any:
-        return self._rows("X")
-
-    @cached_property
-    def raw(self) -> Any:  # type: ignore[override]
-        return self._rows("raw")
-
-    @cached_property
-    def Y(self) -> Any:
-        Y = self._read("Y")
-        if Y.shape != (len(self), self._n_labels):
-            raise ModelFileError(
-                f"the label sets of a chunk have shape {Y.shape}, not {(len(self), self._n_labels)}."
-            )
-        return Y
-
-    @cached_property
-    def weights(self) -> Any:  # type: ignore[override]
-        return self._read("weights")
-
-    @cached_property
-    def ids(self) -> Any:  # type: ignore[override]
-        return self._read("ids")
-
-    def _rows(self, part: str) -> Any:
-        state = self._state[part]
-        if isinstance(state, dict) and state["is"] == "array":
-            rows: Any = self._reader.arrays.rows(state["name"])
-        else:
-            rows = self._read(part)
-        if rows is None:
-            return None
-        if isinstance(rows, np.ndarray):  # objects: numbers come as mapped rows
-            rows = rows.tolist()
-        self._check(part, rows)
-        return rows
-
-    def _read(self, part: str) -> Any:
-        value = self._reader.decode(self._state[part])
-        if part in _COMPANIONS:
-            self._check(part, value)
-        return value
-
-    def _check(self, part: str, value: Any) -> None:
-        count = value.shape[0] if hasattr(value, "shape") else len(value)
-        if count != len(self):
-            raise ModelFileError(f"{part} of a chunk has {count} rows, not {len(self)}.")
-
-    def whole(self) -> Chunk:
-        """The same, all of it read and verified."""
-        X, raw = (rows[:] if isinstance(rows, MappedRows) else rows for rows in (self.X, self.raw))
-        X, raw = (np.array(rows) if isinstance(rows, np.ndarray) else rows for rows in (X, raw))
-        return Chunk(X, self.Y, self.weights, self.ids, raw)
-
-    def __reduce__(self) -> Any:
-        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw)
+def _restored_labels(labels: State, reader: Reader) -> LabelSpace:
+    kind, classes = labels["kind"], reader.decode(labels["classes"])
+    container = _container_of(kind, reader.decode(labels["container"]))
+    check_labels(kind, classes, container)
+    return LabelSpace(kind, classes, container)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.normalization import NORMALIZERS
-from simlabel.persistence._container import Arrays, ModelFileError, is_storable
+from simlabel.persistence._arrays import Arrays
+from simlabel.persistence._container import is_storable
 from simlabel.persistence._functions import function, name_of
+from simlabel.persistence._layout import ModelFileError, told
 from simlabel.persistence._stages import CLASSES, KEYS, parameters
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -100,41 +104,57 @@ def _refusal(value: Any, where: str) -> str:
 
 
 class Reader:
-    """Turns JSON back into values."""
+    """Turns JSON back into values, each of them checked by itself."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
+        self._depth = 0
 
     def decode(self, value: Any) -> Any:
         """The value that was encoded."""
         if not isinstance(value, dict):
+            if type(value) not in _PLAIN:
+                raise ModelFileError(f"{str(value)[:60]} is a value of an unknown kind.")
             return value
-        kind = value.get("is")
-        if kind in _LISTS:
-            return _LISTS[kind](self.decode(item) for item in value["items"])
-        if kind == "stage":
-            return self._stage(value)
-        if kind in _SPARSE:
-            parts = tuple(self.decode(value[part]) for part in _CSR)
-            matrix = _SPARSE[kind](parts, shape=tuple(value["shape"]))
-            matrix.check_format(full_check=True)
-            return matrix
-        decoder = _DECODERS.get(str(kind))
+        kind = str(value.get("is"))
+        decoder = _DECODERS.get(kind)
         if decoder is None:
-            raise ModelFileError(f"a model file holds a value of an unknown kind, {kind!r}.")
-        return decoder(self, value)
+            raise ModelFileError(f"{kind[:60]!r} is a value of an unknown kind.")
+        if self._depth == _DEEPEST:
+            raise ModelFileError(f"values lie inside each other more than {_DEEPEST} times.")
+        self._depth += 1
+        try:
+            return decoder(self, value)
+        finally:
+            self._depth -= 1
+
+    def _items(self, value: dict[str, Any]) -> Any:
+        return _LISTS[value["is"]](self.decode(item) for item in _listed(value["items"]))
+
+    def _csr(self, value: dict[str, Any]) -> Any:
+        data, indices, indptr = (self.decode(value[part]) for part in _CSR)
+        if data.ndim != 1 or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+            raise ModelFileError(f"{data.dtype}, {indices.dtype} and {indptr.dtype} make no sparse matrix.")
+        matrix = _SPARSE[value["is"]]((data, indices, indptr), shape=tuple(_listed(value["shape"])))
+        matrix.check_format(full_check=True)  # compiled loops check nothing
+        return matrix
 
     def _stage(self, value: dict[str, Any]) -> Any:
         cls = CLASSES.get(value["class"])
         if cls is None:
-            raise ModelFileError(f"a model file names {value['class']!r}, which this version does not have.")
-        values = {name: self.decode(each) for name, each in value["values"].items()}
-        values = getattr(cls, "migrated", dict)(values)
-        own = set(parameters(cls))
-        stage = cls(**{name: values[name] for name in values if name in own})
-        for name in getattr(cls, "fitted_state", ()):
-            if name in values:
-                setattr(stage, name, values[name])
+            raise ModelFileError(f"it names {value['class']!r}, which this version does not have.")
+        with told(value["class"]):
+            values = {name: self.decode(each) for name, each in value["values"].items()}
+            values = getattr(cls, "migrated", dict)(values)
+            own = set(parameters(cls))
+            learnt = {name: values.pop(name) for name in getattr(cls, "fitted_state", ()) if name in values}
+            if not values.keys() <= own:
+                raise ModelFileError(f"it does not have {', '.join(sorted(values.keys() - own))}.")
+            stage = cls(**values)
+            for name, each in learnt.items():
+                setattr(stage, name, each)
+            with contextlib.suppress(ImportError):  # what it needs beside is missed when it is used
+                stage.check()
         return stage
 
     def _function(self, value: dict[str, Any]) -> Any:
@@ -147,29 +167,50 @@ class Reader:
         return found
 
     def _texts(self, value: dict[str, Any]) -> Any:
-        items = [self.decode(item) for item in json.loads(self.arrays.whole(value["name"]).tobytes())]
+        found = json.loads(self.arrays.whole(value["name"]).tobytes())
+        items = [self.decode(item) for item in _listed(found)]
         dtype = _checked(value["dtype"], "UO")
-        if dtype.kind == "U":
-            return np.array(items, dtype=dtype)
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array
+        if dtype.kind == "O":
+            array = np.empty(len(items), dtype=object)
+            array[:] = items
+            return array
+        if not all(isinstance(item, str) for item in items) or dtype.itemsize > _LONGEST:
+            raise ModelFileError(f"{str(items)[:60]} are no texts of the dtype {value['dtype']!r}.")
+        return np.array(items, dtype=dtype)
+
+    def _scalar(self, value: dict[str, Any]) -> Any:
+        found = _checked(value["dtype"], "biufU").type(value["value"])
+        if not isinstance(found, np.generic):
+            raise ModelFileError(f"{str(value)[:60]} is not one number or text.")
+        return found
 
 
-def _checked(text: str, kinds: str) -> np.dtype[Any]:
-    dtype = np.dtype(text)
-    if dtype.kind not in kinds:
-        raise ModelFileError(f"a model file names the dtype {text!r} where it cannot be.")
-    return dtype
+_DEEPEST = 100
+_LONGEST = 1 << 22  # bytes of a text in an array of texts of one length
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ModelFileError(f"{str(value)[:60]!r} is no list.")
+    return value
+
+
+def _checked(text: Any, kinds: str) -> np.dtype[Any]:
+    if not isinstance(text, str) or not re.fullmatch(rf"[<>|=]?[{kinds}]\d{{0,9}}", text):
+        raise ModelFileError(f"the dtype {str(text)[:60]!r} cannot be here.")
+    return np.dtype(text)
 
 
 _DECODERS: dict[str, Callable[[Reader, dict[str, Any]], Any]] = {
-    "dict": lambda self, v: {self.decode(key): self.decode(item) for key, item in v["items"]},
-    "slice": lambda self, v: slice(*map(self.decode, v["items"])),
-    "range": lambda self, v: range(*map(self.decode, v["items"])),
-    "scalar": lambda self, v: _checked(v["dtype"], "biufU").type(v["value"]),
+    **dict.fromkeys(_LISTS, Reader._items),
+    **dict.fromkeys(_SPARSE, Reader._csr),
+    "dict": lambda self, v: {self.decode(key): self.decode(item) for key, item in _listed(v["items"])},
+    "slice": lambda self, v: slice(*map(self.decode, _listed(v["items"]))),
+    "range": lambda self, v: range(*map(self.decode, _listed(v["items"]))),
+    "scalar": Reader._scalar,
     "dtype": lambda self, v: _checked(v["dtype"], "biufU"),
     "array": lambda self, v: self.arrays.whole(v["name"]),
+    "stage": Reader._stage,
     "function": Reader._function,
     "texts": Reader._texts,
 }

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel._registry import Registry
-from simlabel._validation import FloatArray, Rows, check_number
+from simlabel._validation import FloatArray, Rows, check_flag, check_number
 
 Indices = npt.NDArray[np.int64]
 
@@ -61,10 +61,7 @@ class Sampler(BaseEstimator):
     def check(self) -> None:
         """Raise ValueError where a setting is not understood."""
         check_number(type(self).__name__, "n", self.n, at_least=1, integer=True)
-        if not isinstance(self.per_query, bool | np.bool_):
-            raise ValueError(
-                f"{type(self).__name__}: per_query must be True or False, got {self.per_query!r}."
-            )
+        check_flag(type(self).__name__, "per_query", self.per_query)
 
     def weights(self, X: Rows, Y: sp.csr_array) -> Any:
         """Numbers that the probabilities are proportional to, (n_references,)."""

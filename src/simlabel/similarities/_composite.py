@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from simlabel._lazy import transformed
-from simlabel._validation import FloatArray, Rows
+from simlabel._validation import FloatArray, Rows, check_numbers
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.similarities._base import Grid, Leaf, Similarity
 
@@ -118,6 +118,12 @@ class ColumnView(BaseEstimator):
         self.columns = columns
         self.normalizer = normalizer
 
+    def check(self) -> None:
+        """Raise ValueError where the columns are no positions."""
+        check_numbers("ColumnView", "columns", self.columns, (None,), kinds="iu", at_least=0)
+        if self.normalizer is not None:
+            self.normalizer.check()
+
     def __call__(self, X: Rows) -> Rows:
         part = X[:, self.columns]
         return part if self.normalizer is None else transformed(self.normalizer, part)
@@ -170,6 +176,8 @@ class OnColumns(Similarity):
             raise ValueError("OnColumns: a Precomputed similarity has no columns to choose from.")
         self.similarity.check()
         resolve_normalizer(self.normalizer)
+        if isinstance(getattr(self, "_view", None), ColumnView):
+            self._view.check()
 
     def fit(self, X: Rows, feature_names: Any = None, sample_weight: Any = None) -> Self:
         """Find the columns, and fit the normalizer and the similarity inside on them."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._validation import FloatArray, Rows, dense_rows
+from simlabel._validation import FloatArray, Rows, check_flag, dense_rows
 from simlabel.similarities._base import Similarity
 
 
@@ -53,6 +53,8 @@ class Function(Similarity):
         """Raise TypeError where `fn` cannot be called."""
         if not callable(self.fn):
             raise TypeError(f"Function: fn must be callable, got {self.fn!r}.")
+        check_flag("Function", "blockwise", self.blockwise)
+        check_flag("Function", "positive_definite", self.positive_definite)
 
     @property
     def statistic_key(self) -> Hashable:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import set_sums, sums_of_minima, weighted_set_sums
-from simlabel._validation import FloatArray, Rows
+from simlabel._validation import FloatArray, Rows, check_flag
 from simlabel.similarities._base import Form, View
 from simlabel.similarities._coordinate import CoordinateSimilarity
 
@@ -55,8 +55,7 @@ class Jaccard(CoordinateSimilarity):
 
     def check(self) -> None:
         """Raise ValueError where `weighted` is neither True nor False."""
-        if not isinstance(self.weighted, bool | np.bool_):
-            raise ValueError(f"Jaccard: weighted must be True or False, got {self.weighted!r}.")
+        check_flag("Jaccard", "weighted", self.weighted)
 
     @property
     def form(self) -> Form:  # type: ignore[override]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.kernel_approximation import PolynomialCountSketch
 
-from simlabel._validation import FloatArray, Rows, check_number
+from simlabel._validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.engines import Plan, blocks, n_rows
 from simlabel.similarities import RBF, Laplacian, Polynomial, Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
@@ -26,6 +26,13 @@ class FeatureSums:
     W: FloatArray
     n_references: int
     words: str
+
+    def check(self) -> None:
+        """Raise where the sums are not finite, or are of no columns."""
+        check_numbers("FeatureSums", "W", self.W, (None, None))
+        check_number("FeatureSums", "n_references", self.n_references, at_least=0, integer=True)
+        if not isinstance(self.columns, Waves | CountSketch) or self.columns.width != len(self.W):
+            raise ValueError(f"FeatureSums: {len(self.W)} sums need as many columns, got {self.columns!r}.")
 
     def sums(self, Q: Rows) -> FloatArray:
         """columns(Q) @ W, block by block."""
@@ -88,6 +95,20 @@ class Waves:
     """Cosines and sines of random projections."""
 
     directions: FloatArray
+
+    def check(self) -> None:
+        """Raise ValueError where a direction is not finite."""
+        check_numbers("Waves", "directions", self.directions, (None, None))
+
+    @property
+    def n_features(self) -> int:
+        """Of the rows that it is for."""
+        return int(self.directions.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of columns that it makes."""
+        return 2 * int(self.directions.shape[1])
 
     def __call__(self, X: Rows) -> FloatArray:
         projected = np.asarray(X @ self.directions)
@@ -221,6 +242,33 @@ class CountSketch:
     degree: int
     coef0: float
     n: int
+
+    def check(self) -> None:
+        """Raise ValueError where a hash leads out of the columns."""
+        Polynomial(self.degree, self.coef0).check()
+        check_number("CountSketch", "n", self.n, at_least=1, integer=True)
+        check_numbers(
+            "CountSketch",
+            "places",
+            self.places,
+            (self.degree, None),
+            kinds="i",
+            at_least=0,
+            at_most=self.n - 1,
+        )
+        check_numbers(
+            "CountSketch", "signs", self.signs, self.places.shape, kinds="if", at_least=-1, at_most=1
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Of the rows that it is for; the constant has a hash too."""
+        return int(self.places.shape[1]) - (self.coef0 != 0)
+
+    @property
+    def width(self) -> int:
+        """Number of columns that it makes."""
+        return self.n
 
     def __call__(self, X: Rows) -> FloatArray:
         sketch = PolynomialCountSketch(gamma=1.0, degree=self.degree, coef0=self.coef0, n_components=self.n)

@@ -12,7 +12,15 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel._validation import FloatArray, Rows, check_number, dense_rows, take_rows
+from simlabel._validation import (
+    FloatArray,
+    Rows,
+    check_finite,
+    check_number,
+    check_numbers,
+    dense_rows,
+    take_rows,
+)
 from simlabel.engines import Exact, Job, Plan, Prepared, Sum, blocks, n_rows, prepare, reduce_similarities
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
@@ -42,6 +50,15 @@ class PrototypeSums:
     n_references: int
     words: str
     projection: FloatArray | None = None
+
+    def check(self) -> None:
+        """Raise where influence and projection are not those of the prototypes."""
+        n = int(self.X.shape[0])
+        check_finite(self.X, "prototypes")
+        check_numbers("PrototypeSums", "V", self.V, (n, None))
+        check_number("PrototypeSums", "n_references", self.n_references, at_least=0, integer=True)
+        if self.projection is not None:
+            check_numbers("PrototypeSums", "projection", self.projection, (n, n))
 
     @cached_property
     def prepared(self) -> Prepared:

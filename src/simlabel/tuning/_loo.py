@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from simlabel._references import References
 from simlabel._stack import Stack
+from simlabel._validation import check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure
 from simlabel.tuning._problem import Candidate, Problem
@@ -43,6 +44,11 @@ class LeaveOneOut(Search):
     def __init__(self, criterion: Judgement = "average_precision", most_rows: int = 20_000) -> None:
         self.criterion = criterion
         self.most_rows = most_rows
+
+    def check(self) -> None:
+        """Raise ValueError where the criterion or the number of rows is not understood."""
+        super().check()
+        check_number("LeaveOneOut", "most_rows", self.most_rows, at_least=1, integer=True)
 
     def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
         """All rows, or a seeded sample of them."""

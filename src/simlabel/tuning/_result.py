@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from simlabel._validation import check_number
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -39,6 +43,24 @@ class TuningResult:
     best: dict[str, Any]
     n_queries: int
     note: str = ""
+
+    def check(self) -> None:
+        """Raise ValueError where the parts do not belong together."""
+        tried, known = len(self.candidates), (str, float, int, np.generic, type(None))
+        plain = [*self.parameters, self.criterion, self.note, *self.values, *self.errors]
+        good = (
+            all(
+                isinstance(each, tuple)
+                for each in (self.parameters, self.candidates, self.values, self.errors)
+            )
+            and all(isinstance(each, dict) for each in (*self.candidates, self.best))
+            and len(self.values) == len(self.errors) == tried
+            and all(isinstance(each, known) for each in plain)
+            and (self.best in self.candidates or not tried)
+        )
+        check_number("TuningResult", "n_queries", self.n_queries, at_least=0, integer=True)
+        if not good:
+            raise ValueError(f"TuningResult: {tried} candidates and {len(self.values)} values are no curve.")
 
     def to_frame(self) -> pd.DataFrame:
         """One row per candidate, in rising order of the parameters.

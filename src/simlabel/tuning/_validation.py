@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.model_selection import KFold
 
 from simlabel._references import References
-from simlabel._validation import check_number
+from simlabel._validation import check_flag, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure, measure_folds
 from simlabel.tuning._problem import Candidate, Problem
@@ -66,6 +66,7 @@ class Validation(Search):
         """Raise ValueError where the share, the folds or the criterion is not understood."""
         super().check()
         check_number("Validation", "share", self.share, above=0)
+        check_flag("Validation", "literal", self.literal)
         check_number("Validation", "folds", self.folds, at_least=2, integer=True)
         if self.share > 1:
             raise ValueError(f"Validation: share must be at most 1, got {self.share!r}.")

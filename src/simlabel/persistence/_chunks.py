@@ -1,0 +1,165 @@
+"""A chunk of labelled instances in a file: what is declared of it is checked at once, the rest when read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._references import Chunk, Ids, number_after
+from simlabel._validation import check_finite, check_ids, check_number, check_numbers, check_unused
+from simlabel.persistence._layout import ModelFileError, told
+from simlabel.persistence._values import Reader
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What rows are, without a look at them."""
+
+    kind: str
+    dtype: np.dtype[Any] | None = None
+    width: int | None = None
+
+    @property
+    def alike(self) -> tuple[str, int | None]:
+        """What all chunks share; rows from a disk may have another precision."""
+        return self.kind, self.width
+
+
+class Names:
+    """The ids of all chunks: none twice, none that the next one would get."""
+
+    def __init__(self, next_id: Any) -> None:
+        if type(next_id) is not int or next_id < 0:
+            raise ModelFileError(f"next_id is {str(next_id)[:60]}.")
+        self.next_id: int = next_id
+        self._ranges: list[range] = []
+        self._others: set[Any] = set()
+
+    def take(self, ids: Ids) -> None:
+        """Those of one more chunk."""
+        if isinstance(ids, range):
+            clash = any(each.start < ids.stop and ids.start < each.stop for each in self._ranges)
+            clash = clash or any(type(name) is int and name in ids for name in self._others)
+            self._ranges.append(ids)
+        else:
+            names = check_ids(ids, len(ids)).tolist()
+            clash = any(type(name) is int and name in each for each in self._ranges for name in names)
+            check_unused([name for name in names if name in self._others])
+            self._others.update(names)
+        if clash or number_after(ids, 0) > self.next_id:
+            raise ModelFileError("ids are in use twice, or will be.")
+
+
+class StoredChunk(Chunk):
+    """A chunk whose parts are read and checked when first needed; dense rows of a mapped file stay there."""
+
+    def __init__(self, state: State, reader: Reader, n_labels: int, single: bool, names: Names) -> None:
+        self._state, self._reader, self._n_labels = state, reader, n_labels
+        self._single, self._names = single, names
+        check_number("a chunk", "n", state["n"], at_least=1, integer=True)
+        sizes = state["sizes"]
+        if not sizes or not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
+            raise ModelFileError(f"a chunk has {str(sizes)[:60]} as set sizes.")
+        self.__dict__["sizes"] = np.array(sizes, dtype=np.int64)
+        check_numbers("a chunk", "sizes", self.sizes, (None,), kinds="i", at_least=0, at_most=n_labels)
+        self.x_form, self.raw_form = self._form("X"), None if state["raw"] is None else self._form("raw")
+        if isinstance(state["ids"], dict) and state["ids"].get("is") == "range":
+            self.ids  # noqa: B018  it costs nothing
+
+    def __len__(self) -> int:
+        return int(self._state["n"])
+
+    def _form(self, part: str) -> Form:
+        """What is declared of the rows."""
+        state, arrays = self._state[part], self._reader.arrays
+        kind = state["is"]
+        if kind == "texts" and part == "X":
+            return Form(kind)
+        entry = arrays.entry(state["data"]["name"] if kind != "array" else state["name"])
+        shape = entry.shape if kind == "array" else tuple(state["shape"])
+        if len(shape) != 2 or shape[0] != len(self) or type(shape[1]) is not int or entry.dtype.kind != "f":
+            raise ModelFileError(
+                f"{part} of a chunk has {entry.dtype} of shape {shape}, which is not {len(self)} rows."
+            )
+        return Form(kind, entry.dtype, shape[1])
+
+    @cached_property
+    def X(self) -> Any:
+        return self._rows("X", self.x_form)
+
+    @cached_property
+    def raw(self) -> Any:  # type: ignore[override]
+        return self._rows("raw", self.raw_form)
+
+    @cached_property
+    def Y(self) -> Any:
+        with told(self._reader.arrays.path):
+            Y = self._reader.decode(self._state["Y"])
+            if type(Y) is not sp.csr_array or Y.shape != (len(self), self._n_labels):
+                raise ModelFileError(f"label sets are not {(len(self), self._n_labels)}.")
+            Y.sort_indices()
+            counts = np.diff(Y.indptr)
+            if Y.dtype != np.int8 or (Y.data != 1).any() or not Y.has_canonical_format:
+                raise ModelFileError("label sets have other entries than ones, or a label twice.")
+            if not np.array_equal(np.unique(counts), self.sizes) or (self._single and (counts != 1).any()):
+                raise ModelFileError("label sets have other sizes than stated.")
+            return Y
+
+    @cached_property
+    def weights(self) -> Any:  # type: ignore[override]
+        with told(self._reader.arrays.path):
+            found = self._reader.decode(self._state["weights"])
+            check_numbers("a chunk", "weights", found, (len(self),), above=0)
+            return found
+
+    @cached_property
+    def ids(self) -> Any:  # type: ignore[override]
+        with told(self._reader.arrays.path):
+            found = self._reader.decode(self._state["ids"])
+            ordered = isinstance(found, range) and found.step == 1 and found.start >= 0
+            named = isinstance(found, np.ndarray) and found.dtype in (np.int64, object)
+            if not (ordered or named) or len(found) != len(self):
+                raise ModelFileError(f"{str(found)[:60]} stands in place of {len(self)} ids.")
+            self._names.take(found)
+            return found
+
+    def _rows(self, part: str, form: Form | None) -> Any:
+        with told(self._reader.arrays.path):
+            if form is None:
+                return None
+            if form.kind == "array":
+                return self._reader.arrays.rows(self._state[part]["name"])
+            rows = self._reader.decode(self._state[part])
+            if form.kind == "texts":
+                rows = rows.tolist()
+                if len(rows) != len(self):
+                    raise ModelFileError(f"X has {len(rows)} objects, not {len(self)}.")
+            else:
+                check_finite(rows, part)
+            return rows
+
+    def whole(self) -> Chunk:
+        """The same, all of it read and checked."""
+        return Chunk(self.X, self.Y, self.weights, self.ids, self.raw)
+
+    def __reduce__(self) -> Any:
+        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw)
+
+
+def restored_chunks(
+    states: Iterable[State], reader: Reader, n_labels: int, single: bool, next_id: Any
+) -> list[StoredChunk]:
+    """The chunks of a file, not read; they fit each other."""
+    names = Names(next_id)
+    chunks = [StoredChunk(state, reader, n_labels, single, names) for state in states]
+    forms = {(chunk.x_form.alike, chunk.raw_form and chunk.raw_form.alike) for chunk in chunks}
+    if len(forms) != 1:
+        raise ModelFileError(f"the rows of {len(chunks)} chunks are not of one kind.")
+    return chunks

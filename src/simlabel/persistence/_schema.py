@@ -1,0 +1,282 @@
+"""What the parts of a model must be to each other: what stands between a file and compiled code.
+
+Each stage has checked itself when it was decoded, and each chunk checks what it reads. Here the parts
+are compared: kinds, what must have been learnt, and every shape with every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from simlabel._label_forms import SETS
+from simlabel._model import Model
+from simlabel._validation import check_ids, check_nonnegative, check_number, check_numbers
+from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.engines import Engine, Sampled
+from simlabel.influence import Influence, Solved
+from simlabel.label_rules import Auto as AutoRule
+from simlabel.label_rules import LabelRule
+from simlabel.normalization import Chain, Normalizer
+from simlabel.persistence._layout import ModelFileError
+from simlabel.similarities import ColumnView, OnColumns, Product, Similarity, Sum
+from simlabel.sketching import FeatureSums, PrototypeSums
+from simlabel.tuning import TuningResult
+from simlabel.weightings import Weighting
+
+#: part of a model -> what it is an instance of
+PARTS: dict[str, tuple[type, ...]] = {
+    "normalizer": (Normalizer, type(None)),
+    "similarity": (Similarity,),
+    "weighting": (Weighting, type(None)),
+    "influence": (Influence,),
+    "solution": (Solved, type(None)),
+    "engine": (Engine,),
+    "n_jobs": (object,),
+    "scales": (np.ndarray, type(None)),
+    "sketch": (FeatureSums, PrototypeSums, type(None)),
+    "rule": (LabelRule,),
+    "calibration": (LeaveOneOutCalibration, type(None)),
+    "columns": (np.ndarray, type(None)),
+}
+#: what a stage has learnt -> how long it is; () for one number
+_LEARNT: dict[str, tuple[str, ...]] = {
+    "shift_": ("features",),
+    "scale_": ("features",),
+    "coef_": ("labels",),
+    "intercept_": (),
+    "thresholds_": ("labels",),
+    "sizes_": ("sizes",),
+    "value_": (),
+    "temperature_": (),
+    "curves_": ("labels",),
+}
+#: arrays of a model -> how long they are; each may be missing
+_SHAPES: dict[str, tuple[str, ...]] = {
+    "solution.V": ("used", "columns"),
+    "solution.left_out": ("references", "columns"),
+    "sketch.W": ("any", "columns"),
+    "sketch.V": ("any", "columns"),
+    "sketch.X": ("any", "features"),
+    "sketch.columns.n_features": ("features",),
+    "scales": ("references",),
+    "columns": ("references",),
+    "engine.probabilities": ("references",),
+}
+_MAY_BE_AUTO = {"inducing"}  # found anew from the number of references
+_CONTAINERS: dict[str, Any] = {
+    "single": type(None),
+    "array": np.dtype,
+    "sparse": tuple,
+    "frame": str,
+    "sets": type,
+}
+
+
+def check_parts(parts: Mapping[str, Any]) -> None:
+    """Each part is of its kind, and what belongs together is there."""
+    for name, kinds in PARTS.items():
+        if not isinstance(parts[name], kinds) or isinstance(parts[name], AutoRule):
+            raise ModelFileError(f"{str(parts[name])[:60]} is no {name} of a model.")
+    check_n_jobs(parts["n_jobs"])
+    learned, drawn = parts["influence"].learned, isinstance(parts["engine"], Sampled)
+    whole_rows = parts["weighting"] is not None and parts["weighting"].scope == "row"
+    short = parts["sketch"] is not None
+    if learned != (parts["solution"] is not None):
+        raise ModelFileError("an influence and what was learnt for it go together.")
+    parts["influence"].check_similarity(parts["similarity"], parts["weighting"])
+    sampled = drawn or parts["scales"] is not None
+    if (learned and (short or sampled)) or (short and parts["weighting"] is not None):
+        raise ModelFileError("a sketch, a sampler or a weighting stands beside a part that rules it out.")
+    if sampled and whole_rows:
+        raise ModelFileError("a sampler stands beside a weighting of whole rows.")
+    for name in ("similarity", "weighting", "influence"):
+        given = {} if parts[name] is None else parts[name].get_params(deep=True)
+        open_ = [each for each, value in given.items() if isinstance(value, str) and value == "auto"]
+        if not _MAY_BE_AUTO.issuperset(open_):
+            raise ModelFileError(f"{open_[0]} of the {name} is still to be found.")
+
+
+def check_labels(kind: Any, classes: Any, container: Any) -> None:
+    """The names of the labels fit the form in which they are written."""
+    good = (
+        kind in _CONTAINERS and isinstance(container, _CONTAINERS[kind]) and isinstance(classes, np.ndarray)
+    )
+    if not good or classes.ndim != 1:
+        raise ModelFileError(f"labels are written as {str(kind)[:60]!r} with {str(container)[:60]}.")
+    names = classes.tolist()
+    if kind == "single":
+        check_ids(names, len(names), name="classes")
+        good = len(names) > 0 and np.array_equal(np.unique(classes), classes)
+    elif kind in ("array", "sparse"):
+        good = classes.dtype.kind == "i" and names == list(range(len(names)))
+        good = good and (kind == "array" or isinstance(container[1], np.dtype))
+    else:
+        good = all(isinstance(name, Hashable) for name in names)
+        good = good and (container in ("pandas", "polars") if kind == "frame" else container in SETS)
+        good = good and (kind == "frame" or len(set(names)) == len(names))
+    if not good:
+        raise ModelFileError(f"the labels {str(names)[:60]} are not written as {kind!r}.")
+
+
+def check_model(model: Model, n_features: Any) -> None:
+    """The parts of a model, which are of their kinds by now, fit each other; its rows are not read."""
+    fits = _Fits(model)
+    fits.check_features(n_features)
+    fits.check_stages()
+    for path, shape in _SHAPES.items():
+        fits.check_shape(path, shape)
+
+
+class _Fits:
+    """Compares the parts of a model with its lengths."""
+
+    def __init__(self, model: Model) -> None:
+        self.model, scorer = model, model.scorer
+        self.chunks: Any = scorer.references.chunks
+        self.lengths = {
+            "labels": len(model.labels.classes),
+            "sizes": len(scorer.references.sizes),
+            "columns": len(model.labels.classes) + len(scorer.references.sizes),
+            "references": scorer.references.n_rows,
+        }
+        used = None if scorer.solution is None else scorer.solution.used
+        self.lengths["used"] = self.lengths["references"] if used is None else len(used)
+        if used is not None and len(used) and used[-1] >= self.lengths["references"]:
+            raise ModelFileError(f"reference {used[-1]} is in use, of {self.lengths['references']}.")
+
+    def check_features(self, n_features: Any) -> None:
+        """Rows, queries and the similarity speak of the same columns."""
+        model, one = self.model, self.chunks[0]
+        form, similarity, n = one.x_form, model.scorer.similarity, self.lengths["references"]
+        objects = form.kind == "texts"
+        if objects != (n_features is None) or (objects and similarity.form != "block"):
+            raise ModelFileError(
+                f"rows of {form.kind}, {n_features} features and {similarity!r} do not go together."
+            )
+        if n_features is not None:
+            check_number("a model", "n_features_in_", n_features, at_least=1, integer=True)
+        given, columns = n_features, model.columns
+        if similarity.form == "precomputed":
+            given = n
+            if (columns is None and n_features != n) or not _are_positions(columns, n_features):
+                raise ModelFileError(f"{n} columns of a matrix are not among {n_features} that are given.")
+        elif columns is not None:
+            raise ModelFileError("columns of a matrix stand beside a similarity of features.")
+        if form.width != given or (one.raw_form is not None and one.raw_form.width != n_features):
+            raise ModelFileError(f"rows have {form.width} features, and queries {n_features}.")
+        normalizer = model.normalizer
+        if normalizer is not None and (objects or similarity.form == "precomputed"):
+            raise ModelFileError(f"{normalizer!r} stands beside rows that have no features.")
+        if (normalizer is not None and normalizer.learns) != (one.raw_form is not None):
+            raise ModelFileError("a normalizer that learns and the rows as they came go together.")
+        self.lengths["features"] = -1 if form.width is None else form.width
+
+    def check_stages(self) -> None:
+        model = self.model
+        single = model.labels.kind == "single"
+        self._check_normalizer(model.normalizer, self.lengths["features"])
+        self._check_similarity(model.scorer.similarity, self.lengths["features"])
+        self._check_learnt(model.rule, self.lengths)
+        sizes = getattr(model.rule, "sizes_", model.scorer.references.sizes)
+        if not np.array_equal(sizes, model.scorer.references.sizes):
+            raise ModelFileError(
+                f"the rule is for the set sizes {sizes}, which are not those of the references."
+            )
+        if model.calibration is not None:
+            self._check_learnt(model.calibration, self.lengths, "curves_" if single else "temperature_")
+            if model.calibration.single_ != single:
+                raise ModelFileError("the calibration is for another kind of labels.")
+        sketch = model.scorer.sketch
+        if isinstance(sketch, PrototypeSums):
+            self._check_similarity(sketch.similarity, self.lengths["features"])
+            check_n_jobs(sketch.n_jobs)
+            if repr(sketch.similarity) != repr(model.scorer.similarity) or sketch.X.dtype.kind != "f":
+                raise ModelFileError(f"the prototypes are compared by {sketch.similarity!r}.")
+        if model.scorer.scales is not None:
+            check_numbers("a model", "scales", model.scorer.scales, (None,), above=0)
+
+    def _check_learnt(self, stage: Any, lengths: Mapping[str, int], but: str = "") -> None:
+        """What the stage says that it learns is there, as long as it must be."""
+        for name in type(stage).fitted_state:
+            if name == but:
+                continue
+            if not hasattr(stage, name):
+                raise ModelFileError(f"{stage!r} is without {name}, which it learns.")
+            for length in _LEARNT.get(name, ()):
+                if len(getattr(stage, name)) != lengths[length]:
+                    raise ModelFileError(
+                        f"{stage!r} has {len(getattr(stage, name))} numbers as {name}, "
+                        f"not {lengths[length]} ({length})."
+                    )
+
+    def _check_normalizer(self, normalizer: Any, width: int) -> None:
+        if normalizer is None:
+            return
+        if not isinstance(normalizer, Normalizer):
+            raise ModelFileError(f"{str(normalizer)[:60]} is no normalizer.")
+        self._check_learnt(normalizer, {"features": width})
+        for step in normalizer.fitted_ if isinstance(normalizer, Chain) else ():
+            self._check_normalizer(step, width)
+
+    def _check_similarity(self, similarity: Any, width: int) -> None:
+        if isinstance(similarity, Sum | Product):
+            self._check_similarity(similarity.left, width)
+            self._check_similarity(similarity.right, width)
+        elif isinstance(similarity, OnColumns):
+            self._check_learnt(similarity, self.lengths)
+            view = similarity._view
+            if not isinstance(view, ColumnView) or not _are_positions(view.columns, width):
+                raise ModelFileError(f"{similarity!r} has columns that are not among {width}.")
+            self._check_normalizer(view.normalizer, len(view.columns))
+            self._check_similarity(similarity.similarity, len(view.columns))
+
+    def check_shape(self, path: str, wanted: tuple[str, ...]) -> None:
+        value: Any = self.model if path == "columns" else self.model.scorer
+        for name in path.split("."):
+            value = getattr(value, name, None)
+        if value is None:
+            return
+        shape = value.shape if hasattr(value, "shape") else (value,)
+        lengths = [self.lengths.get(name) for name in wanted]
+        if len(shape) != len(wanted) or any(
+            want not in (None, have) for want, have in zip(lengths, shape, strict=True)
+        ):
+            raise ModelFileError(f"{path} has shape {shape}, not {tuple(zip(wanted, lengths, strict=True))}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Threads: None, or a number that is not 0."""
+    check_number("a model", "n_jobs", n_jobs, integer=True, also=(None,))
+    if n_jobs == 0:
+        raise ModelFileError("n_jobs is 0.")
+
+
+def _are_positions(columns: Any, width: int) -> bool:
+    """Whether these are columns of so many; None for all."""
+    if columns is None:
+        return True
+    return columns.dtype.kind in "iu" and bool(((columns >= 0) & (columns < width)).all())
+
+
+def check_fitted(fitted: Mapping[str, Any]) -> None:
+    """What an estimator knows beside its model."""
+    names, result = fitted.get("feature_names_in_"), fitted.get("tuning_")
+    if names is not None and (
+        not isinstance(names, np.ndarray)
+        or names.shape != (fitted.get("n_features_in_"),)
+        or not all(isinstance(name, str) for name in names.tolist())
+    ):
+        raise ModelFileError(f"{str(names)[:60]} are no names of {fitted.get('n_features_in_')} features.")
+    if result is not None and not isinstance(result, TuningResult):
+        raise ModelFileError(f"{str(result)[:60]} is no curve of a search.")
+
+
+def check_rows(model: Model) -> None:
+    """What can be said of rows only after they are read: some similarities are for features >= 0."""
+    for leaf in model.scorer.similarity.leaves():
+        if leaf.similarity.nonnegative_input:
+            for chunk in model.scorer.references.chunks:
+                check_nonnegative(leaf.view(chunk.X), type(leaf.similarity).__name__)
