@@ -10,12 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse as sp
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import guarded, progress, say, show_json
+from simlabel.cli._console import Terminal, guarded, progress, say, show_json
 from simlabel.cli._models import BLOCK, FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.cli._tables import heading
@@ -59,7 +57,7 @@ def evaluate_verb(
     result, joint = evaluated(fitted, loaded)
     for path in report or ():
         write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown), path)
-        say(f"wrote {escape(str(path))}")
+        say(f"wrote {path}")
     _show(result, joint, shown, json)
 
 
@@ -130,4 +128,4 @@ def _show(result: FoldResult, data: Dataset, criteria: list[str], json: bool) ->
     for name in shown:
         value = "undefined" if np.isnan(found[name]) else f"{found[name]:.4f}"
         table.add_row(heading(name), value, str(found.undefined[name] or ""))
-    Console().print(table)
+    Terminal().print(table)

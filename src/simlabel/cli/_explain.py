@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import guarded, show_json
+from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
 
@@ -36,10 +35,10 @@ def explain_verb(
         kept = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
         show_json(kept.where(kept.notna(), None).to_dict("records"))
         return
-    console = Console()
+    console = Terminal()
     if wanted != list(range(len(wanted))):
         listed = ", ".join(f"query {query} is row {row}" for query, row in enumerate(wanted))
-        console.print(f"{data}: {listed}", highlight=False)
+        console.print(f"{data}: {listed}")
     console.print(explanation)
 
 
