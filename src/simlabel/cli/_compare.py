@@ -57,6 +57,7 @@ def compare_verb(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -74,7 +75,9 @@ def compare_verb(
     protocol = options.protocol_of(folds, repeats, stratified, fixed_split, test_share, seed)
     for path in report or ():
         check_report_path(path)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, missing, format)
+    reading = options.Reading(
+        labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
+    )
     sets = [reading.load(source) for source in data]
     with progress("comparing") as bar:
         found = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)

@@ -27,12 +27,15 @@ def datasets_verb(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """List the data sets that are there by name, or show the facts of one."""
     if source is not None:
-        reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, missing, format)
+        reading = options.Reading(
+            labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
+        )
         return _show_one(reading.load(source), json)
     with Terminal(stderr=True).status("reading the data sets"):
         found = list_datasets()

@@ -36,6 +36,7 @@ def evaluate_verb(
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -44,12 +45,18 @@ def evaluate_verb(
     for path in report or ():
         check_report_path(path)
     fitted = FittedModel.open(model)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format)
+    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format, max_gib)
     loaded = reading.load(data)
     source = Path(data)
     if source.is_file():
         chunks = FeatureChunks(
-            source, fitted.features, BLOCK, format=format, delimiter=delimiter, index_base=index_base
+            source,
+            fitted.features,
+            BLOCK,
+            format=format,
+            delimiter=delimiter,
+            index_base=index_base,
+            max_gib=max_gib,
         )
         loaded = replace(loaded, X=_stacked(list(chunks)), feature_names=_names(fitted), n_attributes=-1)
     else:

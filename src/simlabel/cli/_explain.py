@@ -21,13 +21,16 @@ def explain_verb(
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Show which labelled instances decided, for each predicted label and for the number of labels."""
     wanted = _rows(rows)
     fitted = FittedModel.open(model)
-    X = rows_of(data, fitted, wanted, format=format, delimiter=delimiter, index_base=index_base)
+    X = rows_of(
+        data, fitted, wanted, format=format, delimiter=delimiter, index_base=index_base, max_gib=max_gib
+    )
     explanation = fitted.explain(X, top)
     if json:
         frame = explanation.to_frame()

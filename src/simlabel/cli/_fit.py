@@ -55,6 +55,7 @@ def fit_verb(
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -66,7 +67,7 @@ def fit_verb(
         "label_rule": label_rule,
     }
     estimator = _estimator(auto, {name: value for name, value in stages.items() if value is not None}, seed)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format)
+    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format, max_gib)
     loaded = reading.load(data)
     if not output.parent.is_dir():
         raise OSError(f"there is no folder {output.parent}; make it first.")

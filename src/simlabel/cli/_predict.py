@@ -48,6 +48,7 @@ def predict_verb(
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     cluster: Annotated[
         str | None, typer.Option(help="Compute on a Dask cluster: the scheduler's address, tcp://host:8786.")
     ] = None,
@@ -61,7 +62,13 @@ def predict_verb(
     shown = _shown(output, kind, spreadsheet_safe)
     fitted = FittedModel.open(model)
     chunks = FeatureChunks(
-        data, fitted.features, chunk_rows, format=format, delimiter=delimiter, index_base=index_base
+        data,
+        fitted.features,
+        chunk_rows,
+        format=format,
+        delimiter=delimiter,
+        index_base=index_base,
+        max_gib=max_gib,
     )
     asked = {"score": fitted.weights} if scores else {}
     asked |= {"probability": fitted.probabilities} if probabilities else {}
