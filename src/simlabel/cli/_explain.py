@@ -11,6 +11,8 @@ from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
 
+_MOST_ROWS = 10_000
+
 
 @guarded
 def explain_verb(
@@ -46,10 +48,13 @@ def explain_verb(
 
 
 def _rows(text: str) -> list[int]:
-    found: list[int] = []
+    found: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise typer.BadParameter(f"rows are numbers and ranges, such as 0,5,7-9; got {text!r}.")
-        found += range(int(first), int(last) + 1) if dash else [int(first)]
-    return list(dict.fromkeys(found))
+        several = range(int(first), int(last if dash else first) + 1)
+        if len(found) + len(several) > _MOST_ROWS:
+            raise typer.BadParameter(f"at most {_MOST_ROWS:,} rows are explained at a time; got {text!r}.")
+        found |= dict.fromkeys(several)
+    return list(found)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._limits import not_regular
 from simlabel.persistence._replacing import replacing
 
 FORMAT = 1
@@ -181,6 +182,9 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Verify the header of a file; return the state, and the arrays to be verified as they are read."""
     target = Path(path)
     size = target.stat().st_size
+    problem = not_regular(target)
+    if problem is not None:
+        raise ModelFileError(f"{target}: {problem}.")
     with target.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= size - 8:
