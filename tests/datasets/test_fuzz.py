@@ -2,17 +2,20 @@
 
 import gzip
 import io
+import os
 import resource
 import sys
 import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simlabel.datasets import Dataset, DatasetError, load_dataset
+from simlabel.datasets import Dataset, DatasetError, FeatureChunks, load_dataset
 
 ARFF = (
     b"@relation 'x: -C 2'\n@attribute 'l\\'s' {0,1}\n@attribute m {1,0}\n@attribute c {red,'b b'}\n"
@@ -177,7 +180,76 @@ HOSTILE = {
 }
 
 
+def _table(column, rows):
+    stream = io.BytesIO()
+    values = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([column]))
+    labels = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array(["x"]))
+    pq.write_table(pa.table({"c": values, "l": labels}), stream, compression="zstd")
+    return stream.getvalue()
+
+
+LONG_TEXTS = _table("x" * 500_000, 20_000)  # 10 GB when every row has its own
+HOSTILE["long texts"] = (LONG_TEXTS, {"label_column": "l"})
+HOSTILE["long lists"] = (LONG_TEXTS, {"label_column": "c"})
+HOSTILE["equal numbers"] = (_table(0.5, 30_000_000), {"label_column": "l"})
+SPARSE = {"data": np.ones(1), "indices": np.array([0]), "indptr": np.array([0, 1])}
+HOSTILE["columns claimed in npz"] = (
+    _npz(**{f"{key}_{part}": v for key in "XY" for part, v in {**SPARSE, "shape": [1, 2**31 - 2]}.items()}),
+    {},
+)
+CLAIMS = ["columns claimed", "columns and labels claimed", "columns claimed in npz", "a far index"]
+CLAIMS += ["long texts", "long lists", "equal numbers"]
+
 SLOW = {"packed rows"}
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_more_memory_than_a_file_may_ask_for_is_an_option(kind, tmp_path):
+    data, options = HOSTILE[kind]
+    (tmp_path / "hostile").write_bytes(data)
+    with pytest.raises(DatasetError, match=r"asks for [\d.]+ GiB of memory, .* max_gib=[\d.]+ \(--max-gib"):
+        load_dataset(tmp_path / "hostile", **options)
+
+
+def test_max_gib_is_the_limit(tmp_path):
+    (tmp_path / "wide").write_bytes(b"1 20000000 4\n0 1:1\n")
+    with pytest.raises(DatasetError, match=r"max_gib=0\.15") as refused:
+        load_dataset(tmp_path / "wide")
+    assert "0.149 GiB" in str(refused.value)
+    assert load_dataset(tmp_path / "wide", max_gib=0.15).X.shape == (1, 20_000_000)
+    packed = tmp_path / "packed.csv.gz"
+    packed.write_bytes(gzip.compress(b"a,l1\n" + b"1,0\n1,1\n" * 2_500_000))
+    with pytest.raises(DatasetError, match="unpacked, it asks for"):
+        load_dataset(packed, **PREFIX)
+    with pytest.raises(DatasetError, match="as max_gib says"):
+        load_dataset(packed, **PREFIX, max_gib=0.001)
+
+
+def test_rows_for_a_model_are_bounded_too(tmp_path):
+    path = tmp_path / "new.parquet"
+    path.write_bytes(LONG_TEXTS)
+    before = _peak()
+    chunks = FeatureChunks(path, ["c=y", "c=x"], 4096)
+    assert sum(chunk.shape[0] for chunk in chunks) == 20_000  # the text is there once
+    assert chunks.unknown == 20_000
+    assert _peak() - before < 400 * MIB
+    frame = pd.DataFrame({"c": np.zeros(20_000_000)})
+    frame.to_parquet(path, compression="zstd", use_dictionary=False, row_group_size=20_000_000)
+    with pytest.raises(DatasetError, match=r"asks for 0\.149 GiB of memory"):
+        next(iter(FeatureChunks(path, ["c"], 4096)))
+    assert next(iter(FeatureChunks(path, ["c"], 4096, max_gib=1))).shape == (4096, 1)
+
+
+def test_what_is_no_regular_file_is_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path, found in ((tmp_path / "pipe.csv", "a pipe"), (tmp_path, "a folder"), ("/dev/zero", "a device")):
+        with pytest.raises(DatasetError, match=f"expected a regular file, found {found}"):
+            load_dataset(path, **PREFIX)
+        with pytest.raises(DatasetError, match=f"expected a regular file, found {found}"):
+            FeatureChunks(path, ["a"], 1)
+    (tmp_path / "a.arff").write_bytes(ARFF.replace(b": -C 2", b"") + b"1,0,red,2.5\n")
+    with pytest.raises(DatasetError, match="found a pipe"):
+        load_dataset(tmp_path / "a.arff", labels=tmp_path / "pipe.csv")
 
 
 @pytest.mark.parametrize(

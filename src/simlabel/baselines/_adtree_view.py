@@ -7,6 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._text import PLAIN, for_terminal
+
+_MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", **PLAIN}
+
 
 class Tree(NamedTuple):
     """What there is to show; nodes and tests are numbered as in ADTBoostMH."""
@@ -26,11 +30,11 @@ class Tree(NamedTuple):
         """Write the strongest scores of a node, labels in their own order."""
         scores = self.node_scores[node]
         shown = np.sort(np.argsort(-np.abs(scores), kind="stable")[: self.top])
-        return ", ".join(f"{self.labels[k]} {scores[k]:+.2f}" for k in shown)
+        return ", ".join(f"{for_terminal(self.labels[k])} {scores[k]:+.2f}" for k in shown)
 
     def answers(self, test: int) -> tuple[str, str]:
         """Write what it means that a test fails, and that it holds."""
-        name = self.features[test]
+        name = for_terminal(self.features[test])
         if self.thresholds is None:
             return f"no {name}", name
         return f"{name} < {self.thresholds[test]:.4g}", f"{name} >= {self.thresholds[test]:.4g}"
@@ -63,13 +67,11 @@ def draw(tree: Tree, ax: Any = None) -> Any:
         ax.plot([x, middle[0]], [y, middle[1]], "--", color="grey", linewidth=0.8, zorder=0)
         for child, answer in zip(children, tree.answers(test), strict=True):
             ax.plot(*zip(middle, place[child], strict=True), "-", color="grey", linewidth=0.8, zorder=0)
-            ax.annotate(answer, _between(middle, place[child]), fontsize=7, ha="center", va="center")
-        ax.text(
-            *middle, str(test + 1), fontsize=8, ha="center", va="center", bbox=_box("square", "lightyellow")
-        )
+            ax.annotate(answer, _between(middle, place[child]), fontsize=7, **_MIDDLE)
+        ax.text(*middle, str(test + 1), fontsize=8, bbox=_box("square", "lightyellow"), **_MIDDLE)
     for node, where in place.items():
         text = tree.describe(node).replace(", ", "\n")
-        ax.text(*where, text, fontsize=7, ha="center", va="center", bbox=_box("round", "aliceblue"))
+        ax.text(*where, text, fontsize=7, bbox=_box("round", "aliceblue"), **_MIDDLE)
     ax.set_axis_off()
     ax.margins(0.15)
     return ax

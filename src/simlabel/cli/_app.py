@@ -6,10 +6,9 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from simlabel.cli._compare import compare_verb
-from simlabel.cli._console import INTERRUPTED, guarded
+from simlabel.cli._console import INTERRUPTED, Terminal, guarded
 from simlabel.cli._datasets import datasets_verb
 from simlabel.cli._demo import run_demo
 from simlabel.cli._evaluate import evaluate_verb
@@ -40,7 +39,7 @@ def demo(
     debug: Debug = False,
 ) -> None:
     """Cross-validate SML on the yeast set beside the paper's figures, and show some predictions."""
-    run_demo(Console(), folds=folds, seed=seed)
+    run_demo(Terminal(), folds=folds, seed=seed)
 
 
 app.command("datasets")(datasets_verb)

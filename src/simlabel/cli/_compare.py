@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import FAILED, guarded, progress, say, show_json
+from simlabel.cli._console import FAILED, Terminal, guarded, progress, say, show_json
 from simlabel.cli._tables import show_comparison
 from simlabel.experiments import (
     ALGORITHMS,
@@ -59,6 +57,7 @@ def compare_verb(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -76,7 +75,9 @@ def compare_verb(
     protocol = options.protocol_of(folds, repeats, stratified, fixed_split, test_share, seed)
     for path in report or ():
         check_report_path(path)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, missing, format)
+    reading = options.Reading(
+        labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
+    )
     sets = [reading.load(source) for source in data]
     with progress("comparing") as bar:
         found = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
@@ -84,7 +85,7 @@ def compare_verb(
         page = comparison_report(found, sets, protocol, criteria=shown, seed=seed)
         for path in report:
             write_report(page, path)
-            say(f"wrote {escape(str(path))}")
+            say(f"wrote {path}")
     if json:
         show_json(found.to_dict(shown))
     else:
@@ -93,19 +94,20 @@ def compare_verb(
 
 
 def _show(found: Comparison, criteria: list[str]) -> None:
-    console = Console()
+    console = Terminal()
     for name in found.data_names:
         show_comparison(console, found, name, criteria)
     if len(found.data_names) > 1 and len(found.algorithms()) > 1:
         criterion = "average_precision" if "average_precision" in criteria else criteria[0]
         ranking = rank_algorithms(found.means(criterion), criterion)
-        console.print(str(ranking), highlight=False)
+        for line in str(ranking).splitlines():
+            console.print(line)
 
 
 def _say_failures(found: Comparison) -> None:
     """An absent algorithm is said; one that failed makes the command fail."""
     for failure in found.failures:
-        say(f"[bold yellow]left out[/]: {escape(str(failure))}")
+        say(failure, mark="left out", style="bold yellow")
     if not found.results or any(failure.data for failure in found.failures):
         raise typer.Exit(FAILED)
 
@@ -132,4 +134,4 @@ def _list_algorithms(json: bool) -> None:
         return
     for name, row in table.iterrows():
         absent = "" if row["available"] else " (not installed here)"
-        Console().print(f"{name:<11} {row['title']:<13} {row['what']}{absent}", highlight=False)
+        Terminal().print(f"{name:<11} {row['title']:<13} {row['what']}{absent}")

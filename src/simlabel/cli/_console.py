@@ -11,13 +11,29 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from simlabel._text import for_terminal, one_line
 
 FAILED, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, OSError, ImportError, LookupError, MemoryError)  # what users can do something about
 
 Report = Callable[[int, int, str], None]
+
+
+class Terminal(Console):
+    """A console to which every text is data: no markup, no emoji by name, no control characters.
+
+    What is to look different is a `Text` with a style.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Make a text, of a line or of a cell, ready to be shown."""
+        return super().render_str(for_terminal(text), **options)
 
 
 def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,23 +44,23 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return verb(*args, **kwargs)
         except KeyboardInterrupt:
-            say("[bold]stopped[/]")
+            say("", mark="stopped")
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             if kwargs.get("debug") or type(error).__module__.partition(".")[0] in ("typer", "click"):
                 raise
             known = isinstance(error, _EXPECTED) and not isinstance(error, KeyError)
             text = str(error) if known and str(error) else f"{type(error).__name__}: {error}"
-            hint = "" if known else " (--debug shows the trace)"
-            say(f"[bold red]error[/]: {escape(text)}{hint}")
+            say(text if known else f"{text} (--debug shows the trace)", mark="error", style="bold red")
             raise typer.Exit(FAILED) from None
 
     return run
 
 
-def say(markup: str) -> None:
-    """A line on stderr."""
-    Console(stderr=True, soft_wrap=True).print(markup, highlight=False)
+def say(text: object, *, mark: str = "", style: str = "bold") -> None:
+    """A line on stderr, with a word in front that says what kind of line it is."""
+    parts = [(mark, style), ": " if mark and text else "", one_line(text)]
+    Terminal(stderr=True, soft_wrap=True).print(Text.assemble(*parts))
 
 
 def show_json(value: Any) -> None:
@@ -56,13 +72,13 @@ def show_json(value: Any) -> None:
 def progress(description: str) -> Iterator[Report]:
     """A bar on stderr with what is being done and the time left."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=None)
         yield lambda done, total, what: bar.update(
-            task, completed=done, total=total, description=escape(what)
+            task, completed=done, total=total, description=for_terminal(what)
         )

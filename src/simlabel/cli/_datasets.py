@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 import pandas as pd
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import guarded, show_json
+from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.datasets import Dataset, list_datasets
 
 Source = Annotated[
@@ -29,14 +27,17 @@ def datasets_verb(
     delimiter: options.Delimiter = None,
     missing: options.Missing = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """List the data sets that are there by name, or show the facts of one."""
     if source is not None:
-        reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, missing, format)
+        reading = options.Reading(
+            labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
+        )
         return _show_one(reading.load(source), json)
-    with Console(stderr=True).status("reading the data sets"):
+    with Terminal(stderr=True).status("reading the data sets"):
         found = list_datasets()
     return _show_all(found, json)
 
@@ -55,13 +56,13 @@ def _show_all(found: pd.DataFrame, json: bool) -> None:
             continue
         counts = [f"{row[column]:,}" for column in ("rows", "features", "labels")]
         shares = [f"{row['cardinality']:.3f}", f"{row['density']:.3f}", f"{row['distinct_label_sets']:,}"]
-        table.add_row(escape(str(name)), *counts, *shares)
-    Console().print(table)
+        table.add_row(str(name), *counts, *shares)
+    Terminal().print(table)
     for problem in problems:
-        Console().print(f"not listed: {escape(problem)}", highlight=False)
+        Terminal().print(f"not listed: {problem}")
     if not len(found):
         text = "Put files in the folder that SIMLABEL_DATA names, or install river, which carries yeast."
-        Console().print(text)
+        Terminal().print(text)
     return None
 
 
@@ -81,14 +82,14 @@ def _show_one(data: Dataset, json: bool) -> None:
     }
     if json:
         return show_json(facts)
-    console = Console()
-    console.print(repr(data), highlight=False)
+    console = Terminal()
+    console.print(repr(data))
     table = Table(title="Labels, the most frequent first")
     table.add_column("Label")
     table.add_column("Rows", justify="right")
     for name, count in list(facts["label_counts"].items())[:20]:
-        table.add_row(escape(name), f"{count:,}")
+        table.add_row(name, f"{count:,}")
     console.print(table)
     if data.n_labels > 20:
-        console.print(f"and {data.n_labels - 20:,} more", highlight=False)
+        console.print(f"and {data.n_labels - 20:,} more")
     return None

@@ -22,7 +22,7 @@ def run_demo(console: Console, *, folds: int, seed: int) -> None:
     """Cross-validate on yeast, print the table, then a few predicted and true label sets."""
     started = time.perf_counter()
     data = load_dataset("yeast")
-    console.print(f"{data!r}", highlight=False)
+    console.print(f"{data!r}")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(f"{folds}-fold cross-validation", total=folds)
@@ -36,7 +36,7 @@ def run_demo(console: Console, *, folds: int, seed: int) -> None:
         )
     console.print(comparison_table(result, folds))
     _show_examples(console, data, seed)
-    console.print(f"Done in {time.perf_counter() - started:.1f} s.", highlight=False)
+    console.print(f"Done in {time.perf_counter() - started:.1f} s.")
 
 
 def comparison_table(result: CrossValidation, folds: int) -> Table:

@@ -10,12 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse as sp
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import guarded, progress, say, show_json
+from simlabel.cli._console import Terminal, guarded, progress, say, show_json
 from simlabel.cli._models import BLOCK, FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.datasets import Dataset, FeatureChunks
@@ -37,6 +35,7 @@ def evaluate_verb(
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -45,12 +44,18 @@ def evaluate_verb(
     for path in report or ():
         check_report_path(path)
     fitted = FittedModel.open(model)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format)
+    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format, max_gib)
     loaded = reading.load(data)
     source = Path(data)
     if source.is_file():
         chunks = FeatureChunks(
-            source, fitted.features, BLOCK, format=format, delimiter=delimiter, index_base=index_base
+            source,
+            fitted.features,
+            BLOCK,
+            format=format,
+            delimiter=delimiter,
+            index_base=index_base,
+            max_gib=max_gib,
         )
         loaded = replace(loaded, X=_stacked(list(chunks)), feature_names=_names(fitted), n_attributes=-1)
     else:
@@ -58,7 +63,7 @@ def evaluate_verb(
     result, joint = evaluated(fitted, loaded)
     for path in report or ():
         write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown), path)
-        say(f"wrote {escape(str(path))}")
+        say(f"wrote {path}")
     _show(result, joint, shown, json)
 
 
@@ -129,4 +134,4 @@ def _show(result: FoldResult, data: Dataset, criteria: list[str], json: bool) ->
     for name in shown:
         value = "undefined" if np.isnan(found[name]) else f"{found[name]:.4f}"
         table.add_row(find_criterion(name).heading, value, str(found.undefined[name] or ""))
-    Console().print(table)
+    Terminal().print(table)

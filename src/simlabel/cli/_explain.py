@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import guarded, show_json
+from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
+
+_MOST_ROWS = 10_000
 
 
 @guarded
@@ -22,13 +23,16 @@ def explain_verb(
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Show which labelled instances decided, for each predicted label and for the number of labels."""
     wanted = _rows(rows)
     fitted = FittedModel.open(model)
-    X = rows_of(data, fitted, wanted, format=format, delimiter=delimiter, index_base=index_base)
+    X = rows_of(
+        data, fitted, wanted, format=format, delimiter=delimiter, index_base=index_base, max_gib=max_gib
+    )
     explanation = fitted.explain(X, top)
     if json:
         frame = explanation.to_frame()
@@ -36,18 +40,21 @@ def explain_verb(
         kept = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
         show_json(kept.where(kept.notna(), None).to_dict("records"))
         return
-    console = Console()
+    console = Terminal()
     if wanted != list(range(len(wanted))):
         listed = ", ".join(f"query {query} is row {row}" for query, row in enumerate(wanted))
-        console.print(f"{data}: {listed}", highlight=False)
+        console.print(f"{data}: {listed}")
     console.print(explanation)
 
 
 def _rows(text: str) -> list[int]:
-    found: list[int] = []
+    found: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise typer.BadParameter(f"rows are numbers and ranges, such as 0,5,7-9; got {text!r}.")
-        found += range(int(first), int(last) + 1) if dash else [int(first)]
-    return list(dict.fromkeys(found))
+        several = range(int(first), int(last if dash else first) + 1)
+        if len(found) + len(several) > _MOST_ROWS:
+            raise typer.BadParameter(f"at most {_MOST_ROWS:,} rows are explained at a time; got {text!r}.")
+        found |= dict.fromkeys(several)
+    return list(found)

@@ -8,13 +8,11 @@ from typing import Annotated, Any
 
 import joblib
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from simlabel import SMLClassifier
 from simlabel._registry import Registry
 from simlabel.cli import _options as options
-from simlabel.cli._console import guarded, say, show_json
+from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._models import as_fitted
 from simlabel.experiments import find_algorithm
 from simlabel.influence import INFLUENCES
@@ -57,6 +55,7 @@ def fit_verb(
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -68,12 +67,12 @@ def fit_verb(
         "label_rule": label_rule,
     }
     estimator = _estimator(auto, {name: value for name, value in stages.items() if value is not None}, seed)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format)
+    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format, max_gib)
     loaded = reading.load(data)
     if not output.parent.is_dir():
         raise OSError(f"there is no folder {output.parent}; make it first.")
     started = time.perf_counter()
-    with Console(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
+    with Terminal(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
         estimator = getattr(estimator, "best_estimator_", estimator)  # what --auto has chosen
         estimator.save(output)
@@ -89,9 +88,9 @@ def fit_verb(
     if json:
         show_json(facts)
         return
-    Console().print(f"Fitted on {escape(repr(loaded))}", highlight=False)
-    Console().print(f"Similarity: {escape(facts['similarity'])}", highlight=False)
-    say(f"wrote {escape(str(output))} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
+    Terminal().print(f"Fitted on {loaded!r}")
+    Terminal().print(f"Similarity: {facts['similarity']}")
+    say(f"wrote {output} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
 
 
 def _check(registry: Registry[Any], name: str) -> None:

@@ -44,6 +44,14 @@ Format = Annotated[
     str | None,
     typer.Option(help="arff, svmlight, xmc, csv, parquet or npz, if not as detected.", rich_help_panel=_DATA),
 ]
+MaxGib = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="GiB of memory that a data file may ask for, if more than its size lets expect.",
+        rich_help_panel=_DATA,
+    ),
+]
 
 Folds = Annotated[int, typer.Option(min=2, help="Number of folds.", rich_help_panel=_PROTOCOL)]
 Repeats = Annotated[int, typer.Option(min=1, help="Repeat with other shuffles.", rich_help_panel=_PROTOCOL)]
@@ -99,6 +107,7 @@ class Reading:
     delimiter: str | None = None
     missing: str | None = None
     format: str | None = None
+    max_gib: float | None = None
 
     def load(self, source: str) -> Dataset:
         """Load a file, or a set by its name."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
+from simlabel._text import for_spreadsheet, for_terminal
 from simlabel.cli import _options as options
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, progress, say
@@ -35,10 +37,18 @@ def predict_verb(
         bool, typer.Option("--probabilities", help="Write each label's probability too.")
     ] = False,
     separator: Annotated[str, typer.Option(help="Between the labels of a set, in CSV.")] = ";",
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe/--raw",
+            help="In CSV, put an apostrophe before a label that a spreadsheet would take for a formula.",
+        ),
+    ] = False,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows that are read at a time.")] = 4096,
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    max_gib: options.MaxGib = None,
     cluster: Annotated[
         str | None, typer.Option(help="Compute on a Dask cluster: the scheduler's address, tcp://host:8786.")
     ] = None,
@@ -49,9 +59,16 @@ def predict_verb(
 ) -> None:
     """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory."""
     kind = _kind(output, to)
+    shown = _shown(output, kind, spreadsheet_safe)
     fitted = FittedModel.open(model)
     chunks = FeatureChunks(
-        data, fitted.features, chunk_rows, format=format, delimiter=delimiter, index_base=index_base
+        data,
+        fitted.features,
+        chunk_rows,
+        format=format,
+        delimiter=delimiter,
+        index_base=index_base,
+        max_gib=max_gib,
     )
     asked = {"score": fitted.weights} if scores else {}
     asked |= {"probability": fitted.probabilities} if probabilities else {}
@@ -63,18 +80,20 @@ def predict_verb(
 
     with (
         on_cluster(fitted.estimator, cluster, workers, show) as size,
-        open_writer(output, kind, fitted.labels, list(asked), separator) as writer,
+        open_writer(output, kind, list(map(shown, fitted.labels)), list(asked), separator) as writer,
         progress("predicting") as bar,
     ):
         for X in blocks(chunks, size):
             now = X.shape[0]
-            writer.write(done, fitted.sets(X), {name: ask(X) for name, ask in asked.items()})
+            sets = [tuple(map(shown, labels)) for labels in fitted.sets(X)]
+            writer.write(done, sets, {name: ask(X) for name, ask in asked.items()})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
     if chunks.unknown:
-        say(f"[bold yellow]note[/]: {chunks.unknown:,} texts that the model does not know were taken as none")
+        text = f"{chunks.unknown:,} texts that the model does not know were taken as none"
+        say(text, mark="note", style="bold yellow")
     if str(output) != "-":
-        say(f"wrote {done:,} rows to {escape(str(output))}")
+        say(f"wrote {done:,} rows to {output}")
 
 
 def _kind(output: Path, to: str | None) -> str:
@@ -84,6 +103,14 @@ def _kind(output: Path, to: str | None) -> str:
     if kind == "parquet" and str(output) == "-":
         raise typer.BadParameter("Parquet does not go to a terminal; give a file with --output.")
     return kind
+
+
+def _shown(output: Path, kind: str, spreadsheet_safe: bool) -> Callable[[str], str]:
+    """How a label is written: as it is, but for spreadsheets and for eyes."""
+    if spreadsheet_safe and kind != "csv":
+        raise typer.BadParameter(f"--spreadsheet-safe is for CSV; got {kind}.")
+    seen = for_terminal if str(output) == "-" and sys.stdout.isatty() else str
+    return (lambda label: for_spreadsheet(seen(label))) if spreadsheet_safe else seen
 
 
 def count_rows(path: Path, format: str) -> int:

@@ -6,11 +6,9 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import FAILED, guarded, progress, say, show_json
+from simlabel.cli._console import FAILED, Terminal, guarded, progress, say, show_json
 from simlabel.cli._tables import show_reproduction
 from simlabel.experiments import FULL, QUICK, KFolds, reproduce
 from simlabel.reports import check_report_path, reproduction_report, write_report
@@ -53,12 +51,12 @@ def reproduce_verb(
         )
     for path in (report or ()) if found.comparison.results else ():
         write_report(reproduction_report(found, KFolds(folds, seed=seed), seed=seed), path)
-        say(f"wrote {escape(str(path))}")
+        say(f"wrote {path}")
     if json:
         show_json(found.to_dict())
     elif found.comparison.results:
-        show_reproduction(Console(), found)
+        show_reproduction(Terminal(), found)
     for failure in found.comparison.failures:
-        say(f"[bold yellow]left out[/]: {escape(str(failure))}")
+        say(failure, mark="left out", style="bold yellow")
     if not found.comparison.results or any(failure.data for failure in found.comparison.failures):
         raise typer.Exit(FAILED)

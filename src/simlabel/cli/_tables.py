@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from simlabel._text import for_terminal
 from simlabel.experiments import Comparison, Reproduction
 from simlabel.metrics import find_criterion
 
@@ -61,7 +62,9 @@ def show_reproduction(console: Console, reproduction: Reproduction) -> None:
     for row in reproduction.rows():
         if last not in ("", row.algorithm):
             table.add_section()
-        agrees = {True: "yes", False: "[bold]no[/]", None: "-"}[row.agrees]
+        agrees = Text(
+            {True: "yes", False: "no", None: "-"}[row.agrees], "bold" if row.agrees is False else ""
+        )
         published = "-" if row.published is None else str(row.published)
         first = row.algorithm if row.algorithm != last else ""
         table.add_row(first, find_criterion(row.criterion).heading, published, str(row.measured), agrees)
@@ -69,9 +72,9 @@ def show_reproduction(console: Console, reproduction: Reproduction) -> None:
     console.print(table)
     console.print("The paper's claims, judged by what was measured:")
     for claim in reproduction.claims():
-        console.print(
-            f"- {claim.text}: [bold]{claim.verdict}[/]. {_sentence(claim.because)}", highlight=False
-        )
+        verdict = (for_terminal(claim.verdict), "bold")
+        because = for_terminal(_sentence(claim.because))
+        console.print(Text.assemble("- ", for_terminal(claim.text), ": ", verdict, ". ", because))
 
 
 def _sentence(text: str) -> str:

@@ -23,7 +23,9 @@ from simlabel.datasets._mulan import read_label_names, xml_beside
 Labels = int | str | PathLike[str] | Sequence[str] | None
 
 
-def read_arff(path: Path, *, labels: Labels = None, missing: Missing = "error") -> Dataset:
+def read_arff(
+    path: Path, *, labels: Labels = None, missing: Missing = "error", max_gib: float | None = None
+) -> Dataset:
     """Read an ARFF file.
 
     Parameters
@@ -35,9 +37,11 @@ def read_arff(path: Path, *, labels: Labels = None, missing: Missing = "error") 
         or their names. By default, ``-C n`` in the relation name or else the XML file beside the file.
     missing : {"error", "mean", "median", "most_frequent"}
         What becomes of a missing feature.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
     """
     check_missing(missing)
-    lines = numbered_lines(path)
+    lines = numbered_lines(path, max_gib)
     header = read_header(lines, path)
     positions = _label_positions(header, path, labels)
     columns = Columns(header.attributes, positions, path, missing)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from simlabel.datasets._arff import _ArffRows
@@ -17,11 +16,12 @@ from simlabel.datasets._arff_header import read_header
 from simlabel.datasets._columns import Place
 from simlabel.datasets._csv import _CsvRows
 from simlabel.datasets._detect import detect_format
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._errors import DatasetError, check_memory, check_regular
 from simlabel.datasets._feature_map import FeatureMap
 from simlabel.datasets._gather import WIDE, SparseRows
 from simlabel.datasets._lines import numbered_lines
 from simlabel.datasets._npz import open_features
+from simlabel.datasets._parquet import largest_group, open_parquet, texts_of
 from simlabel.datasets._sparse_text import split_row
 from simlabel.datasets._xmc import HEADER
 
@@ -48,6 +48,8 @@ class FeatureChunks:
         Of a CSV file.
     index_base : {0, 1}, optional
         Number of the first feature of an svmlight file, where the file does not show it.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
 
     Attributes
     ----------
@@ -72,10 +74,10 @@ class FeatureChunks:
         format: str | None = None,
         delimiter: str | None = None,
         index_base: int | None = None,
+        max_gib: float | None = None,
     ) -> None:
-        self.path = Path(path)
-        if not self.path.is_file():
-            raise DatasetError("there is no such file", self.path)
+        self.path, self._max_gib = Path(path), max_gib
+        check_regular(self.path)
         self.format = format or detect_format(self.path)
         self._features, self._rows = features, rows
         self._delimiter, self._index_base = delimiter, index_base
@@ -119,13 +121,13 @@ class FeatureChunks:
         return self._width <= WIDE * max(1, n_columns)
 
     def _csv(self) -> tuple[Iterator[list[Place]], bool]:
-        rows = _CsvRows(self.path, self._delimiter)
+        rows = _CsvRows(self.path, self._delimiter, self._max_gib)
         found = self._mapped(rows.names)
         places = (found.places(enumerate(row), rows.names, rows.line) for row in rows)
         return places, self._is_dense(len(rows.names))
 
     def _arff(self) -> tuple[Iterator[list[Place]], bool]:
-        lines = numbered_lines(self.path)
+        lines = numbered_lines(self.path, self._max_gib)
         header = read_header(lines, self.path)
         names = [attribute.name for attribute in header.attributes]
         found = self._mapped(names)
@@ -144,7 +146,7 @@ class FeatureChunks:
         return (self._numbered(row, base, line) for line, row in self._svmlight_rows()), False
 
     def _svmlight_rows(self) -> Iterator[tuple[int, str]]:
-        for line, raw in numbered_lines(self.path):
+        for line, raw in numbered_lines(self.path, self._max_gib):
             text = raw.partition("#")[0]
             if text.strip() or ("#" not in raw and raw):
                 yield line, text
@@ -175,7 +177,11 @@ class FeatureChunks:
         return [(index - base, value) for index, value in zip(indices, values, strict=True) if value]
 
     def _xmc(self) -> tuple[Iterator[list[Place]], bool]:
-        lines = ((line, text) for line, text in numbered_lines(self.path) if not text.startswith("#"))
+        lines = (
+            (line, text)
+            for line, text in numbered_lines(self.path, self._max_gib)
+            if not text.startswith("#")
+        )
         line, text = next(lines, (1, ""))
         header = HEADER.fullmatch(text)
         if header is None or int(header[2]) != self._width:
@@ -192,7 +198,7 @@ class FeatureChunks:
         return rows(), False
 
     def _npz(self) -> Iterator[Any]:
-        X, names = open_features(self.path)
+        X, names = open_features(self.path, self._max_gib)
         if not isinstance(self._features, int) and tuple(names) != tuple(self._features):
             raise DatasetError(
                 "expected the features that the model was fitted on, in their order", self.path
@@ -205,7 +211,8 @@ class FeatureChunks:
 
     def _parquet(self) -> Iterator[Any]:
         try:
-            with pq.ParquetFile(self.path) as file:
+            with open_parquet(self.path) as file:
+                check_memory(largest_group(file.metadata), self.path, self._max_gib)
                 names = [str(name) for name in file.schema_arrow.names]
                 found = self._mapped(names)
                 wanted = [names[j] for j in found.convert]
@@ -229,7 +236,7 @@ class FeatureChunks:
             if j in found.numbers and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
                 X[:, found.numbers[j]] = self._finite(column.to_numpy(zero_copy_only=False), name)
                 continue
-            for row, value in enumerate(column.to_pylist()):
+            for row, value in enumerate(texts_of(column)):
                 for place, number in found.places([(j, str(value))], names, row):
                     X[row, place] = number
         return X if self._is_dense(len(names)) else sp.csr_array(X)

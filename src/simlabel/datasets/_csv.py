@@ -27,6 +27,7 @@ def read_csv(
     separator: str = ";",
     delimiter: str | None = None,
     missing: Missing = "error",
+    max_gib: float | None = None,
 ) -> Dataset:
     """Read a CSV file whose first line names the columns.
 
@@ -45,9 +46,11 @@ def read_csv(
         first line.
     missing : {"error", "mean", "median", "most_frequent"}
         What becomes of a missing feature.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
     """
     check_missing(missing)
-    rows = _CsvRows(path, delimiter)
+    rows = _CsvRows(path, delimiter, max_gib)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
     positions = choice.positions(rows.names, path)
     if label_column is not None:
@@ -75,14 +78,14 @@ class _CsvRows:
 
     sparse = False
 
-    def __init__(self, path: Path, delimiter: str | None) -> None:
-        self.path = path
+    def __init__(self, path: Path, delimiter: str | None, max_gib: float | None = None) -> None:
+        self.path, self._max_gib = path, max_gib
         self.size = path.stat().st_size
         self.line = 1
         self.lists: LabelLists | None = None
         self._peeled: int | None = None
         self._separator = ""
-        with open_text(path) as stream:
+        with open_text(path, max_gib) as stream:
             first = stream.readline()
         self._delimiter = delimiter or max(_DELIMITERS, key=first.count)
         self.names = next(self._records(), [])
@@ -103,7 +106,7 @@ class _CsvRows:
         del self.names[position]
 
     def _records(self) -> Iterator[list[str]]:
-        with open_text(self.path) as stream:
+        with open_text(self.path, self._max_gib) as stream:
             reader = csv.reader(stream, delimiter=self._delimiter, strict=True)
             while True:
                 try:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from pathlib import Path
+
+from simlabel._limits import not_regular, too_large
 
 
 class DatasetError(ValueError):
@@ -37,6 +40,25 @@ class DatasetError(ValueError):
 
     def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str | None, int | None]]:
         return type(self), (self.message, self.path, self.line)
+
+
+def check_memory(size: int, path: Path, max_gib: float | None, line: int | None = None) -> None:
+    """Refuse a file that asks for more memory than it may."""
+    message = too_large(size, path, max_gib)
+    if message is not None:
+        raise DatasetError(message, path, line)
+
+
+def check_columns(n_features: int, n_labels: int, path: Path, max_gib: float | None, line: int = 1) -> None:
+    """Refuse numbers of columns that a file claims: each is a number in every vector, each label a name."""
+    check_memory(8 * n_features + 64 * n_labels, path, max_gib, line)
+
+
+def check_regular(path: str | PathLike[str]) -> None:
+    """Refuse what is not there, and pipes, devices and folders, before they are opened."""
+    message = not_regular(path)
+    if message is not None:
+        raise DatasetError(message, path)
 
 
 def quote(text: str, limit: int = 60) -> str:

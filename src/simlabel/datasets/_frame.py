@@ -92,9 +92,8 @@ def _texts(name: str, column: pd.Series[Any], absent: Any, path: Path) -> tuple[
             "Remove it, or turn it into numbers",
             path,
         )
-    codes = np.full(len(texts), -1)
-    found, codes[~absent] = np.unique(texts[~absent].astype(str), return_inverse=True)
-    return tuple(found.tolist()), codes
+    codes, found = pd.factorize(texts, sort=True)  # numpy would give every text the length of the longest
+    return tuple(str(text) for text in found), codes
 
 
 def _join(blocks: list[Block], n_rows: int) -> tuple[Any, tuple[str, ...]]:

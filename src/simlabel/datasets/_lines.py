@@ -11,16 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from simlabel._limits import too_large
 from simlabel.datasets._dataset import PARTS
 from simlabel.datasets._errors import DatasetError
 
 GZIP = b"\x1f\x8b"
-
-# A small archive can hold a huge file, so what a reader may unpack is bounded by the size of the archive;
-# generously, since tables that are mostly zeros shrink to a fiftieth. Numbers that are not text cost no time
-# to read, and booleans take 64 times their packed size, so they may grow more.
-_RATIO, _ALWAYS = 50, 16 << 20
-_BINARY_RATIO, _BINARY_ALWAYS = 100, 64 << 20
 
 
 def _latin_1(error: UnicodeError) -> tuple[str, int]:
@@ -32,23 +27,13 @@ def _latin_1(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("simlabel-latin-1", _latin_1)
 
 
-def text_limit(path: Path) -> int:
-    """How many bytes of text the archive at `path` may unpack to."""
-    return max(_ALWAYS, _RATIO * path.stat().st_size)
-
-
-def binary_limit(path: Path) -> int:
-    """How many bytes of numbers the archive at `path` may unpack to."""
-    return max(_BINARY_ALWAYS, _BINARY_RATIO * path.stat().st_size)
-
-
 class _Bounded(io.RawIOBase):
     """An unpacked stream that refuses to go on beyond a limit."""
 
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
+    def __init__(self, stream: IO[bytes], path: Path, max_gib: float | None) -> None:
         self._stream = stream
         self._path = path
-        self._left = text_limit(path)
+        self._unpacked, self._max_gib = 0, max_gib
 
     def readable(self) -> bool:
         return True
@@ -58,13 +43,10 @@ class _Bounded(io.RawIOBase):
             chunk = self._stream.read(len(buffer))
         except (OSError, EOFError, zlib.error) as error:
             raise DatasetError(f"expected a gzip file, and it is damaged: {error}", self._path) from None
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise DatasetError(
-                f"unpacks to more than {text_limit(self._path)} bytes, far more than its size; "
-                "unpack it first if it is meant to",
-                self._path,
-            )
+        self._unpacked += len(chunk)
+        message = too_large(self._unpacked, self._path, self._max_gib, text=True)
+        if message is not None:
+            raise DatasetError(f"unpacked, it {message} or more", self._path)
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
@@ -73,23 +55,24 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-def open_bytes(path: Path) -> IO[bytes]:
+def open_bytes(path: Path, max_gib: float | None = None) -> IO[bytes]:
     """Open for reading, unpacked if it is gzip."""
     with path.open("rb") as stream:
         is_gzip = stream.read(2) == GZIP
     if not is_gzip:
         return path.open("rb")
-    return io.BufferedReader(_Bounded(cast("IO[bytes]", gzip.open(path)), path))
+    return io.BufferedReader(_Bounded(cast("IO[bytes]", gzip.open(path)), path, max_gib))
 
 
-def open_text(path: Path) -> IO[str]:
+def open_text(path: Path, max_gib: float | None = None) -> IO[str]:
     """Open as text; a byte order mark is dropped, every line end is a newline."""
-    return io.TextIOWrapper(cast("io.BufferedReader", open_bytes(path)), "utf-8-sig", "simlabel-latin-1")
+    stream = cast("io.BufferedReader", open_bytes(path, max_gib))
+    return io.TextIOWrapper(stream, "utf-8-sig", "simlabel-latin-1")
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, max_gib: float | None = None) -> Iterator[tuple[int, str]]:
     """Lines without their ends, counted from 1."""
-    with open_text(path) as stream:
+    with open_text(path, max_gib) as stream:
         for number, line in enumerate(stream, start=1):
             yield number, line.rstrip("\n")
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pandas as pd
 
+from simlabel._limits import not_regular
 from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._detect import READERS, detect_format
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
 from simlabel.datasets._river import RIVER, river_file
@@ -41,7 +42,8 @@ def load_dataset(
         (names of columns), ``label_prefix`` (how the names begin) and ``label_column`` (one column of lists,
         with ``separator``, by default ``";"``); for CSV also ``delimiter``. For these three ``missing``:
         ``"error"``, ``"mean"``, ``"median"`` or ``"most_frequent"``. For svmlight ``zero_based``: True, False
-        or ``"auto"``.
+        or ``"auto"``. For all ``max_gib``: how many GiB of memory a file may ask for, where it is more than a
+        file of its size may by default.
 
     Returns
     -------
@@ -67,10 +69,10 @@ def load_dataset(
     if format is not None and format not in READERS:
         raise ValueError(f"format must be one of {', '.join(map(repr, READERS))}, got {format!r}.")
     text = os.fspath(path_or_name)
-    if Path(text).is_file():
+    if not_regular(text) is None:
         return _read(Path(text), format, options)
     if looks_like_path(text):
-        raise DatasetError("there is no such file", text)
+        check_regular(text)
     return _by_name(text, format, options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.parsers.expat import ExpatError, ParserCreate
 
-from simlabel.datasets._errors import DatasetError, quote
+from simlabel.datasets._errors import DatasetError, check_regular, quote
 from simlabel.datasets._lines import set_name, stem
 
 
@@ -20,6 +20,7 @@ def xml_beside(path: Path) -> Path | None:
 
 def read_label_names(path: Path) -> dict[str, int]:
     """Names in a Mulan XML file, with their lines; labels nested in labels are labels like the others."""
+    check_regular(path)
     names: dict[str, int] = {}
     parser = ParserCreate()
 

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.datasets._dataset import TEST, Dataset, Numbered
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._errors import DatasetError, check_columns, check_memory
 from simlabel.datasets._gather import LARGEST_INDEX
-from simlabel.datasets._lines import binary_limit, set_name
+from simlabel.datasets._lines import set_name
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -28,19 +28,21 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, TypeE
 _REFUSED = (NotImplementedError, RuntimeError, OverflowError)  # exotic or encrypted archives
 
 
-def read_npz(path: Path) -> Dataset:
+def read_npz(path: Path, *, max_gib: float | None = None) -> Dataset:
     """Read a numpy archive.
 
     Parameters
     ----------
     path : path
         The file.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
     """
-    dataset: Dataset = _read(path, lambda members: _assemble(members, path))
+    dataset: Dataset = _read(path, max_gib, lambda members: _assemble(members, path))
     return dataset
 
 
-def open_features(path: Path) -> tuple[Any, Sequence[str]]:
+def open_features(path: Path, max_gib: float | None = None) -> tuple[Any, Sequence[str]]:
     """X and the names of its columns, with or without labels beside them."""
 
     def read(members: _Members) -> tuple[Any, Sequence[str]]:
@@ -48,15 +50,15 @@ def open_features(path: Path) -> tuple[Any, Sequence[str]]:
         X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
         return X, members.names("feature_names", X.shape[1])
 
-    found: tuple[Any, Sequence[str]] = _read(path, read)
+    found: tuple[Any, Sequence[str]] = _read(path, max_gib, read)
     return found
 
 
-def _read(path: Path, use: Callable[[_Members], Any]) -> Any:
+def _read(path: Path, max_gib: float | None, use: Callable[[_Members], Any]) -> Any:
     """Open an archive, and word what is wrong with it."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return use(_Members(archive, path))
+            return use(_Members(archive, path, max_gib))
     except DatasetError:
         raise
     except (*_DAMAGED, *_REFUSED) as error:
@@ -82,10 +84,10 @@ def _assemble(members: _Members, path: Path) -> Dataset:
 class _Members:
     """Arrays in an archive, each read when it is asked for."""
 
-    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: Path, max_gib: float | None) -> None:
         self._archive = archive
         self._path = path
-        self._left = binary_limit(path)
+        self._size, self._max_gib = 0, max_gib
         self.keys = {name.removesuffix(".npy") for name in archive.namelist()}
 
     def array(self, key: str, kinds: str, ndim: int) -> Any:
@@ -105,9 +107,8 @@ class _Members:
                 raise self._error(f"{key} with {ndim} axes, of kind {kinds!r}, found {found}")
             if wanted != info.file_size - stream.tell() or dtype.itemsize == 0:
                 raise self._error(f"{wanted} bytes in {key}, found {info.file_size - stream.tell()}")
-        self._left -= wanted
-        if self._left < 0:
-            raise self._error(f"at most {binary_limit(self._path)} bytes in all; pack it less tightly")
+        self._size += wanted
+        check_memory(self._size, self._path, self._max_gib)
         with self._archive.open(info) as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
 
@@ -136,6 +137,8 @@ class _Members:
     def _check_csr(self, key: str, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
         if len(shape) != 2 or not 0 <= int(shape[1]) <= LARGEST_INDEX + 1:
             raise self._error(f"numbers of rows and columns in {key}_shape, found {shape.tolist()[:4]}")
+        sizes = (int(shape[1]), 0) if key == "X" else (0, int(shape[1]))
+        check_columns(*sizes, self._path, self._max_gib)
         if len(indptr) != int(shape[0]) + 1 or indptr[0] != 0 or int(indptr[-1]) != len(data):
             raise self._error(f"{key}_indptr from 0 to {len(data)} with one entry more than rows")
         if (indptr[1:] < indptr[:-1]).any():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._errors import DatasetError, check_memory
 from simlabel.datasets._features import Missing, check_missing
 from simlabel.datasets._frame import from_frame
 from simlabel.datasets._label_columns import LabelColumns
-from simlabel.datasets._lines import binary_limit, set_name
+from simlabel.datasets._lines import set_name
 
 _CELL = 8  # bytes of a number
 
@@ -26,6 +27,7 @@ def read_parquet(
     label_column: str | None = None,
     separator: str = ";",
     missing: Missing = "error",
+    max_gib: float | None = None,
 ) -> Dataset:
     """Read a Parquet file.
 
@@ -38,14 +40,19 @@ def read_parquet(
         labels, as lists or as text with a separator.
     missing : {"error", "mean", "median", "most_frequent"}
         What becomes of a missing feature.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
     """
     check_missing(missing)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
     try:
-        with pq.ParquetFile(path) as file:
-            _check_size(file.metadata, path)
+        with open_parquet(path) as file:
+            check_memory(_claimed(file.metadata, file.schema), path, max_gib)
             choice.positions(file.schema_arrow.names, path)
             table = file.read(use_threads=False)
+        parts = (part for column in table.columns for part in column.chunks)
+        check_memory(sum(map(_written_out, parts)), path, max_gib)
+        table = _plain(table)
         # types that Arrow knows and numpy does not become objects, which are refused by name later
         frame = table.to_pandas(ignore_metadata=True)
     except DatasetError:
@@ -56,9 +63,58 @@ def read_parquet(
     return from_frame(frame, choice, path, set_name(path), missing)
 
 
-def _check_size(metadata: pq.FileMetaData, path: Path) -> None:
-    """Equal cells pack to almost nothing, so the size of the file bounds nothing by itself."""
-    packed = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-    size = max(packed, metadata.num_rows * metadata.num_columns * _CELL)
-    if size > binary_limit(path):
-        raise DatasetError(f"unpacks to {size} bytes, more than {binary_limit(path)}; read it in parts", path)
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Open a file so that texts stay as it has them, each once and a number per row."""
+    with pq.ParquetFile(path) as file:
+        columns = [file.schema.column(j) for j in range(len(file.schema))]
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    return pq.ParquetFile(path, read_dictionary=texts)
+
+
+def largest_group(metadata: pq.FileMetaData) -> int:
+    """Bytes of the largest row group before it was packed: pages are unpacked whole."""
+    sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
+    return max(sizes, default=0)
+
+
+def _claimed(metadata: pq.FileMetaData, schema: pq.ParquetSchema) -> int:
+    """Bytes of all columns as numbers; equal cells pack to almost nothing."""
+    size = 0
+    for j in range(metadata.num_columns):
+        cell = max(_CELL, schema.column(j).length or 0)
+        for group in range(metadata.num_row_groups):
+            column = metadata.row_group(group).column(j)
+            size += max(column.total_uncompressed_size, column.num_values * cell)
+    return size
+
+
+def _written_out(array: pa.Array) -> int:
+    """Bytes of a column with its texts written out in every row."""
+    if pa.types.is_struct(array.type):
+        return sum(_written_out(field) for field in array.flatten())
+    if pa.types.is_nested(array.type) and hasattr(array, "flatten"):
+        return _written_out(array.flatten())
+    if not pa.types.is_dictionary(array.type):
+        return int(array.nbytes)
+    lengths = pc.cast(pc.binary_length(array.dictionary), pa.int64())
+    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Texts written out in every row, as pandas wants them in lists."""
+    fields = [pa.field(field.name, _plain_type(field.type)) for field in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.list_(_plain_type(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def texts_of(column: pa.Array) -> Iterator[object]:
+    """The values of a column, equal ones as one object."""
+    if not pa.types.is_dictionary(column.type):
+        return iter(column.to_pylist())
+    values = column.dictionary.to_pylist()
+    return (values[code] for code in column.indices.to_pylist())

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Literal
 
 from simlabel.datasets._dataset import Dataset, Numbered
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._errors import DatasetError, check_columns
 from simlabel.datasets._gather import SparseRows
 from simlabel.datasets._lines import numbered_lines, set_name
 from simlabel.datasets._sparse_text import split_row
 
 
-def read_svmlight(path: Path, *, zero_based: bool | Literal["auto"] = "auto") -> Dataset:
+def read_svmlight(
+    path: Path, *, zero_based: bool | Literal["auto"] = "auto", max_gib: float | None = None
+) -> Dataset:
     """Read a file of rows ``label,label index:value ...``; a ``#`` starts a comment.
 
     Parameters
@@ -22,11 +24,13 @@ def read_svmlight(path: Path, *, zero_based: bool | Literal["auto"] = "auto") ->
     zero_based : bool or "auto"
         Whether feature indices start at 0; "auto" finds out: they start at 1 if there is no 0, as in
         scikit-learn. The labels are the distinct numbers that occur, in their order.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
     """
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
     position: dict[int, int] = {}  # label -> the order in which it was met
     lowest, highest, first_zero = None, -1, None
-    for line, raw in numbered_lines(path):
+    for line, raw in numbered_lines(path, max_gib):
         text = raw.partition("#")[0]
         if not text.strip() and ("#" in raw or not raw):
             continue
@@ -36,6 +40,7 @@ def read_svmlight(path: Path, *, zero_based: bool | Literal["auto"] = "auto") ->
         if indices:
             lowest = min(indices) if lowest is None else min(lowest, *indices)
             highest = max(highest, *indices)
+            check_columns(highest, 0, path, max_gib, line)
             if lowest == 0 and first_zero is None:
                 first_zero = line
     if zero_based is False and first_zero is not None:

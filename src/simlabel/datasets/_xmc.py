@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simlabel.datasets._dataset import Dataset, Numbered
-from simlabel.datasets._errors import DatasetError, quote
+from simlabel.datasets._errors import DatasetError, check_columns, quote
 from simlabel.datasets._gather import LARGEST_INDEX, SparseRows
 from simlabel.datasets._lines import numbered_lines, set_name
 from simlabel.datasets._sparse_text import split_row
@@ -15,7 +15,7 @@ from simlabel.datasets._sparse_text import split_row
 HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
 
 
-def read_xmc(path: Path) -> Dataset:
+def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
     """Read a file whose first line gives the numbers of rows, features and labels.
 
     Each row is ``label,label index:value ...`` with labels and indices from 0 on; a row that starts with a
@@ -25,9 +25,12 @@ def read_xmc(path: Path) -> Dataset:
     ----------
     path : path
         The file, plain or gzip.
+    max_gib : float, optional
+        How many GiB of memory the file may ask for; by default that depends on its size.
     """
-    lines = ((line, text) for line, text in numbered_lines(path) if not text.startswith("#"))
+    lines = ((line, text) for line, text in numbered_lines(path, max_gib) if not text.startswith("#"))
     n_rows, n_features, n_labels = _header(lines, path)
+    check_columns(n_features, n_labels, path, max_gib)
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
     blank: list[int] = []  # positions of empty lines: rows without label and feature, or nothing
     line = 1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from simlabel._text import one_line
 from simlabel._validation import FloatArray
 from simlabel.experiments._fold import FoldResult
 from simlabel.metrics import CRITERIA, Evaluation, find_criterion
@@ -54,7 +55,7 @@ class Failure:
 
     def __str__(self) -> str:
         where = f" on {self.data}, {self.split}" if self.data else ""
-        return f"{self.algorithm}{where}: {self.message}"
+        return one_line(f"{self.algorithm}{where}: {self.message}")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from simlabel._text import for_terminal
 from simlabel.metrics import find_criterion
 
 FEWEST_SETS, FEWEST_ALGORITHMS = 2, 3  # below these Friedman's test says nothing
@@ -57,7 +58,7 @@ class Ranking:
     alpha: float
 
     def __str__(self) -> str:
-        ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in self.mean_ranks.items())
+        ranks = ", ".join(f"{for_terminal(name)} {rank:.2f}" for name, rank in self.mean_ranks.items())
         lines = [f"Mean ranks by {find_criterion(self.criterion).title} on {self.n_sets} data sets: {ranks}."]
         if math.isnan(self.friedman):
             lines.append("Friedman's test needs at least three algorithms.")
@@ -69,7 +70,7 @@ class Ranking:
             )
         found = [pair for pair in self.pairs if pair.p_holm < self.alpha]
         named = "; ".join(f"{pair.first} and {pair.second} (p = {pair.p_holm:.3g})" for pair in found)
-        lines.append(f"Wilcoxon with Holm tells apart: {named or 'no pair'}.")
+        lines.append(f"Wilcoxon with Holm tells apart: {for_terminal(named) or 'no pair'}.")
         return "\n".join(lines)
 
 

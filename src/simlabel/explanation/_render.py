@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from simlabel._text import PLAIN, for_figure, for_terminal
+
 if TYPE_CHECKING:
     from simlabel.explanation._explanation import Explanation
 
@@ -17,7 +19,7 @@ _BAR = 20
 def tables(explanation: Explanation) -> Iterator[Any]:
     """For each query a headline, its set size, and a table for each predicted label."""
     for query, chosen in enumerate(explanation.chosen):
-        names = ", ".join(str(explanation.labels[k]) for k in chosen) or "no label"
+        names = ", ".join(for_terminal(explanation.labels[k]) for k in chosen) or "no label"
         yield Text(f"Query {query}: {names}", style="bold")
         for column, title, score, mean in _columns(explanation, query):
             found = explanation.contributors(query, column)
@@ -37,14 +39,15 @@ def _columns(explanation: Explanation, query: int) -> Iterator[tuple[int, str, f
             total = float(explanation.terms.totals[query, n_labels + s]) + mean
             yield n_labels + s, f"{count}, because of these", total, mean
     for k in explanation.chosen[query].tolist():
-        score = float(explanation.scores[query, k])
-        yield k, f"{explanation.labels[k]} (score {score:.4g})", score, float(explanation.mean[k])
+        name, score = for_terminal(explanation.labels[k]), float(explanation.scores[query, k])
+        yield k, f"{name} (score {score:.4g})", score, float(explanation.mean[k])
 
 
 def _table(title: str, found: list[tuple[Any, float]], rest: float, mean: float, score: float) -> Table:
-    table = Table("instance", "contribution", "share", "", title=title, title_justify="left", box=None)
+    headings = ("instance", "contribution", "share", "")
+    table = Table(*headings, title=Text(title, style="italic"), title_justify="left", box=None)
     for name, value in found:
-        table.add_row(str(name), f"{value:.4g}", *_share(value, score))
+        table.add_row(Text(for_terminal(name)), f"{value:.4g}", *_share(value, score))
     table.add_row("all others", f"{rest:.4g}", *_share(rest, score), style="dim")
     if mean:
         table.add_row("mean", f"{mean:.4g}", *_share(mean, score), style="dim")
@@ -70,11 +73,11 @@ def plot(explanation: Explanation, query: int, ax: Any) -> Any:
         rest = float(explanation.terms.rest[query, column])
         others = [("all others", rest)] + ([("mean", mean)] if mean else [])
         for name, value in [*found, *others]:
-            names.append(f"{_short(title)}: {name}")
+            names.append(for_figure(f"{_short(title)}: {name}"))
             values.append(value)
             groups.append(f"C{group % 10}")
     ax.barh(range(len(values)), values, color=groups)
-    ax.set_yticks(range(len(values)), names, fontsize="small")
+    ax.set_yticks(range(len(values)), names, fontsize="small", **PLAIN)
     ax.invert_yaxis()
     ax.set_xlabel("contribution to the score")
     ax.set_title(f"Query {query}")
@@ -82,4 +85,4 @@ def plot(explanation: Explanation, query: int, ax: Any) -> Any:
 
 
 def _short(title: str) -> str:
-    return title.removesuffix(", because of these").partition(" (score")[0]
+    return title.removesuffix(", because of these").rpartition(" (score")[0] or title

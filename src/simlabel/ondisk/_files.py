@@ -5,14 +5,24 @@ Each is pickled as the place where it lies, so that other processes read it ther
 
 from __future__ import annotations
 
+import math
 import mmap
+import zipfile
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simlabel._limits import too_large
+
 _NPZ_KEY = "X"
+
+
+def _check(size: int, path: Path, max_gib: float | None, what: str = "part") -> None:
+    message = too_large(size, path, max_gib)
+    if message is not None:
+        raise ValueError(f"{path}: a {what} of it {message}.")
 
 
 class MappedArray:
@@ -66,8 +76,10 @@ class MappedArray:
 class NpzFile:
     """The array "X" of an npz file, or its only one; the whole file is read at a time."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, max_gib: float | None = None) -> None:
         self.path = path
+        with zipfile.ZipFile(path) as archive:
+            _check(max(info.file_size for info in archive.infolist()), Path(path), max_gib)
         with np.load(path) as file:
             names = file.files
             if _NPZ_KEY not in names and len(names) != 1:
@@ -111,7 +123,9 @@ def _read_group(path: str, group: int, columns: tuple[str, ...], dtype: Any) -> 
     return rows
 
 
-def parquet_groups(path: Path, columns: tuple[str, ...] | None) -> list[ParquetGroup]:
+def parquet_groups(
+    path: Path, columns: tuple[str, ...] | None, max_gib: float | None = None
+) -> list[ParquetGroup]:
     """The row groups of a file; every column must be a number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -127,7 +141,10 @@ def parquet_groups(path: Path, columns: tuple[str, ...] | None) -> list[ParquetG
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
                 raise ValueError(f"{path}: column {name!r} holds {kind}, not numbers; name columns=[...].")
         dtype = np.float32 if all(kind == pa.float32() for kind in types) else np.float64
-        counts = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+        groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+        counts = [group.num_rows for group in groups]
+    cells = max(counts, default=0) * len(names) * np.dtype(dtype).itemsize
+    _check(max([cells, *(group.total_byte_size for group in groups)]), path, max_gib)
     return [ParquetGroup(str(path), g, names, n, dtype) for g, n in enumerate(counts)]
 
 
@@ -139,7 +156,7 @@ class ZarrRows:
         self.shape, self.dtype = tuple(map(int, array.shape)), np.dtype(array.dtype)
 
     @classmethod
-    def open(cls, path: Path) -> ZarrRows:
+    def open(cls, path: Path, max_gib: float | None = None) -> ZarrRows:
         """The array in a folder."""
         try:
             import zarr
@@ -147,7 +164,9 @@ class ZarrRows:
             raise ImportError(
                 f"{path} is a Zarr store: install it with pip install 'simlabel[zarr]'."
             ) from error
-        return cls(zarr.open_array(str(path), mode="r"))
+        array = zarr.open_array(str(path), mode="r")
+        _check(math.prod(array.chunks) * np.dtype(array.dtype).itemsize, path, max_gib, "chunk")
+        return cls(array)
 
     def __getitem__(self, index: Any) -> Any:
         return self.array[index] if isinstance(index, slice) else self.array.oindex[np.asarray(index), :]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlabel._lazy import DiskRows, LazyRows
+from simlabel._limits import not_regular
 from simlabel._stack import stacked
 from simlabel.ondisk._files import MappedArray, NpzFile, ZarrRows, parquet_groups
 
@@ -19,7 +20,10 @@ _ZARR_SIGNS = ("zarr.json", ".zarray")
 
 
 def open_rows(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], columns: Sequence[str] | None = None
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Sequence[str] | None = None,
+    *,
+    max_gib: float | None = None,
 ) -> LazyRows:
     """Rows that stay on the disk, as X for `fit`, `partial_fit` and `predict`.
 
@@ -31,6 +35,9 @@ def open_rows(
         one.
     columns : list of str, optional
         Of Parquet files, the columns that are features; all by default.
+    max_gib : float, optional
+        How many GiB of memory an npz file, a row group of a Parquet file or a chunk of a Zarr store may ask
+        for; by default that depends on the size of the file.
 
     Returns
     -------
@@ -55,7 +62,7 @@ def open_rows(
     """
     names = tuple(columns) if columns is not None else None
     paths = [Path(each) for each in ([path] if isinstance(path, str | os.PathLike) else path)]
-    pieces = [piece for each in paths for piece in _pieces(each, names)]
+    pieces = [piece for each in paths for piece in _pieces(each, names, max_gib)]
     if not pieces:
         raise ValueError(f"There are no rows in {', '.join(map(str, paths))}.")
     first = pieces[0]
@@ -68,22 +75,23 @@ def open_rows(
     return DiskRows(stacked(pieces))
 
 
-def _pieces(path: Path, columns: tuple[str, ...] | None) -> list[Any]:
+def _pieces(path: Path, columns: tuple[str, ...] | None, max_gib: float | None) -> list[Any]:
     if path.is_dir() and any((path / sign).exists() for sign in _ZARR_SIGNS):
-        return [ZarrRows.open(path)]
+        return [ZarrRows.open(path, max_gib)]
     if path.is_dir():
         files = sorted(each for each in path.iterdir() if each.suffix in _ENDINGS)
         if not files:
             raise ValueError(f"{path} holds no {', '.join(_ENDINGS)} files, and is no Zarr store.")
-        return [piece for each in files for piece in _pieces(each, columns)]
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+        return [piece for each in files for piece in _pieces(each, columns, max_gib)]
+    problem = not_regular(path)
+    if problem is not None:
+        raise FileNotFoundError(f"{path}: {problem}.")
     if path.suffix == ".npy":
         return [MappedArray.npy(path)]
     if path.suffix == ".npz":
-        return [NpzFile(str(path))]
+        return [NpzFile(str(path), max_gib)]
     if path.suffix == ".parquet":
-        return parquet_groups(path, columns)
+        return parquet_groups(path, columns, max_gib)
     raise ValueError(
         f"{path}: rows are read from {', '.join(_ENDINGS)} files, Zarr stores and folders of them."
     )

@@ -10,7 +10,9 @@ from itertools import count
 from typing import Any
 
 import pandas as pd
+from markupsafe import escape
 
+from simlabel._text import PLAIN, for_figure
 from simlabel._validation import FloatArray
 from simlabel.experiments import Ranking
 
@@ -31,7 +33,7 @@ _STYLE: Any = {
     "ytick.color": _INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "text.parse_math": False,
+    **{f"text.{name}": value for name, value in PLAIN.items()},
     "figure.constrained_layout.use": True,
 }
 _numbers = count(1)
@@ -55,17 +57,22 @@ def _svg(figure: Any, alt: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     number = next(_numbers)
-    text = re.sub(r'\bid="', f'id="p{number}-', text)
-    text = re.sub(r'(url\(#|href="#)', rf"\1p{number}-", text)
-    for drawn, page in _PAGE.items():
-        text = text.replace(drawn, page)
-    text = re.sub(r'font-family: [^;"]*', "font-family: system-ui, sans-serif", text)
-    text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font: \1 system-ui, sans-serif", text)
+    # between the tags stand names, which stay as they are
+    text = re.sub(r"<[^>]*>", lambda tag: _page_tag(tag[0], number), text)
     width, height = re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])[:2]
     text = re.sub(r'(width|height)="[\d.]+pt" ', "", text, count=2)
     style = f"max-width:{float(width) * 4 / 3:.0f}px;aspect-ratio:{width}/{height}"
-    label = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    label = escape(for_figure(alt))
     return text.replace("<svg ", f'<svg role="img" aria-label="{label}" style="{style}" ', 1)
+
+
+def _page_tag(tag: str, number: int) -> str:
+    tag = re.sub(r'\bid="', f'id="p{number}-', tag)
+    tag = re.sub(r'(url\(#|href="#)', rf"\1p{number}-", tag)
+    for drawn, page in _PAGE.items():
+        tag = tag.replace(drawn, page)
+    tag = re.sub(r'font-family: [^;"]*', "font-family: system-ui, sans-serif", tag)
+    return re.sub(r"font: ([\d.]+px) [^;\"]*", r"font: \1 system-ui, sans-serif", tag)
 
 
 def colour(position: int) -> str:
@@ -75,7 +82,8 @@ def colour(position: int) -> str:
 
 def short(name: str, limit: int = 22) -> str:
     """A name that fits beside an axis."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
+    shown = for_figure(name)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
 def box_plot(values: Mapping[str, FloatArray], title: str) -> str:
@@ -106,7 +114,7 @@ def calibration_plot(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str
     """Predicted probability against the share of labels that are true."""
     with _drawing(4.6, 3.8) as (figure, axes):
         axes.plot([0, 1], [0, 1], color=_FAINT, linestyle="--", linewidth=1)
-        for position, (name, (predicted, observed)) in enumerate(curves.items()):
+        for position, (predicted, observed) in enumerate(curves.values()):
             axes.plot(
                 predicted,
                 observed,
@@ -114,10 +122,12 @@ def calibration_plot(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str
                 color=colour(position),
                 markersize=3.5,
                 linewidth=1.4,
-                label=short(name),
+                label=str(position),
             )
         axes.set(xlabel="predicted probability", ylabel="share that is true", xlim=(0, 1), ylim=(0, 1))
-        axes.legend(frameon=False, fontsize=9)
+        legend = axes.legend(frameon=False, fontsize=9)
+        for shown, name in zip(legend.get_texts(), curves, strict=True):
+            shown.set_text(short(name))  # as a label of the line, a name that begins with _ would be hidden
         return _svg(figure, "Calibration curves: predicted probability against the share that is true")
 
 
@@ -150,14 +160,15 @@ def rank_plot(ranking: Ranking) -> str | None:
     from scikit_posthocs import critical_difference_diagram
 
     with _drawing(5.4, 1.3 + 0.22 * len(ranking.mean_ranks)) as (figure, axes):
+        names = {name: for_figure(name) for name in ranking.mean_ranks}
         critical_difference_diagram(
-            ranking.mean_ranks,
-            ranking.nemenyi,
+            {names[name]: rank for name, rank in ranking.mean_ranks.items()},
+            ranking.nemenyi.rename(index=names, columns=names),
             ax=axes,
             alpha=ranking.alpha,
             label_fmt_left="{label} ({rank:.2f})",
             label_fmt_right="({rank:.2f}) {label}",
-            color_palette=dict.fromkeys(ranking.mean_ranks, _INK),
+            color_palette=dict.fromkeys(names.values(), _INK),
             crossbar_props={"color": colour(1), "linewidth": 3},
         )
         return _svg(figure, "Critical-difference diagram of the mean ranks")

@@ -8,6 +8,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from simlabel._text import for_terminal
 from simlabel.reports._page import Report
 
 
@@ -16,6 +17,7 @@ def _template() -> Template:
     environment = Environment(
         loader=PackageLoader("simlabel.reports", "."),
         autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else for_terminal(value),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simlabel._text import one_line
 from simlabel.datasets import Dataset
 from simlabel.experiments import Comparison, Ranking, Reproduction
 from simlabel.metrics import find_criterion
@@ -146,7 +147,7 @@ def notes_blocks(comparison: Comparison) -> list[Block]:
     blocks: list[Block] = [Text(f"Left out: {failure}") for failure in comparison.failures]
     rows = []
     for (data, name), folds in comparison.results.items():
-        notes = dict.fromkeys(note for fold in folds for note in fold.notes)
+        notes = dict.fromkeys(one_line(note) for fold in folds for note in fold.notes)
         rows += [[data, comparison.titles[name], note] for note in notes]
     if rows:
         caption = "Warnings of the algorithms, each once"

@@ -2,27 +2,8 @@
 
 from __future__ import annotations
 
+from simlabel._text import for_markdown, for_tex
 from simlabel.reports._page import Cell, Examples, Report, Table, Text
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"$<$",
-    ">": r"$>$",
-    "±": r"$\pm$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "·": r"$\cdot$",
-    "…": r"\ldots{}",
-}
 
 
 def to_markdown(report: Report) -> str:
@@ -49,16 +30,16 @@ def to_markdown(report: Report) -> str:
     | a\\|b | 0.194 |
     <BLANKLINE>
     """
-    parts = [f"# {report.title}", report.subtitle]
+    parts = [f"# {for_markdown(report.title)}", for_markdown(report.subtitle)]
     if report.facts:
-        parts.append(", ".join(f"{value} {what}" for what, value in report.facts))
+        parts.append(for_markdown(", ".join(f"{value} {what}" for what, value in report.facts)))
     for section in report.sections:
-        parts.append(f"## {section.title}")
+        parts.append(f"## {for_markdown(section.title)}")
         for block in section.blocks:
             if isinstance(block, Text):
-                parts.append(block.text)
+                parts.append(for_markdown(block.text))
             elif isinstance(block, Table):
-                parts += [block.caption, _markdown_table(block)]
+                parts += [for_markdown(block.caption), _markdown_table(block)]
             elif isinstance(block, Examples):
                 parts.append(_markdown_table(_example_table(block)))
     return "\n\n".join(parts) + "\n"
@@ -75,7 +56,7 @@ def _markdown_table(block: Table) -> str:
 
 
 def _markdown(cell: Cell) -> str:
-    text = cell.text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    text = for_markdown(cell.text)
     return f"**{text}**" if cell.best else text
 
 
@@ -111,7 +92,7 @@ def to_latex(report: Report) -> str:
     \end{table}
     <BLANKLINE>
     """
-    parts = [f"% {report.title}; needs \\usepackage{{booktabs}}"]
+    parts = [f"% {for_tex(report.title)}; needs \\usepackage{{booktabs}}"]
     for section in report.sections:
         for block in section.blocks:
             if isinstance(block, Table):
@@ -127,10 +108,10 @@ def _latex_table(block: Table) -> str:
     lines = [
         r"\begin{table}",
         r"  \centering",
-        rf"  \caption{{{_escaped(block.caption)}}}",
+        rf"  \caption{{{for_tex(block.caption)}}}",
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
-        "    " + " & ".join(_escaped(heading) for heading in block.headings) + r" \\",
+        "    " + " & ".join(for_tex(heading) for heading in block.headings) + r" \\",
         r"    \midrule",
         *(f"    {line}" for line in body),
         r"    \bottomrule",
@@ -141,8 +122,4 @@ def _latex_table(block: Table) -> str:
 
 
 def _latex(cell: Cell) -> str:
-    return rf"\textbf{{{_escaped(cell.text)}}}" if cell.best else _escaped(cell.text)
-
-
-def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text.replace("\n", " "))
+    return rf"\textbf{{{for_tex(cell.text)}}}" if cell.best else for_tex(cell.text)
