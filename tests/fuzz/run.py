@@ -59,6 +59,11 @@ class Campaign:
         module = importlib.import_module(name)
         return cls(name, module.SECONDS, module.case, module.warm(), seed, seed)
 
+    def run(self, seed: int) -> None:
+        """One case, in an empty folder of its own, so that none depends on what another left."""
+        with _scratch():
+            self.case(self.material, seed)
+
     @property
     def closing(self) -> str:
         """What came of it, in one line."""
@@ -82,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
     with _scratch():
         if options.case is not None:
             campaign = Campaign.warmed(chosen[0], options.case)
-            campaign.case(campaign.material, options.case)
+            campaign.run(options.case)
             print(f"{campaign.name}, seed {options.case}: all is well")
             return 0
         campaigns = [Campaign.warmed(name, options.seed) for name in chosen]
@@ -188,7 +193,7 @@ def _child(
         while seed < last and time.monotonic() < until:
             trace = None
             try:
-                campaign.case(campaign.material, seed)
+                campaign.run(seed)
             except BaseException:
                 trace = traceback.format_exc()
             os.write(writing, json.dumps([seed, trace]).encode() + b"\n")
@@ -232,18 +237,20 @@ def _listen(campaign: Campaign, child: int, reading: int, limit: float) -> bool:
 
 def _report(campaign: Campaign, seed: int, what: str, trace: str) -> None:
     """Print a finding, the trace of each kind once, and write it down."""
+    crashed = "most recent call first" in trace  # the words of faulthandler
     frames = re.findall(r'File "[^"]*?((?:src/simlabel|tests)/[^"]*)", line (\d+)', trace)
-    # a trace of faulthandler has the innermost frame first
-    innermost = frames[0 if "most recent call first" in trace else -1] if frames else ("", "")
-    kind = f"{':'.join(innermost)} {re.sub(r'[0-9.]+', '#', what)[:100]}".strip()
+    innermost = frames[0 if crashed else -1] if frames else ("", "")
+    words = re.sub(r"'[^']*'|[0-9.]+", "#", what)[:100]
+    kind = f"{':'.join(innermost)} {words}".strip()
     seeds = campaign.findings.setdefault(kind, [])
     seeds.append(seed)
     line = f"{campaign.name}, seed {seed}: {what[:500]}"
     with FOUND.open("a") as found:
         found.write(f"{line} [{kind}]\n")
     if len(seeds) == 1:
-        print(line)
-        print("\n".join("    " + text[:300] for text in trace.strip().splitlines()[-SHOWN:]), flush=True)
+        lines = trace.strip().splitlines()
+        shown = lines[:SHOWN] if crashed else lines[-SHOWN:]
+        print("\n".join([line, *("    " + text[:300] for text in shown)]), flush=True)
 
 
 if __name__ == "__main__":

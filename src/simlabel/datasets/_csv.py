@@ -76,6 +76,10 @@ class _CsvRows:
     sparse = False
 
     def __init__(self, path: Path, delimiter: str | None) -> None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
+            raise ValueError(
+                f"delimiter must be one character, neither a quote nor a line end; got {delimiter!r}."
+            )
         self.path = path
         self.size = path.stat().st_size
         self.line = 1

@@ -23,6 +23,8 @@ def read_svmlight(path: Path, *, zero_based: bool | Literal["auto"] = "auto") ->
         Whether feature indices start at 0; "auto" finds out: they start at 1 if there is no 0, as in
         scikit-learn. The labels are the distinct numbers that occur, in their order.
     """
+    if zero_based not in (True, False, "auto"):
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
     position: dict[int, int] = {}  # label -> the order in which it was met
     lowest, highest, first_zero = None, -1, None
