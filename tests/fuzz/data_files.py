@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import os
+import re
 import string
+import warnings
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import sklearn.datasets._openml
 
-from damaged_files import ARFF, FORMATS, PREFIX, SEEDS, check_reading, damaged
-from simlabel.datasets import DatasetError, FeatureChunks
+from damaged_files import ARFF, FORMATS, PREFIX, SEEDS, check_reading, check_sound, damaged
+from openml_answers import OpenML
+from simlabel.datasets import DatasetError, FeatureChunks, load_dataset
+from simlabel.datasets._openml import OPENML, OpenMLSet
 
 SECONDS = 20.0
 
 XML = b'<?xml version="1.0"?>\n<labels><label name="l\'s"><label name="m"/></label></labels>\n'
 MEKA = ARFF.replace(b"-C 2", b"-C -2") + b"1,0,red,2.5\n0,1,'b b',3\n"
 OPTIONS: dict[str, list[Any]] = {
-    "labels": [1, -1, 0, 99, -(10**20), [], ["l1"], ["m"], ["l1", "l1"], ["nothing"], "absent.xml"],
+    "labels": [1, -1, 0, 99, -(10**20), [], ["l1"], ["m"], ["l1", "l1"], ["nothing"], "absent.xml", "l"],
     "label_prefix": ["l", "", "\x00", "a"],
     "label_column": ["tags", "l1", "", "nothing"],
     "separator": [";", "|", "", "ab", "\n"],
@@ -35,6 +43,7 @@ DTYPES = ["f8", "f4", "f2", "i1", "u8", "?", "U3", "S2", "c16", "O", "M8[s]", ">
 
 def warm() -> None:
     """Every reader has read its file once."""
+    _openml(np.random.default_rng(11))
     for data, options in SEEDS.values():
         check_reading(Path("whole"), data, **options)
 
@@ -42,6 +51,9 @@ def warm() -> None:
 def case(material: None, seed: int) -> None:
     """One file: damaged, packed, or written anew with odd contents; read whole or in chunks."""
     rng = np.random.default_rng(seed)
+    if rng.random() < 0.05:
+        _openml(rng)
+        return
     makers = [_damaged, _damaged, _damaged, _in_pairs, _table, _parquet, _archive]
     data, options = makers[rng.integers(len(makers))](rng)
     if rng.random() < 0.1:
@@ -167,6 +179,41 @@ def _archive(rng: np.random.Generator) -> tuple[bytes, dict[str, Any]]:
     write = np.savez if rng.random() < 0.5 else np.savez_compressed
     write(stream, **arrays)
     return stream.getvalue(), {"format": "npz"} if rng.random() < 0.5 else {}
+
+
+class _Answer(io.BytesIO):
+    """What comes from a server, with no headers."""
+
+    def info(self) -> dict[str, str]:
+        return {}
+
+
+def _openml(rng: np.random.Generator) -> None:
+    """A set from OpenML, some of whose answers are damaged, the checksum of the file perhaps with it."""
+    server = OpenML()
+    if rng.random() < 0.5:
+        server.data = damaged(server.data, _draws(rng))
+        server.checksum = hashlib.md5(server.data).hexdigest()
+    odd = 0.0 if rng.random() < 0.5 else 0.5
+
+    def urlopen(request: Any, **options: Any) -> _Answer:
+        answer = server.answer(re.sub(r"https?://[^/]*", "", request.full_url)) or b""
+        return _Answer(damaged(answer, _draws(rng)) if rng.random() < odd else answer)
+
+    known = {"tiny": OpenMLSet(7, 3, 2, 2)}
+    folder = {"SCIKIT_LEARN_DATA": str(Path.cwd())}
+    with (
+        mock.patch.object(sklearn.datasets._openml, "urlopen", urlopen),
+        mock.patch.dict(OPENML, known),
+        mock.patch.dict(os.environ, folder),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        try:
+            check_sound(load_dataset("tiny"))
+        except DatasetError as error:
+            if not str(error):
+                raise
 
 
 def _in_chunks(path: Path, data: bytes, rng: np.random.Generator) -> None:
