@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import AutoSMLClassifier, SMLClassifier, metrics, similarity_sums
+from simlabel.baselines import BoosTexter
 from simlabel.datasets import FeatureChunks, load_dataset
 from simlabel.similarities import RBF
 
@@ -40,6 +41,15 @@ def test_ids_that_are_no_list(ids):
 def test_forgetting_what_is_no_list(ids):
     with pytest.raises(TypeError, match="ids must be a list"):
         _fit().forget(ids)
+
+
+@pytest.mark.parametrize("y", [SETS, CLASSES, TRUTH])
+@pytest.mark.parametrize("classes", [3, "ab", [["a"], ["b"]], np.eye(2)])
+def test_classes_that_are_no_list(y, classes):
+    model = _fitted(y)
+    with pytest.raises(TypeError, match="classes must be a list of labels"):
+        model.partial_fit(X, y, classes=classes)
+    assert model.n_references_ == 3
 
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, "x", [1], np.nan, 10**30])
@@ -108,6 +118,12 @@ def test_what_is_to_be_summed(V, message):
 def test_no_label_at_all_is_calibrated_too():
     model = SMLClassifier("linear", calibration="loo").fit(X, [set(), set(), set()])
     assert model.predict_proba(X).shape == (3, 0)
+
+
+@pytest.mark.parametrize("n_jobs", ["auto", 2.5, 10**30])
+def test_threads_of_boosting(n_jobs):
+    with pytest.raises(ValueError, match="boosting: n_jobs must be a whole number"):
+        BoosTexter(2, n_jobs=n_jobs).fit(X, TRUTH)
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,9 @@ class LabelSpace:
 
         A label that is neither among them nor in `known` is an error.
         """
+        listed = isinstance(classes, Iterable) and not isinstance(classes, str)
+        if not listed or not all(isinstance(name, Hashable) for name in classes):
+            raise TypeError(f"classes must be a list of labels, got {classes!r}.")
         names = np.asarray(classes) if self.kind == "single" else _sorted_names(classes)
         if self.kind in ("array", "sparse"):
             if names.tolist() != self.classes.tolist():

@@ -86,6 +86,12 @@ def check_finite(result: Any, shape: tuple[int, ...]) -> None:
     assert np.isfinite(result).all(), result
 
 
+def _count(rows: Any) -> int:
+    """How many rows there are; one where they cannot be counted, and will be refused."""
+    shape = getattr(rows, "shape", None)
+    return int(shape[0]) if shape else len(rows) if isinstance(rows, list) else 1
+
+
 def _similarity(rng: Rng, odd: float) -> Any:
     if rng.random() < 0.3:
         pair = [RBF(1.0), Laplacian(0.5), Cosine(), OnColumns(Cosine(), [0, 1]), RBF()]
@@ -145,7 +151,7 @@ def _ask(rng: Rng, model: Any, width: int, odd: float) -> tuple[Any, bool]:
     """All that can be asked about queries."""
     n = int(rng.integers(1, 6))
     Q = matrix(rng, n, width, odd)
-    n = np.shape(Q)[0] if np.ndim(Q) else len(Q) if isinstance(Q, list) else n
+    n = _count(Q)
     labels = len(model.classes_)
     single = model._model.labels.kind == "single"
     scores = asked(model.decision_function, Q)
@@ -250,7 +256,7 @@ def _sums(rng: Rng, odd: float) -> None:
     found = asked(similarity_sums, Q, X, V, _similarity(rng, odd), exclude=exclude, **options)
     if found is not REFUSED:
         columns = np.shape(V)[1]
-        check_finite(found, (len(Q) if isinstance(Q, list) else np.shape(Q)[0], columns))
+        check_finite(found, (_count(Q), columns))
 
 
 def _criteria(rng: Rng, odd: float) -> None:
