@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .stamps/installed
 
-.PHONY: demo test test-slow lint bench install clean
+.PHONY: demo test test-slow fuzz lint bench install clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
@@ -28,6 +28,12 @@ test: lint
 
 test-slow: lint
 	$(BIN)/pytest -n 2 -m slow --timeout 3600
+
+# what it finds is printed and kept in tests/fuzz/found.txt; give another SEED for other cases
+MINUTES ?= 60
+SEED ?= 0
+fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --seed $(SEED)
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'

@@ -116,6 +116,7 @@ class Asking:
         0   2   sea  False
         """
         check_is_fitted(self)
+        check_number("suspicious_labels", "top", top, at_least=1, integer=True, also=(None,))
         model, references = self._model, self._model.scorer.references
         blocks = training_blocks(model.scorer)
         probabilities = np.concatenate([model.to_probabilities(block.scores) for block in blocks])

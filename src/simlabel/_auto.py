@@ -225,10 +225,20 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
     def _configurations(self, X: Any) -> list[Configuration]:
         if self.configurations is None:
             return default_configurations(X)
+        for one in self.configurations:
+            if not isinstance(one, list | tuple) or len(one) != 3:
+                raise ValueError(
+                    f"AutoSMLClassifier: a configuration is (normalizer, similarity, influence), got {one!r}."
+                )
         found = [Configuration(n, SIMILARITIES.resolve(s), i) for n, s, i in self.configurations]
         if not found:
             raise ValueError("AutoSMLClassifier: configurations is empty; give at least one, or None.")
         for one in found:
+            if one.similarity.form == "precomputed":
+                raise ValueError(
+                    "AutoSMLClassifier compares similarities on features, of which a precomputed matrix has "
+                    "none; use SMLClassifier('precomputed')."
+                )
             resolve_normalizer(one.normalizer)
             one.similarity.check()
             INFLUENCES.resolve(one.influence).check_similarity(one.similarity, None)

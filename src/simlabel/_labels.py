@@ -78,7 +78,7 @@ class LabelSpace:
         if is_label_sets(y):
             rows = list(y)
             space = cls("sets", _names_of(rows), set_type(rows))
-            return space, space._encode_sets(rows)[0]
+            return space, space._encode_sets(rows)
         array = as_array(y)
         if array.ndim == 2 and array.shape[1] == 1:
             warnings.warn(
@@ -90,9 +90,9 @@ class LabelSpace:
             array = array[:, 0]
         if array.ndim == 1:
             check_classification_targets(array)
-            classes = np.unique(array)
-            space = cls("single", classes, None)
-            return space, space._encode_single(array)[0]
+            classes, columns = np.unique(array, return_inverse=True)
+            shape = (len(array), len(classes))
+            return cls("single", classes, None), _from_pairs(np.arange(len(array)), columns, shape)
         return cls("array", np.arange(array.shape[1]), array.dtype), check_indicator_dense(array, None)
 
     def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
@@ -104,15 +104,16 @@ class LabelSpace:
         unknown : array of bool, (n_rows,)
             True where a row has a label that is not in the space.
         """
-        if self.kind == "single" and not sp.issparse(y):
-            return self._encode_single(as_array(y).reshape(-1))
-        if self.kind == "sets":
-            return self._encode_sets(list(y))
-        other, Y = LabelSpace.learn(y)
-        if other.kind != self.kind or Y.shape[1] != len(self.classes):
+        other, Y = self.read(y)
+        if self.kind in ("single", "sets"):
+            position = {label: k for k, label in enumerate(self.classes.tolist())}
+            places = np.array([position.get(label, -1) for label in other.classes.tolist()], dtype=np.int64)
+            known = sp.csr_array(Y[:, places >= 0])
+            unknown = np.diff(Y.indptr) > np.diff(known.indptr)
+            return moved(known, places[places >= 0], len(self.classes)), unknown
+        if Y.shape[1] != len(self.classes):
             raise ValueError(
-                f"y has {Y.shape[1]} labels given as {other.kind!r}, "
-                f"but fit saw {len(self.classes)} labels given as {self.kind!r}."
+                f"y has {Y.shape[1]} labels given as {self.kind!r}, but fit saw {len(self.classes)}."
             )
         if self.kind == "frame" and list(other.classes) != list(self.classes):
             raise ValueError(
@@ -120,34 +121,23 @@ class LabelSpace:
             )
         return Y, np.zeros(Y.shape[0], dtype=np.bool_)
 
-    def _encode_single(self, array: npt.NDArray[Any]) -> tuple[Indicator, npt.NDArray[np.bool_]]:
-        position = np.minimum(np.searchsorted(self.classes, array), len(self.classes) - 1)
-        known = self.classes[position] == array
-        rows = np.flatnonzero(known)
-        return _from_pairs(rows, position[known], (len(array), len(self.classes))), ~known
-
-    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, npt.NDArray[np.bool_]]:
+    def _encode_sets(self, rows: Sequence[Any]) -> Indicator:
         position = {label: k for k, label in enumerate(self.classes.tolist())}
         sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
         row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
         labels = chain.from_iterable(sets)
-        column_of = np.fromiter((position.get(label, -1) for label in labels), np.int64, len(row_of))
-        known = column_of >= 0
-        if not known.all():
-            check_names_known(chain.from_iterable(sets), sets)
-        unknown: npt.NDArray[np.bool_] = np.zeros(len(sets), dtype=bool)
-        unknown[row_of[~known]] = True
-        return _from_pairs(row_of[known], column_of[known], (len(sets), len(self.classes))), unknown
+        column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
+        return _from_pairs(row_of, column_of, (len(sets), len(self.classes)))
 
     def read(self, y: Any) -> tuple[LabelSpace, Indicator]:
         """Find the labels of more rows, given in the same form; return their own space and indicator."""
         if self.kind == "sets":
-            rows = list(y)
+            rows = list(y) if isinstance(y, Iterable) else [y]
             wrong = [i for i, row in enumerate(rows) if not isinstance(row, SETS)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
             space = LabelSpace("sets", _names_of(rows), self.container)
-            return space, space._encode_sets(rows)[0]
+            return space, space._encode_sets(rows)
         space, Y = LabelSpace.learn(y)
         if space.kind != self.kind:
             raise ValueError(
@@ -188,6 +178,9 @@ class LabelSpace:
 
         A label that is neither among them nor in `known` is an error.
         """
+        listed = isinstance(classes, Iterable) and not isinstance(classes, str)
+        if not listed or not all(isinstance(name, Hashable) for name in classes):
+            raise TypeError(f"classes must be a list of labels, got {classes!r}.")
         names = np.asarray(classes) if self.kind == "single" else _sorted_names(classes)
         if self.kind in ("array", "sparse"):
             if names.tolist() != self.classes.tolist():

@@ -119,9 +119,8 @@ class Living:
             refuse_precomputed(self._model, "forget")
             refuse_short_forms(self._model, "forget")
             changed: Any = copy.copy(self)
-            changed._publish(
-                forgotten(self._model, [ids] if isinstance(ids, str | int | np.generic) else list(ids))
-            )
+            names = [ids] if isinstance(ids, str | int | np.generic) else ids
+            changed._publish(forgotten(self._model, names))
             self.__dict__ = changed.__dict__
         return self
 

@@ -146,7 +146,7 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
 def forgotten(model: Model, names: Any) -> Model:
     """The model without the references of these ids."""
     known = model.scorer.references
-    ids = check_ids(names, len(names)).tolist()
+    ids = check_ids(names, None).tolist()
     positions = known.positions(ids)
     check_known(positions, ids)
     if len(ids) == known.n_rows:

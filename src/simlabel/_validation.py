@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import numbers
+import sys
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -167,10 +167,13 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Check weights, which mean repetition: finite, not negative, not all zero."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, numbers.Number):
-        weights = np.full(n_rows, float(sample_weight))  # type: ignore[arg-type]
-    else:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        if isinstance(sample_weight, numbers.Number):
+            weights = np.full(n_rows, float(sample_weight))  # type: ignore[arg-type]
+        else:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"sample_weight must be numbers, one for each row; got {sample_weight!r}.") from None
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
     check_same_length(n_rows, weights, "sample_weight")
@@ -186,8 +189,10 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weights
 
 
-def check_ids(ids: Any, n_rows: int, *, name: str = "ids") -> npt.NDArray[Any]:
+def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray[Any]:
     """Check what rows are called: hashable, none twice; int64 for whole numbers, else objects.
+
+    There is one for each of `n_rows`, or any number of them where that is None.
 
     Examples
     --------
@@ -202,10 +207,12 @@ def check_ids(ids: Any, n_rows: int, *, name: str = "ids") -> npt.NDArray[Any]:
             f"{name} must be whole numbers, strings or other hashable names, got {dtype}; "
             f"give e.g. {name}.astype(str)."
         )
-    names = (
-        ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else list(ids)
-    )
-    check_same_length(n_rows, names, name)
+    names = ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else ids
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{name} must be a list of what the rows are called, got {ids!r}.")
+    names = list(names)
+    if n_rows is not None:
+        check_same_length(n_rows, names, name)
     kinds = set(map(type, names))
     if any(issubclass(kind, np.generic) for kind in kinds):  # numpy's numbers and texts are plain ones too
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
@@ -267,7 +274,9 @@ def check_number(
     if any(value is choice or (isinstance(value, str) and value == choice) for choice in also):
         return
     kind: Any = numbers.Integral if integer else numbers.Real
-    fits = isinstance(value, kind) and not isinstance(value, bool | np.bool_) and _is_storable(value)
+    far = 2**63 - 1 if integer else sys.float_info.max
+    real = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    fits = real and -far <= value <= far
     if fits and above is not None:
         fits = value > above
     if fits and at_least is not None:
@@ -276,16 +285,10 @@ def check_number(
         return
     bound = f" above {above:g}" if above is not None else ""
     bound += f" of at least {at_least:g}" if at_least is not None else ""
+    bound += f" up to {far:g}" if real and value > far else ""
     choices = "".join(f" or {choice!r}" for choice in also)
     noun = "a whole number" if integer else "a number"
     raise ValueError(f"{owner}: {name} must be {noun}{bound}{choices}, got {value!r}.")
-
-
-def _is_storable(value: Any) -> bool:
-    """Whether a number is finite, and a whole one small enough for an array."""
-    if isinstance(value, numbers.Integral):
-        return -(2**63) <= int(value) < 2**63
-    return math.isfinite(value)
 
 
 def check_flag(owner: str, name: str, value: Any) -> None:

@@ -1,7 +1,6 @@
 """Sets from OpenML, against a server on this machine that answers as OpenML does."""
 
 import hashlib
-import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,70 +10,17 @@ from urllib.request import urlopen as real_urlopen
 import pytest
 import sklearn.datasets._openml as sklearn_openml
 
+from openml_answers import ARFF, OpenML
 from simlabel.datasets import DatasetError, load_dataset
 from simlabel.datasets import _load as load_module
 from simlabel.datasets import _openml as openml_module
 from simlabel.datasets._openml import OpenMLSet
 
-ROWS = [(0.5, 1, "TRUE", "FALSE"), (1.5, 2, "FALSE", "FALSE"), (2.5, 3, "TRUE", "TRUE")]
-ARFF = (
-    "@RELATION tiny\n@ATTRIBUTE Att1 NUMERIC\n@ATTRIBUTE Att2 NUMERIC\n"
-    "@ATTRIBUTE Class1 {FALSE, TRUE}\n@ATTRIBUTE Class2 {FALSE, TRUE}\n@DATA\n"
-    + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
-).encode()
-
-
-def _feature(index, name, target):
-    return {
-        "index": str(index),
-        "name": name,
-        "data_type": "nominal" if target else "numeric",
-        "nominal_value": ["FALSE", "TRUE"] if target else [],
-        "is_target": str(target).lower(),
-        "is_ignore": "false",
-        "is_row_identifier": "false",
-        "number_of_missing_values": "0",
-    }
-
-
-class _OpenML:
-    """Answers, and a count of how often each was asked for."""
-
-    def __init__(self):
-        self.data = ARFF
-        self.asked = []
-        names = ["Att1", "Att2", "Class1", "Class2"]
-        self.features = [_feature(j, name, name.startswith("Class")) for j, name in enumerate(names)]
-
-    def answer(self, path):
-        self.asked.append(path)
-        description = {
-            "id": "7",
-            "name": "tiny",
-            "version": "1",
-            "format": "ARFF",
-            "status": "active",
-            "description": "three rows",
-            "url": "https://www.openml.org/data/v1/download/7/tiny.arff",
-            "file_id": "7",
-            "md5_checksum": hashlib.md5(ARFF).hexdigest(),
-        }
-        if path.startswith("/data/v1/download/7"):
-            return self.data
-        answers = {
-            "/api/v1/json/data/7": {"data_set_description": description},
-            "/api/v1/json/data/features/7": {"data_features": {"feature": self.features}},
-            "/api/v1/json/data/qualities/7": {
-                "data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "3.0"}]}
-            },
-        }
-        return json.dumps(answers[path]).encode() if path in answers else None
-
 
 @pytest.fixture
 def openml(monkeypatch, tmp_path):
     """A server in place of OpenML, an empty cache, and no other source for yeast."""
-    state = _OpenML()
+    state = OpenML()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -122,6 +68,14 @@ def test_a_set_is_fetched_and_kept(openml):
 def test_a_file_that_does_not_match_its_checksum_is_refused(openml):
     openml.data = ARFF.replace(b"0.5", b"0.6")
     with pytest.raises(DatasetError, match="md5 checksum"):
+        load_dataset("yeast")
+
+
+@pytest.mark.parametrize("wrong", [b"@ATTRIBUTE Att1 NUMERICAL", b"@ATTRIBUTE", b"x"])
+def test_a_file_that_is_not_as_its_format_says_is_refused(openml, wrong):
+    openml.data = ARFF.replace(b"@ATTRIBUTE Att1 NUMERIC", wrong)
+    openml.checksum = hashlib.md5(openml.data).hexdigest()
+    with pytest.raises(DatasetError, match="expected the set as OpenML describes it"):
         load_dataset("yeast")
 
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from simlabel._kernels._boosting import first_lowest, scan_thresholds, scan_words
-from simlabel._validation import Rows
+from simlabel._validation import Rows, check_number
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -139,6 +139,7 @@ class Search:
 @contextmanager
 def searching(X: Rows, n_jobs: int | None) -> Iterator[Search]:
     """Open a :class:`Search` whose threads end with the block."""
+    check_number("boosting", "n_jobs", n_jobs, integer=True, also=(None,))
     n_threads = min(effective_n_jobs(n_jobs), X.shape[1])
     with ThreadPoolExecutor(n_threads) as pool:
         yield Search(X, n_threads, pool)

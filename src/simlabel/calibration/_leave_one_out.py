@@ -86,7 +86,10 @@ class LeaveOneOutCalibration(BaseEstimator):
         if self.single_:
             return scipy.special.softmax(_logarithm(class_shares(scores)) / self.temperature_, axis=1)
         shares = label_shares(scores)
-        return np.column_stack([curve(shares[:, k]) for k, curve in enumerate(self.curves_)])
+        calibrated = np.empty(shares.shape)  # there may be no label at all
+        for k, curve in enumerate(self.curves_):
+            calibrated[:, k] = curve(shares[:, k])
+        return calibrated
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from simlabel.datasets._arff import _ArffRows
 from simlabel.datasets._arff_header import read_header
 from simlabel.datasets._columns import Place
 from simlabel.datasets._csv import _CsvRows
-from simlabel.datasets._detect import detect_format
+from simlabel.datasets._detect import format_of
 from simlabel.datasets._errors import DatasetError, check_memory, check_regular
 from simlabel.datasets._feature_map import FeatureMap
 from simlabel.datasets._gather import WIDE, SparseRows
@@ -78,7 +78,7 @@ class FeatureChunks:
     ) -> None:
         self.path, self._max_gib = Path(path), max_gib
         check_regular(self.path)
-        self.format = format or detect_format(self.path)
+        self.format = format_of(self.path, format)
         self._features, self._rows = features, rows
         self._delimiter, self._index_base = delimiter, index_base
         self._map: FeatureMap | None = None

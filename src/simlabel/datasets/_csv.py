@@ -79,6 +79,10 @@ class _CsvRows:
     sparse = False
 
     def __init__(self, path: Path, delimiter: str | None, max_gib: float | None = None) -> None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
+            raise ValueError(
+                f"delimiter must be one character, neither a quote nor a line end; got {delimiter!r}."
+            )
         self.path, self._max_gib = path, max_gib
         self.size = path.stat().st_size
         self.line = 1

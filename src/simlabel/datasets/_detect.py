@@ -28,6 +28,13 @@ _HEAD = 1 << 16  # bytes that are looked at
 _NUMBERS = frozenset("0123456789+-., \t")
 
 
+def format_of(path: Path, format: str | None) -> str:
+    """The format that the user names, if there is such a one, else the one that the content shows."""
+    if format is not None and format not in READERS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, READERS))}, got {format!r}.")
+    return format or detect_format(path)
+
+
 def detect_format(path: Path) -> str:
     """Name of the format of a file."""
     with open_bytes(path) as stream:

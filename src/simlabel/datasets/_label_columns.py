@@ -34,7 +34,8 @@ class LabelColumns:
     def positions(self, names: Sequence[str], path: Path) -> list[int]:
         """Positions of the columns with labels, in the order of the table."""
         choices = (self.labels, self.label_prefix, self.label_column)
-        if sum(choice is not None for choice in choices) != 1 or not self.separator:
+        one = sum(choice is not None for choice in choices) == 1
+        if not one or not self.separator or isinstance(self.labels, str | int):
             raise DatasetError(
                 "expected to learn which columns are labels, by one of: labels=['sea', 'sunset'] (their "
                 "names), label_prefix='label_' (how they begin), label_column='tags' with separator=';' "

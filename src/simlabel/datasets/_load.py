@@ -14,7 +14,7 @@ import pandas as pd
 from simlabel._limits import not_regular
 from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
 from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._detect import READERS, detect_format
+from simlabel.datasets._detect import READERS, format_of
 from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
@@ -66,8 +66,6 @@ def load_dataset(
     >>> beach.label_names
     ('sea', 'sunset')
     """
-    if format is not None and format not in READERS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, READERS))}, got {format!r}.")
     text = os.fspath(path_or_name)
     if not_regular(text) is None:
         return _read(Path(text), format, options)
@@ -153,7 +151,7 @@ def _by_name(name: str, format: str | None, options: dict[str, Any]) -> Dataset:
 
 
 def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:
-    kind = format or detect_format(path)
+    kind = format_of(path, format)
     reader = READERS[kind]
     _check_options(reader, options, f"{path.name} is {kind}, which")
     dataset = reader(path, **options)

@@ -50,7 +50,7 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
             fetched = fetch_openml(data_id=wanted.data_id, as_frame=True, parser="liac-arff", n_retries=1)
     except (URLError, HTTPException, OSError) as error:
         raise DatasetError(f"could not be fetched: {error}", source) from None
-    except (ValueError, KeyError, TypeError) as error:  # a wrong checksum, or an answer of another form
+    except Exception as error:  # a wrong checksum, an answer of another form: its parser has its own errors
         raise DatasetError(f"expected the set as OpenML describes it; {error}", source) from None
     labels = LabelColumns(labels=tuple(map(str, fetched.target_names)))
     dataset = from_frame(fetched.frame, labels, Path(source), name, missing)

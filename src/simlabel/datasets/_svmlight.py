@@ -27,6 +27,8 @@ def read_svmlight(
     max_gib : float, optional
         How many GiB of memory the file may ask for; by default that depends on its size.
     """
+    if zero_based not in (True, False, "auto"):
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
     position: dict[int, int] = {}  # label -> the order in which it was met
     lowest, highest, first_zero = None, -1, None

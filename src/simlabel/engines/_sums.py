@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, check_matrix, check_same_length, check_sparse
+from simlabel._validation import FloatArray, Rows, check_finite, check_matrix, check_same_length, check_sparse
 from simlabel.engines._choice import resolve_engine
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._row_reducers import reducer_for
@@ -70,13 +70,7 @@ def similarity_sums(
     if psi is not None:
         psi.check()
     Q, X = _check_pair(Q, X, phi)
-    V = (
-        check_sparse(V, "V")
-        if sp.issparse(V)
-        else np.asarray(V, dtype=None if hasattr(V, "dtype") else np.float64)
-    )
-    if V.ndim != 2:
-        raise ValueError(f"V must be two-dimensional, (n_references, n_columns); got shape {V.shape}.")
+    V = _check_contributions(V)
     n_references = Q.shape[1] if phi.form == "precomputed" else n_rows(X)
     check_same_length(n_references, V, "V")
     phi = phi.fit(X)
@@ -93,6 +87,21 @@ def _check_resolved(similarity: Similarity) -> None:
         raise ValueError(
             f"similarity_sums tunes nothing: give {auto[0]} of {similarity!r} a value, or use SMLClassifier."
         )
+
+
+def _check_contributions(V: Any) -> Rows:
+    """What each reference contributes: finite numbers, in the precision in which they came."""
+    try:
+        V = V if sp.issparse(V) else np.asarray(V, None if hasattr(V, "dtype") else np.float64)
+    except (TypeError, ValueError):
+        V = np.array("")  # something else than numbers, or rows that differ in length
+    if V.dtype.kind not in "biuf":
+        raise ValueError("V must be a matrix of real numbers, (n_references, n_columns).")
+    if V.ndim != 2:
+        raise ValueError(f"V must be two-dimensional, (n_references, n_columns); got shape {V.shape}.")
+    V = check_sparse(V, "V") if sp.issparse(V) else V
+    check_finite(V, "V")
+    return V
 
 
 def _check_pair(Q: Any, X: Any, similarity: Similarity) -> tuple[Rows, Rows]:

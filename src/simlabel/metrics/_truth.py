@@ -46,7 +46,7 @@ def as_truth(Y: Any, name: str = "Y_true") -> sp.csr_array:
     """A 0/1 indicator in any form as CSR with sorted indices and no stored zeros."""
     if isinstance(Y, Truth):
         return Y.Y
-    array = check_sparse(Y, name) if sp.issparse(Y) else np.asarray(Y)
+    array = check_sparse(Y, name) if sp.issparse(Y) else _as_numbers(Y, name)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a 0/1 matrix, (n_rows, n_labels); got shape {array.shape}.")
     result = sp.csr_array(array, copy=True)
@@ -56,10 +56,22 @@ def as_truth(Y: Any, name: str = "Y_true") -> sp.csr_array:
     return result
 
 
+def _as_numbers(values: Any, name: str) -> Any:
+    """A dense array of real numbers."""
+    try:
+        array = np.asarray(values)
+        array = array.astype(np.float64) if array.dtype == object else array
+    except (TypeError, ValueError):  # rows that differ in length, or something else than numbers
+        array = np.array("")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be a matrix of real numbers, (n_rows, n_labels).")
+    return array
+
+
 def check_scores(scores: Any, truth: sp.csr_array) -> FloatArray:
     """Scores of the same shape as the truth, finite."""
-    array = np.asarray(scores)
-    array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    array = _as_numbers(scores, "scores")
+    array = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
     if array.shape != truth.shape:
         raise ValueError(f"scores have shape {array.shape}, but Y_true has {truth.shape}.")
     if not np.isfinite(array).all():
