@@ -89,13 +89,13 @@ def test_a_record_is_all_that_evaluation_and_searches_ask_for(monkeypatch, rng):
 def checks(monkeypatch):
     """Counts how often a matrix is cleaned."""
     found = []
-    clean = sp.csr_array.sum_duplicates
+    clean = sp.csr_array.eliminate_zeros
 
     def counting(self):
         found.append(self.shape)
         clean(self)
 
-    monkeypatch.setattr(sp.csr_array, "sum_duplicates", counting)
+    monkeypatch.setattr(sp.csr_array, "eliminate_zeros", counting)
     return found
 
 
