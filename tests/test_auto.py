@@ -18,7 +18,7 @@ def data(rng, n=70):
     return X, Y
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check_estimator():
     """No expected failure."""
     check_estimator(AutoSMLClassifier(configurations=FEW, random_state=0))

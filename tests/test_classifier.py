@@ -340,7 +340,7 @@ def test_precomputed_equals_the_similarity(rng):
     ],
     ids=["default", "laplacian", "chi_square", "sum"],
 )
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check_estimator(model):
     """No expected failure."""
     check_estimator(model, expected_failed_checks=None)
