@@ -17,6 +17,8 @@ from simlabel.engines._rows import Prepared, Side, n_rows, row_width
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Similarity
 
+_SUMS_IN_CACHE = 1 << 17  # sums of a panel of queries: a megabyte, in which the labels of each row are met
+
 
 def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symmetric: bool) -> bool:
     """Whether all jobs are plain sums with one influence, of one statistic that a kernel sums by itself.
@@ -33,6 +35,7 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
         len(kernels) == 1
         and None not in kernels
         and isinstance(one, Sum)
+        and one.width * panel_width(prepared.dtype) <= _SUMS_IN_CACHE
         and (not symmetric or one.width <= row_width(prepared.X))
         and all(job.reducer is one and job.weighting is None for job in jobs)
     )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._validation import FloatArray
-from simlabel.engines._influence import Influence
+from simlabel.engines._influence import Influence, turned_over
 
 Indices = npt.NDArray[np.int64]
 Join = Callable[[Sequence[FloatArray]], FloatArray]
@@ -143,7 +143,7 @@ class PartialSum:
         self.total += later.total
 
     def finish(self) -> FloatArray:
-        return self.total.T
+        return turned_over(self.total)
 
 
 class Keep(Additive):

@@ -80,8 +80,12 @@ class Judge:
 def without_noise(scores: FloatArray) -> FloatArray:
     """Scores to the digits that do not depend on the order of summation, so that ties are ties."""
     largest = np.abs(scores).max(axis=1, keepdims=True, initial=0.0)
-    digits = 5 if scores.dtype == np.float32 else 10
-    return np.round(np.divide(scores, largest, out=np.zeros_like(scores), where=largest > 0), digits)
+    units: Any = 1e5 if scores.dtype == np.float32 else 1e10
+    steps: FloatArray = scores / np.where(largest > 0, largest, 1)
+    steps *= units  # in place, all of it: there may be a million labels
+    np.rint(steps, out=steps)
+    steps /= units
+    return steps
 
 
 def mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, float]:

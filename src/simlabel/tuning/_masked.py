@@ -19,6 +19,7 @@ from simlabel.tuning._problem import Candidate, Problem
 Rows = npt.NDArray[np.int64]
 
 _SCORES_BYTES = 1 << 26  # scores of all candidates for one chunk of queries
+_FEWEST_QUERIES = 64  # of a chunk: with many labels, rather fewer candidates in a pass
 _SYMMETRIC_BYTES = 1 << 30  # and for all queries at once, where each pair is touched once
 
 
@@ -47,23 +48,26 @@ def measure(
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
     n, weights = references.n_labels, references.weights
-    bytes_per_query = 8 * len(jobs) * max(1, V.shape[1])
-    symmetric = symmetric and bytes_per_query * len(rows) <= _SYMMETRIC_BYTES
-    size = len(rows) if symmetric else max(1, _SCORES_BYTES // bytes_per_query)
+    each = 8 * max(1, V.shape[1])  # bytes of a candidate's scores for one query
+    symmetric = symmetric and each * len(jobs) * len(rows) <= _SYMMETRIC_BYTES
+    at_once = len(jobs) if symmetric else max(1, min(len(jobs), _SCORES_BYTES // (each * _FEWEST_QUERIES)))
+    size = len(rows) if symmetric else max(1, _SCORES_BYTES // (each * at_once))
     for part in blocks(len(rows), size):
         asked = rows[part]
         truth = problem.truth[asked]
-        results = problem.engine.reduce(
-            references.X if symmetric else take_rows(references.X, asked),
-            prepared,
-            jobs,
-            exclude=own_entries(asked, weights),
-            symmetric=symmetric,
-            n_jobs=problem.n_jobs,
-        )
-        for judge, sums in zip(judges, results, strict=True):
-            labels = rescaled(sums[:, :n], solved.scale, truth.Y, one_copy(weights, problem.scales)[asked])
-            judge.add(truth, labels, sums[:, n:])
+        gone = one_copy(weights, problem.scales)[asked]
+        queries = references.X if symmetric else take_rows(references.X, asked)
+        for some in blocks(len(jobs), at_once):
+            results = problem.engine.reduce(
+                queries,
+                prepared,
+                jobs[some],
+                exclude=own_entries(asked, weights),
+                symmetric=symmetric,
+                n_jobs=problem.n_jobs,
+            )
+            for judge, sums in zip(judges[some], results, strict=True):
+                judge.add(truth, rescaled(sums[:, :n], solved.scale, truth.Y, gone), sums[:, n:])
     return _results(problem, judges, rows)
 
 
