@@ -6,11 +6,13 @@ Each is pickled as the place where it lies, so that other processes read it ther
 from __future__ import annotations
 
 import mmap
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from simlabel._forks import cached_property
 
 _NPZ_KEY = "X"
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.persistence._replacing import replacing
+from simlabel._replacing import replacing
 
 FORMAT = 1
 _MAGIC = "simlabel model"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._labels import LabelSpace
 from simlabel._model import Model
 from simlabel._references import Chunk, References
@@ -145,7 +145,7 @@ class _LazyChunk(Chunk):
         return self._rows("X")
 
     @cached_property
-    def raw(self) -> Any:  # type: ignore[override]
+    def raw(self) -> Any:
         return self._rows("raw")
 
     @cached_property
@@ -158,11 +158,11 @@ class _LazyChunk(Chunk):
         return Y
 
     @cached_property
-    def weights(self) -> Any:  # type: ignore[override]
+    def weights(self) -> Any:
         return self._read("weights")
 
     @cached_property
-    def ids(self) -> Any:  # type: ignore[override]
+    def ids(self) -> Any:
         return self._read("ids")
 
     def _rows(self, part: str) -> Any:
