@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
 
+from simlabel._forks import cached_property
 from simlabel._validation import Rows
 
 BLOCK_ROWS = 65536  # what is read in one go, and the smallest part that is cut off for good

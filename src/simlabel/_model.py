@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._labels import LabelSpace
 from simlabel._scoring import Scorer
 from simlabel._validation import FloatArray, Rows

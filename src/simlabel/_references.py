@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._labels import moved
 from simlabel._lazy import LazyRows
 from simlabel._stack import joined, spliced, stacked

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from simlabel._forks import cached_property
 from simlabel._references import References
 from simlabel._stack import Stack
 from simlabel._validation import FloatArray, Rows, take_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,15 +30,29 @@ from simlabel._validation import (
 from simlabel.engines import Sampled
 from simlabel.influence import Kept
 
-_LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
-_GUARD = threading.Lock()
+
+class _Locks:
+    """A lock for each estimator that was ever changed, and one for the list of them."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """In a child too: whoever held the old ones is not there."""
+        self.guard = threading.Lock()
+        self.by_estimator: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+
+
+_LOCKS = _Locks()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LOCKS.renew)
 
 
 @contextmanager
 def one_teacher(estimator: Any) -> Iterator[None]:
     """One thread at a time changes an estimator; the lock is not part of its state."""
-    with _GUARD:
-        lock = _LOCKS.setdefault(estimator, threading.RLock())
+    with _LOCKS.guard:
+        lock = _LOCKS.by_estimator.setdefault(estimator, threading.RLock())
     with lock:
         yield
 

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from made_data import make_data
-from simlabel.experiments import Algorithm, KFolds, compare
+from simlabel.experiments import Algorithm, KFolds, _run, compare
 from simlabel.experiments._store import algorithm_key, data_key, write_atomically
 
 # an algorithm that, where it is told so, waits for the kill once two folds are finished
@@ -148,3 +148,19 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_two_sets_of_one_name_are_refused(made):
     with pytest.raises(ValueError, match="two data sets are called 'made'"):
         compare([made, made], ["knn"], KFolds(3))
+
+
+def test_no_more_workers_than_folds_to_run(monkeypatch, tmp_path):
+    asked = []
+
+    def here(n_jobs, return_as):
+        asked.append(n_jobs)
+        return lambda calls: (work(*given, **named) for work, given, named in calls)
+
+    monkeypatch.setattr(_run, "Parallel", here)
+    neighbours = {"knn": KNeighborsClassifier(1)}
+    compare(make_data(), neighbours, KFolds(3), folder=tmp_path, jobs=100_000)
+    kept = finished(tmp_path)
+    kept[0].unlink()
+    compare(make_data(), neighbours, KFolds(3), folder=tmp_path, jobs=100_000)
+    assert asked == [3, 1]

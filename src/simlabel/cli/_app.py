@@ -17,6 +17,7 @@ from simlabel.cli._fit import fit_verb
 from simlabel.cli._options import Debug
 from simlabel.cli._predict import predict_verb
 from simlabel.cli._reproduce import reproduce_verb
+from simlabel.cli._signals import ended_by_signals, leave_reader
 
 app = typer.Typer(
     help="Similarity-based multi-label learning.",
@@ -52,8 +53,22 @@ app.command("reproduce")(reproduce_verb)
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it with code 130 and no trace."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    """Run the command line; what is half written goes when it is stopped, and there is no trace.
+
+    Ctrl-C ends it with code 130, SIGTERM with 143, SIGHUP with 129, and a reader that leaves (``| head``)
+    with 141, as a shell has it for a program that a signal ends.
+    """
+    with ended_by_signals():
+        try:
+            try:
+                app()
+            finally:
+                sys.stdout.flush()  # here, where an error is heard, and not when Python ends
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            leave_reader()
+        except SystemExit as left:
+            if isinstance(left.__context__, BrokenPipeError):  # rich and click make 1 of it
+                leave_reader()
+            raise

@@ -46,6 +46,8 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
         except KeyboardInterrupt:
             say("", mark="stopped")
             raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            raise  # nobody reads on: `main` ends without a word
         except Exception as error:
             if kwargs.get("debug") or type(error).__module__.partition(".")[0] in ("typer", "click"):
                 raise

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import IO, Any, Protocol, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from simlabel.experiments import written_whole
+from simlabel._replacing import replacing
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Sets = Sequence[tuple[str, ...]]
@@ -67,11 +68,11 @@ class JsonLinesWriter:
 class ParquetWriter:
     """Columns ``row``, ``labels`` (lists), and one for each label and kind of figure."""
 
-    def __init__(self, path: Path, labels: Sequence[str], kinds: Sequence[str]) -> None:
+    def __init__(self, file: IO[bytes], labels: Sequence[str], kinds: Sequence[str]) -> None:
         fields = [("row", pa.int64()), ("labels", pa.list_(pa.string()))]
         fields += [(f"{kind}:{label}", pa.float64()) for kind in kinds for label in labels]
         self._schema, self._kinds = pa.schema(fields), kinds
-        self._writer = pq.ParquetWriter(path, self._schema)
+        self._writer = pq.ParquetWriter(file, self._schema)
 
     def write(self, first: int, sets: Sets, figures: Figures) -> None:
         """Add rows."""
@@ -97,16 +98,20 @@ def open_writer(
     if str(output) == "-":
         yield _text_writer(sys.stdout, kind, labels, kinds, separator)
         return
-    with written_whole(output) as temporary:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(output) as file:
         if kind == "parquet":
-            writer = ParquetWriter(temporary, labels, kinds)
+            writer = ParquetWriter(file, labels, kinds)
             try:
                 yield writer
             finally:
                 writer.close()
         else:
-            with temporary.open("x", encoding="utf-8", newline="") as stream:
+            stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            try:
                 yield _text_writer(stream, kind, labels, kinds, separator)
+            finally:
+                stream.detach()  # the file is not ours to close
 
 
 def _text_writer(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, Influence

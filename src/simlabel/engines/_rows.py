@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._kernels import in_panels, tile_rows
 from simlabel._lazy import LazyRows, is_remote
 from simlabel._stack import Stack, fold, joined, stacked

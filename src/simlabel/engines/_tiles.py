@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from simlabel._forks import cached_property
 from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, turned_over
 from simlabel.engines._reducers import Exclude, Partial, Reducer

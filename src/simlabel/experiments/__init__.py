@@ -15,7 +15,7 @@ from simlabel.experiments._published import PUBLISHED, Figure
 from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reproduce
 from simlabel.experiments._run import compare, cross_validate
 from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
-from simlabel.experiments._store import write_atomically, written_whole
+from simlabel.experiments._store import write_atomically
 
 __all__ = [
     "compare",
@@ -46,7 +46,6 @@ __all__ = [
     "criteria_for",
     "summarize",
     "write_atomically",
-    "written_whole",
     "PUBLISHED",
     "Figure",
 ]

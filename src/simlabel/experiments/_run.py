@@ -213,7 +213,8 @@ class _Runner:
             delayed(_run_task)(number, self.data, *self.tasks[number], self.criteria, self.paths[number])
             for number in missing
         )
-        yield from Parallel(n_jobs=self.jobs, return_as="generator_unordered")(calls)
+        jobs = min(self.jobs, len(missing))  # a worker is a process: none that has nothing to do
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
 
     def _gathered(
         self, outcomes: Mapping[int, _Outcome]

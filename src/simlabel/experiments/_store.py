@@ -5,11 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
 import re
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,26 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn
 
+from simlabel._replacing import replacing
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary file that takes the place of `path` at the end: whatever happens, one of them is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        yield temporary
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: str) -> None:
@@ -52,8 +35,9 @@ def write_atomically(path: Path, content: str) -> None:
     >>> path.read_text()
     'done'
     """
-    with written_whole(path) as temporary:
-        temporary.write_text(content, encoding="utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(content.encode())
 
 
 class FoldStore:

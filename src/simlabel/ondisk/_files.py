@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import mmap
 import zipfile
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simlabel._forks import cached_property
 from simlabel._limits import too_large
 
 _NPZ_KEY = "X"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._references import Chunk, Ids, number_after
 from simlabel._validation import check_finite, check_ids, check_number, check_numbers, check_unused
 from simlabel.persistence._layout import ModelFileError, told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from simlabel._forks import cached_property
 from simlabel._references import References
 from simlabel._validation import FloatArray, Rows, take_rows
 from simlabel.engines import Engine, Exclude, Job, Plan, Prepared

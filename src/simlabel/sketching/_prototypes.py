@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
+from simlabel._forks import cached_property
 from simlabel._validation import (
     FloatArray,
     Rows,

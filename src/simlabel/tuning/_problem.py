@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._forks import cached_property
 from simlabel._references import References
 from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Engine

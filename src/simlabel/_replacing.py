@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +23,14 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the place of `target` when all went well, and goes otherwise.
 
     A process that is killed leaves its file behind; the next one that writes to `target` removes it.
+    A link stays, and what it leads to is replaced; permissions, and where possible the owner, are kept.
+    Pipes, terminals and other things that cannot be replaced are written to as they are.
     """
+    if _is_written_through(target):
+        with target.open("ab") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(target))
     _remove_stale(target)
     handle, lock, temporary = _temporary(target)
     try:
@@ -30,7 +38,7 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
+        _keep_access(target, temporary)
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -82,12 +90,29 @@ def _remove_stale(target: Path) -> None:
                 os.close(lock)
 
 
-def _mode(target: Path) -> int:
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def _is_written_through(target: Path) -> bool:
+    """Whether it is no file, or one that somebody else has open, as /dev/stdout may be."""
+    if os.path.abspath(target).startswith(("/dev/", "/proc/")):
+        return True
+    try:
+        return not stat.S_ISREG(target.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _keep_access(target: Path, temporary: str) -> None:
+    """Give a file the permissions and the owner of the one that it replaces, or those of a new one."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        return
+    if hasattr(os, "chown"):
+        with contextlib.suppress(PermissionError):  # only root gives files away
+            os.chown(temporary, old.st_uid, old.st_gid)
+    os.chmod(temporary, old.st_mode & 0o777)
 
 
 def _sync_folder(folder: Path) -> None:

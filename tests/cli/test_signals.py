@@ -1,0 +1,115 @@
+"""The command line told to end: by signals, by a reader that leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from simlabel.cli._writers import open_writer
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+_MAIN = "import sys; from simlabel.cli import main; sys.argv[0] = 'simlabel'; main()"
+_WAITING = """
+import sys
+from pathlib import Path
+
+from simlabel.cli import _app
+from simlabel.cli._console import guarded
+from simlabel.cli._writers import open_writer
+
+
+@_app.app.command("wait")
+@guarded
+def wait(output: Path) -> None:
+    with open_writer(output, "csv", ["a"], [], ";") as writer:
+        writer.write(0, [("a",)], {})
+        print("ready", flush=True)
+        sys.stdin.read()
+
+
+_app.main()
+"""
+
+
+def stopped(path, number, first=""):
+    """The exit code of a process that is stopped while it writes, and what it said."""
+    words = [sys.executable, "-c", first + _WAITING, "wait", str(path)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, **streams) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        said = process.communicate(timeout=120)[1]
+    return process.returncode, said
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [("SIGTERM", 143, ""), ("SIGHUP", 129, ""), ("SIGINT", 130, "stopped\n")]
+)
+def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path, name, code, said):
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    assert stopped(path, getattr(signal, name)) == (code, said)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_leaves_goes_with_the_next_run(tmp_path):
+    path = tmp_path / "out.csv"
+    assert stopped(path, signal.SIGKILL)[0] == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with open_writer(path, "csv", ["a"], [], ";") as writer:
+        writer.write(0, [("a",)], {})
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "row,labels\n0,a\n"
+
+
+def test_a_signal_that_is_ignored_stays_so(tmp_path):
+    path = tmp_path / "out.csv"
+    nohup = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+    assert stopped(path, signal.SIGHUP, nohup) == (0, "")
+    assert path.read_text() == "row,labels\n0,a\n"
+
+
+def test_the_library_handles_no_signal():
+    code = (
+        "import signal; before = [signal.getsignal(n) for n in signal.valid_signals()]; import simlabel.cli; "
+    )
+    code += "assert before == [signal.getsignal(n) for n in signal.valid_signals()]"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["compare", "--list"], ["compare", "--list", "--json"]])
+def test_a_reader_that_leaves_is_no_error(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        found = subprocess.run(
+            [sys.executable, "-c", _MAIN, *words],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+        )
+    finally:
+        os.close(writer)
+    assert (found.returncode, found.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_output_into_a_pipe(tmp_path, kind):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
+    reader.start()
+    with open_writer(path, kind, ["a"], [], ";") as writer:
+        writer.write(0, [("a",)], {})
+    reader.join(60)
+    assert read[0].startswith(b"row,labels\n0,a\n" if kind == "csv" else b"PAR1")
+    assert path.is_fifo()
