@@ -5,7 +5,6 @@ Each is pickled as the place where it lies, so that other processes read it ther
 
 from __future__ import annotations
 
-import math
 import mmap
 import zipfile
 from functools import lru_cache
@@ -20,10 +19,10 @@ from simlabel._limits import too_large
 _NPZ_KEY = "X"
 
 
-def _check(size: int, path: Path, max_gib: float | None, what: str = "part") -> None:
+def _check(size: int, path: Path, max_gib: float | None) -> None:
     message = too_large(size, path, max_gib)
     if message is not None:
-        raise ValueError(f"{path}: a {what} of it {message}.")
+        raise ValueError(f"{path}: a part of it {message}.")
 
 
 class MappedArray:
@@ -157,7 +156,7 @@ class ZarrRows:
         self.shape, self.dtype = tuple(map(int, array.shape)), np.dtype(array.dtype)
 
     @classmethod
-    def open(cls, path: Path, max_gib: float | None = None) -> ZarrRows:
+    def open(cls, path: Path) -> ZarrRows:
         """The array in a folder."""
         try:
             import zarr
@@ -165,9 +164,7 @@ class ZarrRows:
             raise ImportError(
                 f"{path} is a Zarr store: install it with pip install 'simlabel[zarr]'."
             ) from error
-        array = zarr.open_array(str(path), mode="r")
-        _check(math.prod(array.chunks) * np.dtype(array.dtype).itemsize, path, max_gib, "chunk")
-        return cls(array)
+        return cls(zarr.open_array(str(path), mode="r"))
 
     def __getitem__(self, index: Any) -> Any:
         return self.array[index] if isinstance(index, slice) else self.array.oindex[np.asarray(index), :]

@@ -36,8 +36,8 @@ def open_rows(
     columns : list of str, optional
         Of Parquet files, the columns that are features; all by default.
     max_gib : float, optional
-        How many GiB of memory an npz file, a row group of a Parquet file or a chunk of a Zarr store may ask
-        for; by default that depends on the size of the file.
+        How many GiB of memory an npz file or a row group of a Parquet file may ask for; by default that
+        depends on the size of the file.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def open_rows(
 
 def _pieces(path: Path, columns: tuple[str, ...] | None, max_gib: float | None) -> list[Any]:
     if path.is_dir() and any((path / sign).exists() for sign in _ZARR_SIGNS):
-        return [ZarrRows.open(path, max_gib)]
+        return [ZarrRows.open(path)]
     if path.is_dir():
         files = sorted(each for each in path.iterdir() if each.suffix in _ENDINGS)
         if not files:
