@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from simlabel import AutoSMLClassifier, SMLClassifier, metrics, similarity_sums
 from simlabel.baselines import BoosTexter
 from simlabel.datasets import FeatureChunks, load_dataset
+from simlabel.label_rules import LABEL_RULES
 from simlabel.similarities import RBF
 
 X = np.eye(3)
@@ -115,15 +116,18 @@ def test_what_is_to_be_summed(V, message):
         similarity_sums(X, X, V)
 
 
-def test_no_label_at_all_is_calibrated_too():
-    model = SMLClassifier("linear", calibration="loo").fit(X, [set(), set(), set()])
+@pytest.mark.parametrize("rule", LABEL_RULES.names)
+def test_no_label_at_all_is_a_model_too(rule):
+    model = SMLClassifier("linear", calibration="loo", label_rule=rule).fit(X, [set(), set(), set()])
     assert model.predict_proba(X).shape == (3, 0)
+    assert model.predict(X) == [set(), set(), set()]
 
 
 @pytest.mark.parametrize("n_jobs", ["auto", 2.5, 10**30])
 def test_threads_of_boosting(n_jobs):
     with pytest.raises(ValueError, match="boosting: n_jobs must be a whole number"):
         BoosTexter(2, n_jobs=n_jobs).fit(X, TRUTH)
+    assert BoosTexter(2, n_jobs=2**62).fit(X, TRUTH).predict(X).shape == (3, 3)
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,9 @@ def _scratch() -> Iterator[None]:
 
 
 def _run(campaigns: list[Campaign], options: argparse.Namespace) -> int:
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread():
+            thread.join(10.0)  # told to stop, such as that of a progress bar, it may still be on its way
     if threading.active_count() != 1:
         sys.exit(f"A warmed campaign left threads running, which no fork survives: {threading.enumerate()}.")
     end = time.monotonic() + 60 * options.minutes

@@ -140,7 +140,7 @@ class Search:
 def searching(X: Rows, n_jobs: int | None) -> Iterator[Search]:
     """Open a :class:`Search` whose threads end with the block."""
     check_number("boosting", "n_jobs", n_jobs, integer=True, also=(None,))
-    n_threads = min(effective_n_jobs(n_jobs), X.shape[1])
+    n_threads = min(effective_n_jobs(n_jobs), max(1, X.shape[1]))  # each looks at some of the columns
     with ThreadPoolExecutor(n_threads) as pool:
         yield Search(X, n_threads, pool)
 

@@ -106,6 +106,8 @@ def best_thresholds(scores: FloatArray, truth: Any) -> FloatArray:
     >>> best_thresholds(np.array([[1.0, 2.0, 6.0]]), np.array([[False, False, True]]))
     array([4.])
     """
+    if not scores.shape[1]:
+        return np.zeros(scores.shape[0])  # no label, nothing to divide
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
     true = np.take_along_axis(truth, order, axis=1).astype(np.int64)

@@ -95,7 +95,7 @@ class StoredChunk(Chunk):
         return self._rows("X", self.x_form)
 
     @cached_property
-    def raw(self) -> Any:  # type: ignore[override]
+    def raw(self) -> Any:
         return self._rows("raw", self.raw_form)
 
     @cached_property
@@ -113,14 +113,14 @@ class StoredChunk(Chunk):
             return Y
 
     @cached_property
-    def weights(self) -> Any:  # type: ignore[override]
+    def weights(self) -> Any:
         with told(self._reader.arrays.path):
             found = self._reader.decode(self._state["weights"])
             check_numbers("a chunk", "weights", found, (len(self),), above=0)
             return found
 
     @cached_property
-    def ids(self) -> Any:  # type: ignore[override]
+    def ids(self) -> Any:
         with told(self._reader.arrays.path):
             found = self._reader.decode(self._state["ids"])
             ordered = isinstance(found, range) and found.step == 1 and found.start >= 0
