@@ -50,7 +50,8 @@ def test_shapes_that_never_ended(material, n_queries, n_references, n_labels, th
     one = material.few["dot"]
     X = np.broadcast_to(0.0, (n_references, 300))
     prepared = Prepared(X, one.leaves, one.beside, one.dtype)
-    plan = make_plan(n_queries, prepared, 8 * n_labels, 2, threads, memory_mib, panels)
+    candidates = 13  # of a search, whose sums are there at once
+    plan = make_plan(n_queries, prepared, 8 * n_labels * candidates, 2, threads, memory_mib, panels)
     plans.check_plan(plan, threads, memory_mib)
 
 
