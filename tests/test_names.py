@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel._asking import Asking
 from simlabel.calibration import CALIBRATIONS
-from simlabel.diagnostics._values import data_values
 from simlabel.engines import ENGINES
+from simlabel.estimators._inspect import Asking
 from simlabel.influence import INFLUENCES
+from simlabel.inspection._values import data_values
 from simlabel.label_rules import LABEL_RULES, Auto, PerLabel
 from simlabel.label_rules._sweeps import TUNED
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion

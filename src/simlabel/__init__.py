@@ -1,9 +1,7 @@
 """Similarity-based multi-label learning."""
 
-from simlabel._auto import AutoSMLClassifier
-from simlabel._classifier import SMLClassifier
-from simlabel._load import load
 from simlabel.engines import similarity_sums
+from simlabel.estimators import AutoSMLClassifier, SMLClassifier, load
 
 __version__ = "0.1.0"
 

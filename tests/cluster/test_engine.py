@@ -15,7 +15,7 @@ from simlabel import SMLClassifier, similarity_sums
 from simlabel.cluster import ClusterError, DaskEngine, _engine, _spread
 from simlabel.engines import Exact
 from simlabel.influence import Ridge
-from simlabel.ondisk import open_rows
+from simlabel.rows import open_rows
 from simlabel.similarities import RBF, Cosine, Laplacian
 from simlabel.weightings import Custom, TopK
 

@@ -148,8 +148,8 @@ def test_recall_1_looks_at_all(rng, small_index):
 
 
 def test_teaching_and_forgetting(rng, small_index, monkeypatch):
-    monkeypatch.setattr("simlabel._references._TAIL_ROWS", 50)
-    monkeypatch.setattr("simlabel._references._PIECE_ROWS", 100)
+    monkeypatch.setattr("simlabel.rows._references._TAIL_ROWS", 50)
+    monkeypatch.setattr("simlabel.rows._references._PIECE_ROWS", 100)
     X, Y = clusters(rng, 700)
     stages = {"similarity": RBF(0.5), "weighting": TopK(5), "normalizer": None}
     model = SMLClassifier(engine=ANN(recall=0.999), **stages).fit(X[:500], Y[:500])

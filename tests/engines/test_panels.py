@@ -16,9 +16,9 @@ from simlabel._kernels._registers import (
     add_minima,
     add_products,
 )
-from simlabel._stack import Stack
 from simlabel.engines import Exclude, Job, prepare, reduce_similarities, reducer_for
 from simlabel.engines._exact import plan_reduction
+from simlabel.rows._stack import Stack
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Polynomial, Quadratic
 
 TOLERANCE = {np.float32: 3e-6, np.float64: 1e-13}

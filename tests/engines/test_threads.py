@@ -12,8 +12,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from simlabel import SMLClassifier
-from simlabel._teaching import one_teacher
 from simlabel.engines._threads import one_blas_thread
+from simlabel.fitted._updates import one_teacher
 from simlabel.similarities import RBF
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -137,7 +137,7 @@ def test_a_child_of_a_process_that_teaches_can_teach():
 
 @forks
 def test_a_value_that_a_thread_works_out_is_worked_out_by_the_child_too():
-    from simlabel._forks import cached_property
+    from simlabel.support.forks import cached_property
 
     begun, may_end, parent = threading.Event(), threading.Event(), os.getpid()
 

@@ -99,7 +99,7 @@ def test_auto_takes_the_rule_with_the_smallest_loss(influence, rng):
 
     def loo_loss(rule):
         one = SMLClassifier(RBF(8.0), label_rule=rule, **options).fit(X, Y)
-        from simlabel._leave_one_out import training_blocks
+        from simlabel.fitted._leave_one_out import training_blocks
 
         sets = [
             one.label_rule_.predict(block.scores).toarray() for block in training_blocks(one._model.scorer)
@@ -150,7 +150,7 @@ def test_auto_judges_as_the_metrics_do(criterion, rng):
     X, Y = data(rng)
     Y[:5] = 0
     model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=Auto(criterion)).fit(X, Y)
-    from simlabel._leave_one_out import training_blocks
+    from simlabel.fitted._leave_one_out import training_blocks
 
     record = find_criterion(criterion)
     values = {}

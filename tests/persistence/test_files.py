@@ -14,9 +14,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
-from simlabel._replacing import replacing
 from simlabel.persistence import ModelFileError, _container, _layout
 from simlabel.similarities import RBF, Linear
+from simlabel.support.replacing import replacing
 
 X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
 

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 import naive
 from simlabel import SMLClassifier, load
-from simlabel._references import References
 from simlabel.engines import Exact, Job, Sum, prepare
 from simlabel.metrics import average_precision
+from simlabel.rows._references import References
 from simlabel.similarities import RBF, Function, Laplacian, Linear, Polynomial, Quadratic
 from simlabel.sketching import (
     SKETCHES,

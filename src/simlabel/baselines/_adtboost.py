@@ -9,13 +9,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel._kernels._boosting import LOWER
-from simlabel._labels import Indicator
-from simlabel._validation import Rows, check_number
 from simlabel.baselines._adtree_view import Tree, draw, write
 from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.baselines._boosting_kernels import LOWER
 from simlabel.baselines._conditions import Condition, Mask, Search, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
+from simlabel.labels import Indicator
+from simlabel.support.validation import Rows, check_number
 
 _ROW_BLOCK = 4096  # rows that are led through the tree in one go
 

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel._labels import Indicator, LabelSpace
-from simlabel._validation import Rows, check_features, check_same_length, check_sample_weight
+from simlabel.labels import Indicator, LabelSpace
+from simlabel.support.validation import Rows, check_features, check_same_length, check_sample_weight
 
 Scores = npt.NDArray[np.float64]
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._labels import Indicator
-from simlabel._validation import Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._conditions import Condition, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
+from simlabel.labels import Indicator
+from simlabel.support.validation import Rows, check_number
 
 _ROW_BLOCK = 4096  # rows on which all stumps are evaluated in one go
 

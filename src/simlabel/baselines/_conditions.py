@@ -13,8 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
-from simlabel._kernels._boosting import first_lowest, scan_thresholds, scan_words
-from simlabel._validation import Rows, check_number
+from simlabel.baselines._boosting_kernels import first_lowest, scan_thresholds, scan_words
+from simlabel.support.validation import Rows, check_number
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

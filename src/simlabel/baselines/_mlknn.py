@@ -9,9 +9,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from simlabel._labels import Indicator
-from simlabel._validation import Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.labels import Indicator
+from simlabel.support.validation import Rows, check_number
 
 _QUERY_BLOCK = 4096  # rows asked for neighbours in one go, so that memory follows the block
 

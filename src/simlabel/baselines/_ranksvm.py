@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
-from simlabel._labels import Indicator
-from simlabel._validation import Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
+from simlabel.labels import Indicator
+from simlabel.support.validation import Rows, check_number
 
 _ROW_BLOCK = 4096  # rows whose kernel with the support vectors is held at once
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._kernels._ranking_dual import clip_shifted, descend, hinge_sum, pair_sums
 from simlabel.baselines._progress import rounds
+from simlabel.baselines._ranking_kernels import clip_shifted, descend, hinge_sum, pair_sums
 
 Floats = npt.NDArray[np.float64]
 

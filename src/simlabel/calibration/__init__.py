@@ -1,8 +1,8 @@
 """Calibration: from scores to probabilities that mean what they say."""
 
-from simlabel._registry import Registry
 from simlabel.calibration._leave_one_out import LeaveOneOutCalibration, LogisticCurve, PiecewiseCurve
 from simlabel.calibration._shares import binary_margin, class_shares, label_shares
+from simlabel.support.registry import Registry
 
 CALIBRATIONS: Registry[LeaveOneOutCalibration] = Registry(
     "calibration", LeaveOneOutCalibration, [LeaveOneOutCalibration]

@@ -13,9 +13,9 @@ import scipy.special
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
-from simlabel._validation import FloatArray, check_flag, check_number, check_numbers
 from simlabel.calibration._shares import class_shares, label_shares
 from simlabel.label_rules import ScoreBlock, TrainingBlock
+from simlabel.support.validation import FloatArray, check_flag, check_number, check_numbers
 
 
 class LeaveOneOutCalibration(BaseEstimator):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._validation import FloatArray
 from simlabel.label_rules import ScoreBlock
+from simlabel.support.validation import FloatArray
 
 
 def label_shares(scores: ScoreBlock) -> FloatArray:

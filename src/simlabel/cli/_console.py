@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from simlabel._text import for_terminal, one_line
+from simlabel.support.text import for_terminal, one_line
 
 FAILED, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, OSError, ImportError, LookupError, MemoryError)  # what users can do something about

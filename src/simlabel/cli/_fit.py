@@ -10,7 +10,6 @@ import joblib
 import typer
 
 from simlabel import SMLClassifier
-from simlabel._registry import Registry
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._models import as_fitted
@@ -19,6 +18,7 @@ from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES
 from simlabel.normalization import NORMALIZERS
 from simlabel.similarities import SIMILARITIES
+from simlabel.support.registry import Registry
 
 _STAGES = "The stages of the model"
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from simlabel._text import for_spreadsheet, for_terminal
 from simlabel.cli import _options as options
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, progress, say
 from simlabel.cli._models import FittedModel, blocks
 from simlabel.cli._writers import ENDINGS, open_writer
 from simlabel.datasets import FeatureChunks
+from simlabel.support.text import for_spreadsheet, for_terminal
 
 ModelFile = Annotated[Path, typer.Argument(help="A model file that fit wrote.")]
 RowsFile = Annotated[Path, typer.Argument(help="A file of rows; labels in it are not looked at.")]

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simlabel._text import for_terminal
 from simlabel.experiments import Comparison, Reproduction
 from simlabel.metrics import find_criterion
+from simlabel.support.text import for_terminal
 
 _FIGURE = 13  # columns of the terminal for one criterion, with the space around it
 

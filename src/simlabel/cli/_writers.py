@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from simlabel._replacing import replacing
+from simlabel.support.replacing import replacing
 
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Sets = Sequence[tuple[str, ...]]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._label_forms import check_indicator_dense
 from simlabel.cluster._connection import find_client
 from simlabel.cluster._remote import RemoteRows, gathered
 from simlabel.cluster._tasks import as_block
+from simlabel.labels import check_indicator_dense
 
 
 def remote_rows(X: Any, client: Any = None) -> RemoteRows:

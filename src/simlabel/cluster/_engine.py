@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.cluster._connection import (
     PATIENCE,
     ClusterError,
@@ -36,6 +35,7 @@ from simlabel.engines import (
     n_rows,
     resolve_engine,
 )
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 _KEPT = "dask"  # where a job keeps its shards
 _TASKS_PER_THREAD = 8  # so that the last ones end at about the same time

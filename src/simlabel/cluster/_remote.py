@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._lazy import Columns, LazyRows
-from simlabel._stack import Stack, joined
-from simlabel._validation import Rows
 from simlabel.cluster._connection import ClusterError, DataLost, Future, collect, sent
 from simlabel.cluster._tasks import call, look, merge_all, take, tree
+from simlabel.rows import Columns, LazyRows, Stack, joined
+from simlabel.support.validation import Rows
 
 
 class RemoteRows(LazyRows):

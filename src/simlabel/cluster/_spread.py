@@ -6,12 +6,12 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simlabel._lazy import LazyRows
-from simlabel._validation import Rows
 from simlabel.cluster._connection import Client, Future, sent, thread_counts
 from simlabel.cluster._remote import RemoteRows
 from simlabel.cluster._tasks import build
 from simlabel.engines import Job, Prepared, cut_jobs, n_rows, pieces, shard_rows
+from simlabel.rows import LazyRows
+from simlabel.support.validation import Rows
 
 _SHARDS_PER_THREAD = 2  # at least, so that a slow worker's can be stolen
 _FEWEST_ROWS = 4096  # a smaller shard costs more to talk about than to compute

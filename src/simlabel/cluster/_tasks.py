@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, check_sparse
 from simlabel.engines import Engine, Exclude, Job, Shard, aligned, make_shard
 from simlabel.engines._reducers import Join
+from simlabel.support.validation import FloatArray, Rows, check_sparse
 
 _BRANCHES = 4  # of the tree in which results are joined
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from simlabel._limits import not_regular
 from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._detect import READERS, format_of
@@ -19,6 +18,7 @@ from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
 from simlabel.datasets._river import RIVER, river_file
+from simlabel.support.files import not_regular
 
 
 def load_dataset(

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
-from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.engines._plan import Plan
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared
 from simlabel.engines._tiles import Job
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class Engine(BaseEstimator):

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from simlabel._registry import Registry
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._collapsed import Collapsed
 from simlabel.engines._exact import Exact
@@ -17,6 +15,8 @@ from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared, n_rows
 from simlabel.engines._tiles import Job
+from simlabel.support.registry import Registry
+from simlabel.support.validation import FloatArray, Rows
 
 
 class Auto(Engine):

@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, dense_rows
 from simlabel.engines._base import Engine
 from simlabel.engines._cost import collapsed_cost
 from simlabel.engines._exact import Exact, check_finite_sums
@@ -23,6 +22,7 @@ from simlabel.engines._reducers import Exclude, Sum
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, row_width
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Leaf
+from simlabel.support.validation import FloatArray, Rows, dense_rows
 
 _KEPT = "collapsed"  # where a job keeps its sums
 

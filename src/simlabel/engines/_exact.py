@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simlabel._lazy import is_lazy
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._cost import nonzero_cost, pairs_cost, products_per_query
 from simlabel.engines._influence import FEW_QUERIES
@@ -32,6 +30,8 @@ from simlabel.engines._streamed import reduce_streamed
 from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric, is_worth_symmetric
 from simlabel.engines._threads import effective_jobs, one_blas_thread
 from simlabel.engines._tiles import Job
+from simlabel.rows import is_lazy
+from simlabel.support.validation import FloatArray, Rows
 
 Visit = Literal["auto", "all", "nonzero"]
 

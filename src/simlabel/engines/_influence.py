@@ -15,8 +15,8 @@ from simlabel._kernels import (
     add_present,
     turn_over,
 )
-from simlabel._stack import Stack
-from simlabel._validation import FloatArray
+from simlabel.rows import Stack
+from simlabel.support.validation import FloatArray
 
 _KEPT_BYTES = 1 << 26
 FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._validation import FloatArray, Rows, check_number, dense_rows, take_rows
 from simlabel.engines._base import Engine
 from simlabel.engines._exact import Exact, check_finite_sums
 from simlabel.engines._index import NearestIndex, faiss_library, faiss_threads
@@ -19,6 +18,7 @@ from simlabel.engines._rows import Prepared, blocks, n_rows, numbers_beside, pie
 from simlabel.engines._threads import effective_jobs
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Leaf
+from simlabel.support.validation import FloatArray, Rows, check_number, dense_rows, take_rows
 
 _KEPT = "ann"  # where a job keeps its index
 _SPARE = 8  # more candidates than neighbours: float32, which the index has, may confuse near ones

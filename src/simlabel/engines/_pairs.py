@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._panels import PanelSums
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
@@ -14,6 +13,7 @@ from simlabel.engines._rows import Prepared, blocks
 from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job, TileSums
+from simlabel.support.validation import FloatArray, Rows
 
 
 class PairsRun:

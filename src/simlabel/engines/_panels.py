@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._forks import cached_property
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, Influence
 from simlabel.engines._reducers import Exclude, Partial, PartialSum, Sum
 from simlabel.engines._rows import Prepared, Side, n_rows, row_width
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Similarity
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows
 
 _SUMS_IN_CACHE = 1 << 17  # sums of a panel of queries: a megabyte, in which the labels of each row are met
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._validation import FloatArray
 from simlabel.engines._influence import Influence, turned_over
+from simlabel.support.validation import FloatArray
 
 Indices = npt.NDArray[np.int64]
 Join = Callable[[Sequence[FloatArray]], FloatArray]

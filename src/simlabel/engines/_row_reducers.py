@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import keep_largest
-from simlabel._validation import FloatArray
 from simlabel.engines._influence import Influence, turned_over
 from simlabel.engines._reducers import (
     Additive,
@@ -27,6 +26,7 @@ from simlabel.engines._reducers import (
     Sum,
     side_by_side,
 )
+from simlabel.support.validation import FloatArray
 from simlabel.weightings import TopK, Weighting
 
 

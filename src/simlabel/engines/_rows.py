@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._forks import cached_property
 from simlabel._kernels import in_panels, tile_rows
-from simlabel._lazy import LazyRows, is_remote
-from simlabel._stack import Stack, fold, joined, stacked
-from simlabel._validation import FloatArray, Rows, check_nonnegative, dense_rows
+from simlabel.rows import LazyRows, Stack, fold, is_remote, joined, stacked
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows, check_nonnegative, dense_rows
 
 _BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
 _FULL = 0.07  # a term of a sparse product takes 200 times as long as a dense one, of which it has the square

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, check_number, check_numbers, take_rows
 from simlabel.engines._base import Engine
 from simlabel.engines._exact import Exact
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
@@ -20,6 +19,7 @@ from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import effective_jobs, one_blas_thread, run_tasks
 from simlabel.engines._tiles import Job
 from simlabel.sampling import draw
+from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers, take_rows
 
 _QUERIES_PER_TASK = 16
 _MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._lazy import BLOCK_BYTES
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._reducers import Exclude, Reducer, Sum
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
 from simlabel.engines._tiles import Job
+from simlabel.rows import BLOCK_BYTES
+from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import Weighting
 
 

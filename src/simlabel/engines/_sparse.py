@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import add_rows, nonzero_products
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude, Sum
@@ -22,6 +21,7 @@ from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Leaf
+from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import Cutoff, Power
 
 QUERIES_PER_TASK = 64

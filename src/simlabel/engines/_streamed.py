@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._base import Engine
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._rows import Prepared, n_rows
 from simlabel.engines._shards import Shard, close, cut_jobs, join, shard_rows
 from simlabel.engines._tiles import Job
+from simlabel.support.validation import FloatArray, Rows
 
 
 def reduce_streamed(

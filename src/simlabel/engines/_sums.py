@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, Rows, check_finite, check_matrix, check_same_length, check_sparse
 from simlabel.engines._choice import resolve_engine
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._row_reducers import reducer_for
 from simlabel.engines._rows import n_rows, prepare
 from simlabel.engines._tiles import Job
 from simlabel.similarities import SIMILARITIES, Similarity
+from simlabel.support.validation import (
+    FloatArray,
+    Rows,
+    check_finite,
+    check_matrix,
+    check_same_length,
+    check_sparse,
+)
 from simlabel.weightings import resolve_weighting
 
 

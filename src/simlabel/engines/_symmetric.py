@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._panels import PanelSums
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
@@ -20,6 +19,7 @@ from simlabel.engines._reducers import Exclude, Sum
 from simlabel.engines._rows import Prepared, blocks
 from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job, TileSums
+from simlabel.support.validation import FloatArray, Rows
 
 _SYMMETRIC_FORMS = ("dot", "coordinate")
 _SMALLEST_SIDE = 32  # of a block: with smaller ones, the list of all pairs of blocks is longer than the work

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import joblib
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from simlabel._validation import check_number
+from simlabel.support.validation import check_number
 
 Task = TypeVar("Task")
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._forks import cached_property
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines._influence import FEW_QUERIES, turned_over
 from simlabel.engines._reducers import Exclude, Partial, Reducer
 from simlabel.engines._rows import Prepared, Side, n_rows, statistic
 from simlabel.similarities import Similarity
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import Weighting
 
 

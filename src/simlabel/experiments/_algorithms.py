@@ -16,8 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from simlabel._auto import AutoSMLClassifier
-from simlabel._classifier import SMLClassifier
+from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._powerset import LabelPowerset, OrConstant
 
 _TREES = 300

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simlabel._text import one_line
-from simlabel._validation import FloatArray
 from simlabel.experiments._fold import FoldResult
 from simlabel.metrics import CRITERIA, Evaluation, find_criterion
+from simlabel.support.text import one_line
+from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)

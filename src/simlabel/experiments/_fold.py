@@ -13,12 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from simlabel._validation import FloatArray
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._outputs import label_probabilities, label_scores, label_sets
 from simlabel.experiments._protocols import Split
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
+from simlabel.support.validation import FloatArray
 
 _BINS = 10  # of the calibration curve
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray
+from simlabel.support.validation import FloatArray
 
 
 def label_scores(model: Any, X: Any, n_labels: int) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from simlabel._validation import FloatArray
+from simlabel.support.validation import FloatArray
 
 
 class LabelPowerset(ClassifierMixin, BaseEstimator):

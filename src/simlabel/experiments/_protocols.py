@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from simlabel._validation import check_number
 from simlabel.datasets import Dataset
 from simlabel.datasets._dataset import TEST, TRAIN
+from simlabel.support.validation import check_number
 
 Rows = npt.NDArray[np.int64]
 

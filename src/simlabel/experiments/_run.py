@@ -11,14 +11,14 @@ from typing import Any
 import joblib
 from joblib import Parallel, delayed
 
-from simlabel._labels import LabelSpace
-from simlabel._validation import check_number
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_algorithm
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._protocols import KFolds, Protocol, Split
 from simlabel.experiments._store import FoldStore, data_key
+from simlabel.labels import LabelSpace
+from simlabel.support.validation import check_number
 
 Progress = Callable[[int, int, str], None]
 _Task = tuple[Algorithm, Split]

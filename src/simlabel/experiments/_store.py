@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn
 
-from simlabel._replacing import replacing
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
+from simlabel.support.replacing import replacing
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out
 

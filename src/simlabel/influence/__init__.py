@@ -1,9 +1,9 @@
 """Influence: how much each reference contributes per unit of similarity."""
 
-from simlabel._registry import Registry
 from simlabel.influence._base import Influence, Kept, Setting, Solved
 from simlabel.influence._ridge import RetuneWarning, Ridge
 from simlabel.influence._sums import LabelMean, Uniform
+from simlabel.support.registry import Registry
 
 INFLUENCES: Registry[Influence] = Registry("influence", Influence, [Uniform, LabelMean, Ridge])
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._references import References
-from simlabel._validation import FloatArray, check_numbers
 from simlabel.engines import Engine
+from simlabel.rows import References
 from simlabel.similarities import Similarity
+from simlabel.support.validation import FloatArray, check_numbers
 
 Kept = npt.NDArray[np.int64] | range  # positions among the former references
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel._validation import FloatArray
+from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)

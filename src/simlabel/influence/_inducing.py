@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel._stack import by_parts, fold
-from simlabel._validation import FloatArray, Rows
 from simlabel.engines import Engine, Job, Keep, Prepared, blocks, n_rows
 from simlabel.influence._closed_form import RidgeSolution
+from simlabel.rows import by_parts, fold
 from simlabel.similarities import Similarity
+from simlabel.support.validation import FloatArray, Rows
 
 _BLOCK_ROWS = 2048
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel._validation import FloatArray
 from simlabel.engines import blocks
 from simlabel.influence._closed_form import RidgeSolution
+from simlabel.support.validation import FloatArray
 
 #: more labels and set sizes than this are left as they are: the mixture would have as many rows and columns
 MOST_COLUMNS = 1024

@@ -10,9 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._lazy import is_lazy
-from simlabel._references import References
-from simlabel._validation import FloatArray, Rows, check_flag, check_number, take_rows
 from simlabel.engines import Job, Keep, Sum, prepare
 from simlabel.influence._base import Influence, Kept, Setting, Solved
 from simlabel.influence._closed_form import (
@@ -26,7 +23,9 @@ from simlabel.influence._closed_form import (
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
 from simlabel.influence._mixing import mixed
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
+from simlabel.rows import References, is_lazy
 from simlabel.similarities import SIMILARITIES, Similarity
+from simlabel.support.validation import FloatArray, Rows, check_flag, check_number, take_rows
 
 #: penalties that are tried where it is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

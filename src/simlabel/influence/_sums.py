@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._stack import Stack
 from simlabel.influence._base import Influence, Setting, Solved
+from simlabel.rows import Stack
 
 
 class Uniform(Influence):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._validation import FloatArray
 from simlabel.influence._closed_form import positive_definite_inverse
+from simlabel.support.validation import FloatArray
 
 
 def grown_inverse(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:

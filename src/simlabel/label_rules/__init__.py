@@ -1,11 +1,11 @@
 """Label rules: from label weights to a set of labels."""
 
-from simlabel._registry import Registry
 from simlabel.label_rules._auto import Auto
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.label_rules._per_label import PerLabel
 from simlabel.label_rules._rules import Custom, Cutoff, FixedSize, SetSize
 from simlabel.label_rules._threshold import Threshold
+from simlabel.support.registry import Registry
 
 LABEL_RULES: Registry[LabelRule] = Registry(
     "label_rule", LabelRule, [SetSize, Threshold, FixedSize, Cutoff, PerLabel, Auto], from_callable=Custom

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel._kernels import top_labels
-from simlabel._validation import FloatArray, check_number
+from simlabel.support.validation import FloatArray, check_number
 
 Counts = npt.NDArray[np.int64]
 Needs = Literal["nothing", "leave_one_out", "own_scores"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._validation import FloatArray
 from simlabel.label_rules._base import ScoreBlock, TrainingBlock
+from simlabel.support.validation import FloatArray
 
 _ENTRIES = 1 << 26  # scores kept at once
 

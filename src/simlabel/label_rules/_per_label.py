@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from simlabel._validation import FloatArray, check_numbers
 from simlabel.label_rules._base import Counts, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._gather import gather
 from simlabel.label_rules._sweeps import tuned_thresholds
 from simlabel.label_rules._tuned import TunedRule
 from simlabel.metrics import current_name
+from simlabel.support.validation import FloatArray, check_numbers
 
 
 class PerLabel(TunedRule):

@@ -9,10 +9,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from simlabel._validation import FloatArray, check_number, check_numbers
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._gather import Gathered, gather
 from simlabel.label_rules._sweeps import tuned_thresholds
+from simlabel.support.validation import FloatArray, check_number, check_numbers
 
 
 class SetSize(LabelRule):

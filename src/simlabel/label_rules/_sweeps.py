@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._validation import FloatArray
 from simlabel.label_rules._gather import Gathered
+from simlabel.support.validation import FloatArray
 
 _SWEEPS = 5
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 
-from simlabel._validation import FloatArray, check_flag, check_number, check_numbers
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
+from simlabel.support.validation import FloatArray, check_flag, check_number, check_numbers
 
 _RANK_TOLERANCE = (
     1e-13  # eigenvalues of the normal equations are squares: digits to 3e-7 of the largest column

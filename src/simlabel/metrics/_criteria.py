@@ -11,10 +11,10 @@ from sklearn.metrics import coverage_error, label_ranking_average_precision_scor
 from sklearn.metrics import hamming_loss as _hamming_loss
 
 from simlabel._kernels import ranking_criteria
-from simlabel._validation import FloatArray
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._truth import BLOCK as _BLOCK
 from simlabel.metrics._truth import as_truth, check_scores, check_sets, no_pair, no_true_label
+from simlabel.support.validation import FloatArray
 
 
 def row_criteria(Y_true: Any, scores: Any) -> FloatArray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from simlabel._validation import FloatArray
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._set_criteria import OF_SETS
 from simlabel.metrics._top_k import FAMILIES, propensities
+from simlabel.support.validation import FloatArray
 
 _FAMILIES = {family.pattern.name: family for family in FAMILIES}
 _KNOWN = CRITERIA | {criterion.name: criterion for criterion in OF_SETS}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from simlabel._validation import FloatArray
 from simlabel.metrics._truth import as_truth
+from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, f1_score
 
-from simlabel._validation import FloatArray
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._truth import check_sets
+from simlabel.support.validation import FloatArray
 
 
 def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:

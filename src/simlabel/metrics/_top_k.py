@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import ndcg_score
 
-from simlabel._validation import FloatArray, check_number
 from simlabel.metrics._record import Criterion, Family
 from simlabel.metrics._truth import BLOCK as _BLOCK
 from simlabel.metrics._truth import as_truth, check_scores, no_true_label
+from simlabel.support.validation import FloatArray, check_number
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 

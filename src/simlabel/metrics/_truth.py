@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._validation import FloatArray, check_sparse
+from simlabel.support.validation import FloatArray, check_sparse
 
 BLOCK = 1 << 22  # entries made dense at a time
 

@@ -11,11 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 from sklearn.utils.validation import has_fit_parameter
 
-from simlabel._lazy import LazyRows, transformed
-from simlabel._moments import lazy_moments
-from simlabel._registry import Registry
-from simlabel._stack import fold
-from simlabel._validation import FloatArray, Rows, check_finite, check_numbers
+from simlabel.rows import LazyRows, fold, lazy_moments, transformed
+from simlabel.support.registry import Registry
+from simlabel.support.validation import FloatArray, Rows, check_finite, check_numbers
 
 
 class Normalizer(TransformerMixin, BaseEstimator):

@@ -13,9 +13,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._validation import check_finite
 from simlabel.persistence import _layout
 from simlabel.persistence._layout import Entry, ModelFileError, digest
+from simlabel.support.validation import check_finite
 
 Bytes = npt.NDArray[np.uint8]
 

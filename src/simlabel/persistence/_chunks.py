@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._forks import cached_property
-from simlabel._references import Chunk, Ids, number_after
-from simlabel._validation import check_finite, check_ids, check_number, check_numbers, check_unused
 from simlabel.persistence._layout import ModelFileError, told
 from simlabel.persistence._values import Reader
+from simlabel.rows import Chunk, Ids, number_after
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import check_finite, check_ids, check_number, check_numbers, check_unused
 
 State = dict[str, Any]
 

@@ -11,9 +11,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._replacing import replacing
 from simlabel.persistence._arrays import Arrays, MappedFile
 from simlabel.persistence._layout import NAMES, ModelFileError, byte_blocks, header, parsed, told
+from simlabel.support.replacing import replacing
 
 
 def is_storable(array: npt.NDArray[Any]) -> bool:

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._labels import LabelSpace
-from simlabel._model import Model
-from simlabel._references import Chunk, References
-from simlabel._scoring import Scorer
+from simlabel.fitted import Model, Scorer
 from simlabel.influence import Solved
+from simlabel.labels import LabelSpace
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
 from simlabel.persistence._schema import PARTS, check_labels, check_model, check_parts, check_rows
 from simlabel.persistence._values import Reader, Writer
+from simlabel.rows import Chunk, References
 
 State = dict[str, Any]
 _ROWS = ("X", "raw")

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._label_forms import SETS
-from simlabel._model import Model
-from simlabel._validation import check_ids, check_nonnegative, check_number, check_numbers
 from simlabel.calibration import LeaveOneOutCalibration
 from simlabel.engines import Engine, Sampled
+from simlabel.fitted import Model
 from simlabel.influence import Influence, Solved
 from simlabel.label_rules import Auto as AutoRule
 from simlabel.label_rules import LabelRule
+from simlabel.labels import SETS
 from simlabel.normalization import Chain, Normalizer
 from simlabel.persistence._layout import ModelFileError
 from simlabel.similarities import ColumnView, OnColumns, Product, Similarity, Sum
 from simlabel.sketching import FeatureSums, PrototypeSums
+from simlabel.support.validation import check_ids, check_nonnegative, check_number, check_numbers
 from simlabel.tuning import TuningResult
 from simlabel.weightings import Weighting
 

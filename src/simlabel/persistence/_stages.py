@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from simlabel._registry import Registry
 from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
 from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
@@ -20,6 +19,7 @@ from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
 from simlabel.sketching import SKETCHES, CountSketch, FeatureSums, PrototypeSums, Waves
+from simlabel.support.registry import Registry
 from simlabel.tuning import TUNERS, TuningResult
 from simlabel.weightings import WEIGHTINGS
 from simlabel.weightings import Custom as CustomWeighting

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import escape
 
-from simlabel._text import PLAIN, for_figure
-from simlabel._validation import FloatArray
 from simlabel.experiments import Ranking
+from simlabel.support.text import PLAIN, for_figure
+from simlabel.support.validation import FloatArray
 
 # Colours that are drawn, and the page's own that take their place
 _INK, _FAINT = "#010101", "#020202"

@@ -8,8 +8,8 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from simlabel._text import for_terminal
 from simlabel.reports._page import Report
+from simlabel.support.text import for_terminal
 
 
 @lru_cache(maxsize=1)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlabel._text import one_line
 from simlabel.datasets import Dataset
 from simlabel.experiments import Comparison, Ranking, Reproduction
 from simlabel.metrics import find_criterion
 from simlabel.reports import _figures as figures
 from simlabel.reports import _summaries as summaries
 from simlabel.reports._page import Block, Cell, Picture, Pictures, Section, Text, table
+from simlabel.support.text import one_line
 
 _LABELS_OPEN, _LABELS_TOGETHER = 30, 20  # labels in a table before it is folded; in the co-occurrence table
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._validation import FloatArray
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult
+from simlabel.support.validation import FloatArray
 
 Counts = npt.NDArray[np.int64]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simlabel._text import for_markdown, for_tex
 from simlabel.reports._page import Cell, Examples, Report, Table, Text
+from simlabel.support.text import for_markdown, for_tex
 
 
 def to_markdown(report: Report) -> str:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._registry import Registry
-from simlabel._validation import FloatArray, Rows, check_flag, check_number
+from simlabel.support.registry import Registry
+from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 
 Indices = npt.NDArray[np.int64]
 

@@ -4,7 +4,6 @@ Each is one small class in a file of its own that declares how it is computed (`
 traits. They can be added and multiplied, and restricted to columns.
 """
 
-from simlabel._registry import Registry
 from simlabel.similarities._base import Form, Grid, Leaf, Similarity
 from simlabel.similarities._chi_square import ChiSquare
 from simlabel.similarities._composite import ColumnView, OnColumns, Product, Sum
@@ -16,6 +15,7 @@ from simlabel.similarities._laplacian import Laplacian
 from simlabel.similarities._polynomial import Linear, Polynomial, Quadratic
 from simlabel.similarities._precomputed import Precomputed
 from simlabel.similarities._rbf import RBF
+from simlabel.support.registry import Registry
 
 SIMILARITIES: Registry[Similarity] = Registry(
     "similarity",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from simlabel._validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import Grid, Similarity
 from simlabel.similarities._grids import bandwidth_grid
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class Bandwidth(Similarity):

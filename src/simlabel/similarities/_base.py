@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from simlabel._validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     from simlabel.similarities._composite import Product, Sum

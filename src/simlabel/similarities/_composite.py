@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from simlabel._lazy import transformed
-from simlabel._validation import FloatArray, Rows, check_numbers
 from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.rows import transformed
 from simlabel.similarities._base import Grid, Leaf, Similarity
+from simlabel.support.validation import FloatArray, Rows, check_numbers
 
 
 class _Pair(Similarity):

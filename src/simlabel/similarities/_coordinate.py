@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simlabel._kernels import in_panels, tile_rows
-from simlabel._validation import FloatArray, Rows, dense_rows
 from simlabel.similarities._base import Similarity
+from simlabel.support.validation import FloatArray, Rows, dense_rows
 
 
 class CoordinateSimilarity(Similarity):

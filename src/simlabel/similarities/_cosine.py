@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from simlabel._kernels import power_sums
-from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity, View
+from simlabel.support.validation import FloatArray, Rows
 
 
 def unit_rows(X: Rows) -> Rows:

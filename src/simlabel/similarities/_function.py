@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._validation import FloatArray, Rows, check_flag, dense_rows
 from simlabel.similarities._base import Similarity
+from simlabel.support.validation import FloatArray, Rows, check_flag, dense_rows
 
 
 class Function(Similarity):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._lazy import is_lazy
-from simlabel._moments import lazy_moments
-from simlabel._stack import fold
-from simlabel._validation import FloatArray, Rows
+from simlabel.rows import fold, is_lazy, lazy_moments
 from simlabel.similarities._base import Grid
+from simlabel.support.validation import FloatArray, Rows
 
 _FACTORS = tuple(2.0**power for power in range(-3, 10))
 _COLUMN_BLOCK = 1 << 22

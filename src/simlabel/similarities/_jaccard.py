@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import set_sums, sums_of_minima, weighted_set_sums
-from simlabel._validation import FloatArray, Rows, check_flag
 from simlabel.similarities._base import Form, View
 from simlabel.similarities._coordinate import CoordinateSimilarity
+from simlabel.support.validation import FloatArray, Rows, check_flag
 
 
 def present(X: Rows) -> Rows:

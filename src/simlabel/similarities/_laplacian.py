@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from simlabel._kernels import l1_distances, laplacian_sums, negative_exponential
-from simlabel._validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import mean_l1_distance
+from simlabel.support.validation import FloatArray, Rows
 
 
 class Laplacian(Bandwidth, CoordinateSimilarity):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._validation import FloatArray, check_number
 from simlabel.metrics import CRITERIA, Truth
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.sketching._features import RandomFeatures
 from simlabel.sketching._prototypes import Condense, Nystroem
+from simlabel.support.validation import FloatArray, check_number
 
 _CANDIDATES: tuple[Sketch, ...] = (
     Condense(100),

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._forks import cached_property
-from simlabel._references import References
-from simlabel._validation import FloatArray, Rows, take_rows
 from simlabel.engines import Engine, Exclude, Job, Plan, Prepared
+from simlabel.rows import References
 from simlabel.similarities import Similarity
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows, take_rows
 
 _CHECKED_ROWS = 1000  # rows on which the error is measured
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.kernel_approximation import PolynomialCountSketch
 
-from simlabel._validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.engines import Plan, blocks, n_rows
 from simlabel.similarities import RBF, Laplacian, Polynomial, Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 
 _BLOCK_BYTES = 1 << 25
 

@@ -11,8 +11,11 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel._forks import cached_property
-from simlabel._validation import (
+from simlabel.engines import Exact, Job, Plan, Prepared, Sum, blocks, n_rows, prepare, reduce_similarities
+from simlabel.similarities import Similarity
+from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import (
     FloatArray,
     Rows,
     check_finite,
@@ -21,9 +24,6 @@ from simlabel._validation import (
     dense_rows,
     take_rows,
 )
-from simlabel.engines import Exact, Job, Plan, Prepared, Sum, blocks, n_rows, prepare, reduce_similarities
-from simlabel.similarities import Similarity
-from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 
 _LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from
 _PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity

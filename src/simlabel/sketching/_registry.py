@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simlabel._registry import Registry
 from simlabel.similarities import Similarity
 from simlabel.sketching._auto import AutoSketch
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.sketching._features import RandomFeatures, TensorSketch
 from simlabel.sketching._prototypes import Condense, Nystroem
+from simlabel.support.registry import Registry
 from simlabel.weightings import Weighting
 
 SKETCHES: Registry[Sketch] = Registry(

@@ -1,6 +1,6 @@
 """Tuning: from "auto" to a value, by scores on the training rows."""
 
-from simlabel._registry import Registry
+from simlabel.support.registry import Registry
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, Problem
 from simlabel.tuning._result import TuningResult

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._references import References
-from simlabel._stack import Stack
-from simlabel._validation import check_number
+from simlabel.rows import References, Stack
+from simlabel.support.validation import check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure
 from simlabel.tuning._problem import Candidate, Problem

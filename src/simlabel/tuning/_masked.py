@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._leave_one_out import one_copy, own_entries, rescaled
-from simlabel._stack import Stack
-from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Job, blocks, prepare, reducer_for
+from simlabel.fitted import one_copy, own_entries, rescaled
 from simlabel.metrics import Criterion
+from simlabel.rows import Stack
+from simlabel.support.validation import FloatArray, take_rows
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, Problem
 

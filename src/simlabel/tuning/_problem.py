@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._forks import cached_property
-from simlabel._references import References
-from simlabel._validation import FloatArray, take_rows
 from simlabel.engines import Engine
 from simlabel.influence import Influence, Setting
 from simlabel.metrics import Truth
+from simlabel.rows import References
 from simlabel.similarities import Grid, Similarity
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, take_rows
 from simlabel.weightings import Weighting
 
 Candidate = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlabel._validation import check_number
+from simlabel.support.validation import check_number
 
 if TYPE_CHECKING:
     import pandas as pd

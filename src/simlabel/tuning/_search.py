@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from simlabel._references import References
+from simlabel.rows import References
 from simlabel.similarities import Grid
 from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure

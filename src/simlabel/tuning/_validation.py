@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold
 
-from simlabel._references import References
-from simlabel._validation import check_flag, check_number
+from simlabel.rows import References
+from simlabel.support.validation import check_flag, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure, measure_folds
 from simlabel.tuning._problem import Candidate, Problem

@@ -1,6 +1,6 @@
 """Weightings psi: how much a similarity of a given strength counts."""
 
-from simlabel._registry import Registry
+from simlabel.support.registry import Registry
 from simlabel.weightings._weightings import Custom, Cutoff, Power, TopK, Weighting
 
 WEIGHTINGS: Registry[Weighting] = Registry(

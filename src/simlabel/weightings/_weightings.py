@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from simlabel._validation import FloatArray, check_number
 from simlabel.similarities._polynomial import whole_power
+from simlabel.support.validation import FloatArray, check_number
 
 Scope = Literal["entry", "row"]
 

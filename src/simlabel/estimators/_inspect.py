@@ -1,0 +1,230 @@
+"""What a fitted classifier can be asked besides labels: why, what is wrong, what is new, what to label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from simlabel.fitted import Model, refuse_estimates, refuse_precomputed, refuse_samples, training_blocks
+from simlabel.inspection import (
+    Explanation,
+    contradicting_duplicates,
+    data_values,
+    largest_terms,
+    novelty,
+    suggest,
+    suspicious_labels,
+    uncertainty,
+)
+from simlabel.support.validation import FloatArray, check_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Asking:
+    """Explanations and diagnostics, for a classifier that publishes an immutable model."""
+
+    _model: Model
+
+    def explain(self, X: Any, top: int = 10) -> Explanation:
+        """For every query and label, the labelled instances that contributed most.
+
+        Contributions, the rest and (with learned influence) the mean add up to the label's score.
+        The set size is explained too. Costs a block of n_references numbers for each query.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            Queries.
+        top : int
+            How many instances to list for each query and label.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear")
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
+        >>> print(model.explain([[0.1, 0.9]]))
+        Query 0: trees
+        1 label, because of these
+         instance    contribution  share
+         wood        0.9939        90.0%  ██████████████████
+         beach       0.1104        10.0%  ██
+         all others  0             0.0%
+        trees (score 0.9939)
+         instance    contribution  share
+         wood        0.9939        100.0%  ████████████████████
+         all others  0             0.0%
+        """
+        check_number("explain", "top", top, at_least=1, integer=True)
+        model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        refuse_estimates(model, "explain")
+        scorer, Q = model.scorer, model.normalized(X)
+        references = scorer.references
+        terms = largest_terms(
+            Q,
+            scorer.prepared,
+            scorer.similarity,
+            scorer.weighting,
+            scorer.V,
+            references.weights,
+            top,
+            scorer.n_jobs,
+        )
+        used, mean = scorer.solved.used, scorer.solved.intercept
+        Y = model.label_sets(X)
+        return Explanation(
+            references.ids if used is None else references.ids[used],
+            model.labels.classes,
+            references.sizes,
+            np.split(Y.indices, Y.indptr[1:-1]),
+            terms,
+            np.zeros(terms.totals.shape[1]) if mean is None else mean,
+            scorer.similarity,
+            references,
+            Q,
+            getattr(self, "feature_names_in_", None),
+        )
+
+    def suspicious_labels(self, top: int | None = 100) -> pd.DataFrame:
+        """Labels that the neighbourhood contradicts, the most doubtful first: probably wrong or missing.
+
+        Every instance is left out of its own scores; with learned influence they are sharper.
+
+        Parameters
+        ----------
+        top : int or None
+            How many to list; None for every label of every instance.
+
+        Returns
+        -------
+        frame
+            ``id``, ``label``, ``given``, ``probability``, ``suspicion``.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> X = [[1.0, 0.0], [1.0, 0.1], [0.9, 0.1], [0.0, 1.0], [0.1, 1.0]]
+        >>> y = [{"sea"}, {"sea"}, {"trees"}, {"trees"}, {"trees"}]
+        >>> SMLClassifier().fit(X, y).suspicious_labels(top=1)[["id", "label", "given"]]
+           id label  given
+        0   2   sea  False
+        """
+        check_is_fitted(self)
+        check_number("suspicious_labels", "top", top, at_least=1, integer=True, also=(None,))
+        model, references = self._model, self._model.scorer.references
+        blocks = training_blocks(model.scorer)
+        probabilities = np.concatenate([model.to_probabilities(block.scores) for block in blocks])
+        return suspicious_labels(probabilities, references.Y, references.ids, model.labels.classes, top)
+
+    def contradicting_duplicates(self, least: float = 0.95) -> pd.DataFrame:
+        """Pairs of labelled instances that are almost the same but for their label sets.
+
+        Parameters
+        ----------
+        least : float
+            The least similarity that counts as almost the same, where an instance's to itself is 1.
+
+        Returns
+        -------
+        frame
+            ``id``, ``other``, ``similarity``, ``disagreement``.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("cosine").fit([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [{"a"}, {"b"}, {"a"}])
+        >>> model.contradicting_duplicates()
+           id  other  similarity  disagreement
+        0   0      1         1.0           1.0
+        """
+        check_is_fitted(self)
+        refuse_precomputed(self._model, "contradicting_duplicates")
+        check_number("contradicting_duplicates", "least", least, above=0)
+        scorer = self._model.scorer
+        return contradicting_duplicates(scorer.references, scorer.similarity, least, scorer.n_jobs)
+
+    def data_values(self, criterion: str = "average_precision") -> FloatArray:
+        """What each labelled instance is worth: how much better the others are scored for its being there.
+
+        Exact leave-one-out, with the resolved values held, for equal influence and for ridge (over all
+        references, without mixing); it costs as much as scoring every instance once for every other,
+        so it is for thousands of them.
+
+        Parameters
+        ----------
+        criterion : {"average_precision", "ranking_loss", "coverage", "one_error"}
+            What the others are judged by.
+
+        Returns
+        -------
+        array, (n_references,)
+            In the order of `ids_`; negative for an instance that does harm.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> X = [[1.0, 0.0], [1.0, 0.1], [0.9, 0.0], [0.0, 1.0], [0.1, 1.0]]
+        >>> y = [{"sea"}, {"sea"}, {"trees"}, {"trees"}, {"trees"}]
+        >>> SMLClassifier("cosine").fit(X, y).data_values().argmin()
+        np.int64(2)
+        """
+        check_is_fitted(self)
+        refuse_precomputed(self._model, "data_values")
+        refuse_samples(self._model, "data_values")
+        return data_values(self._model.scorer, criterion)
+
+    def novelty(self, X: Any) -> FloatArray:
+        """How unlike anything seen each query is, (n_queries,).
+
+        The share of the labelled instances whose similarity to all others together is larger than
+        the query's: above 0.99, the query is less at home than 99% of them.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> from simlabel.similarities import RBF
+        >>> model = SMLClassifier(RBF(1.0), normalizer=None).fit([[0.0], [0.1], [0.2]], [{"a"}, {"b"}, {"a"}])
+        >>> model.novelty([[0.1], [5.0]])
+        array([0., 1.])
+        """
+        model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        refuse_precomputed(model, "novelty")
+        return novelty(model.scorer, model.normalized(X), model.typical_totals)
+
+    def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
+        """The unlabelled instances that are most worth a person's time.
+
+        Each would settle most of the doubt that is left: it is like many of the pool whose label sets
+        are in doubt, and unlike what is labelled or picked already. Of a pool of more than 2,000 the
+        most doubtful are looked at.
+
+        Parameters
+        ----------
+        X_pool : as in `predict`
+            Unlabelled instances.
+        n : int
+            How many to pick.
+
+        Returns
+        -------
+        array of int, (n,)
+            Rows of the pool, the first to be labelled first.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("cosine").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.suggest([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], n=1)
+        array([1])
+        """
+        check_number("suggest", "n", n, at_least=1, integer=True)
+        model, X = self._check_queries(X_pool)  # type: ignore[attr-defined]
+        refuse_precomputed(model, "suggest")
+        doubt = uncertainty(model.probabilities(X))
+        scorer = model.scorer
+        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.similarity, n, scorer.n_jobs)

@@ -1,0 +1,218 @@
+"""What a fitted classifier can do besides predicting: learn more, forget, retune, be saved."""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from simlabel.engines import Sampled, n_rows, resolve_engine
+from simlabel.fitted import (
+    Batch,
+    Model,
+    drop_weightless,
+    forgotten,
+    numbered,
+    one_teacher,
+    refuse_precomputed,
+    refuse_short_forms,
+    taught,
+)
+from simlabel.persistence import (
+    Reader,
+    Writer,
+    check_fitted,
+    model_state,
+    restored_model,
+    told,
+    write_file,
+)
+from simlabel.rows import is_remote
+from simlabel.support.validation import check_same_length
+
+_SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
+
+
+class Living:
+    """Teach, forget, retune and save, for a classifier that publishes an immutable model."""
+
+    _model: Model
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> Self:
+        """Add labelled instances, new labels included, at once.
+
+        Predictions are those of a fresh fit on all rows with the resolved values held: similarity
+        (gamma), normalizer and what the label rule has learnt stay as they are until `retune`. The
+        first call is a fit, which resolves what is "auto" on its rows. Only the new rows are
+        copied. Features are brought to the precision of those that are known.
+
+        Parameters
+        ----------
+        X : array, sparse, data frame or list of objects, (n_rows, n_features)
+            Instances.
+        y : as in `fit`
+            Label sets. Names that were not seen before, in sets, in a 1-D array or as columns of a
+            data frame, become labels; the columns of arrays have no names, so their number is fixed.
+        classes : list, optional
+            Labels to know though no row may have them. Where it is given, a label in y that is
+            neither known nor in it is an error.
+        sample_weight : array, (n_rows,), optional
+            How many times each row counts; rows of weight 0 are dropped.
+        ids : list, (n_rows,), optional
+            What the rows are called, none of them in use; the next numbers by default.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").partial_fit([[1.0, 0.0]], [{"sea"}])
+        >>> model.partial_fit([[0.0, 1.0]], [{"trees"}]).predict([[0.2, 0.9]])
+        [{'trees'}]
+        """
+        me: Any = self
+        with one_teacher(self):
+            if not me.__sklearn_is_fitted__():
+                changed = me._blank()
+                changed._fit(X, y, sample_weight, ids, classes)
+            else:
+                refuse_precomputed(self._model, "partial_fit")
+                refuse_short_forms(self._model, "partial_fit")
+                model, X = me._check_queries(X)
+                labels, Y = model.labels.read(me._check_labels(y))
+                check_same_length(n_rows(X), Y, "y")
+                names = numbered(ids, n_rows(X), model.scorer.references)
+                batch = drop_weightless(X, labels, Y, sample_weight, names)
+                changed = copy.copy(me)
+                changed._publish(taught(model, batch, classes))
+            self.__dict__ = changed.__dict__
+        return self
+
+    def forget(self, ids: Any) -> Self:
+        """Remove labelled instances, exactly: afterwards nothing of them is left in the references.
+
+        Predictions are those of a fresh fit on the rows that are left with the resolved values
+        held. What was summed up over the rows before stays until `retune`: the similarity's gamma,
+        what the normalizer has learnt, what the label rule has learnt, the curve in `tuning_`, and
+        the names in `classes_`: a label with no rows left has score 0.
+
+        Parameters
+        ----------
+        ids : list
+            What the instances are called; unknown ones are an error that lists them, and then
+            nothing is changed.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear")
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["a", "b"])
+        >>> model.forget(["b"]).decision_function([[0.2, 0.9]])[0, 1]
+        np.float64(0.0)
+        """
+        check_is_fitted(self)
+        with one_teacher(self):
+            refuse_precomputed(self._model, "forget")
+            refuse_short_forms(self._model, "forget")
+            changed: Any = copy.copy(self)
+            names = [ids] if isinstance(ids, str | int | np.generic) else ids
+            changed._publish(forgotten(self._model, names))
+            self.__dict__ = changed.__dict__
+        return self
+
+    def retune(self) -> Self:
+        """Choose all values anew, as `fit` would on the rows that are there now.
+
+        Labels that no row has are dropped where labels are found in the rows (sets, 1-D y).
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier().fit([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]], [{"sea"}, {"trees"}, {"trees"}])
+        >>> model.forget([0]).classes_.tolist(), model.retune().classes_.tolist()
+        (['sea', 'trees'], ['trees'])
+        """
+        check_is_fitted(self)
+        with one_teacher(self):
+            model, references = self._model, self._model.scorer.references
+            X = references.raw[:]
+            labels, Y = model.labels.restricted(references.Y)
+            changed: Any = self._blank()  # type: ignore[attr-defined]
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self, name):
+                    setattr(changed, name, getattr(self, name))
+            changed._learn(Batch(X, labels, Y, references.weights, references.ids), model.columns)
+            changed._model.scorer.references.next_id = references.next_id
+            self.__dict__ = changed.__dict__
+        return self
+
+    def change_engine(self, engine: Any) -> Self:
+        """Have the sums of a fitted model computed in another way, without a refit.
+
+        Parameters
+        ----------
+        engine : str or engine
+            As in the constructor, e.g. ``DaskEngine(client)`` of `simlabel.cluster`.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> from simlabel.engines import Exact
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.change_engine(Exact(memory_mib=64)).predict([[0.2, 0.9]])
+        [{'trees'}]
+        """
+        check_is_fitted(self)
+        resolved = resolve_engine(engine)
+        with one_teacher(self):
+            scorer = self._model.scorer
+            if isinstance(scorer.engine, Sampled):
+                raise ValueError("A draw for each query is an engine of its own; fit without the sampler.")
+            if is_remote(scorer.references.X) and resolved.at_home is resolved:
+                raise ValueError("The references are on a cluster, where only a DaskEngine reaches them.")
+            scorer = replace(scorer, engine=resolved, ready=scorer.prepared, solution=scorer.solved)
+            changed: Any = copy.copy(self)
+            changed.engine = engine
+            changed._publish(replace(self._model, scorer=scorer))
+            self.__dict__ = changed.__dict__
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, for `simlabel.load`.
+
+        Arrays are stored as safetensors, the rest as JSON, all under checksums. The file is written
+        beside its place and then renamed: at any moment the old model or the new one is there, whole.
+        A similarity, weighting or rule given as a Python function is saved by the name under which it
+        was registered (`simlabel.persistence.register`); scikit-learn transformers cannot be saved.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from simlabel import SMLClassifier
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "photos.simlabel"
+        >>> SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).save(path)
+        """
+        check_is_fitted(self)
+        me: Any = self
+        writer = Writer()
+        params = {name: writer.encode(value, name) for name, value in me.get_params(deep=False).items()}
+        fitted = {name: writer.encode(getattr(self, name), name) for name in _SAVED if hasattr(self, name)}
+        model = model_state(self._model, writer)
+        state = {"class": type(self).__name__, "params": params, "fitted": fitted, "model": model}
+        write_file(path, state, writer.arrays)
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any], arrays: Any, mmap: bool) -> Self:
+        reader = Reader(arrays)
+        with told("params"):
+            made: Any = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+        with told("fitted"):
+            fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in _SAVED}
+            check_fitted(fitted)
+        made.__dict__ |= fitted
+        made._publish(restored_model(state["model"], reader, fitted.get("n_features_in_"), mmap=mmap))
+        return made

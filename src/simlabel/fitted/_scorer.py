@@ -1,0 +1,149 @@
+"""From the sums over references to the scores that a label rule sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.influence import Influence, Kept, Setting, Solved
+from simlabel.label_rules import ScoreBlock
+from simlabel.rows import References, Stack
+from simlabel.similarities import Similarity
+from simlabel.sketching import FittedSketch, what_is_cheaper
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows, take_rows
+from simlabel.weightings import Weighting
+
+_CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
+
+
+def used_rows(references: References, solved: Solved) -> Rows:
+    """The references that are summed over."""
+    return references.X if solved.used is None else take_rows(references.X, solved.used)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Everything that a score depends on, with all values resolved."""
+
+    references: References
+    ready: Prepared | None
+    similarity: Similarity
+    weighting: Weighting | None
+    influence: Influence
+    solution: Solved | None
+    engine: Engine
+    n_jobs: int | None
+    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
+    sketch: FittedSketch | None = None
+
+    @cached_property
+    def solved(self) -> Solved:
+        """The influence of the references; of a model that was just loaded it may be found when needed."""
+        return self.influence.solve(self.setting(self.references)) if self.solution is None else self.solution
+
+    def setting(self, references: References) -> Setting:
+        """What the influence of these references is computed from."""
+        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0, scales=self.scales)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """What is summed over, made ready; of a model that was just loaded it is, when first needed."""
+        if self.ready is not None:
+            return self.ready
+        return prepare(used_rows(self.references, self.solved), [self.similarity], keep_views=True)
+
+    def made_ready(self) -> Scorer:
+        """The same, with the references made ready now: what is wrong with the rows is said here."""
+        return replace(self, ready=self.prepared)
+
+    @property
+    def V(self) -> Any:
+        """Influence of the used references."""
+        return self.solved.V
+
+    @cached_property
+    def stands_for(self) -> FloatArray:
+        """How many instances each reference counts as: its weight, times what it was drawn for."""
+        weights = self.references.weights
+        return weights if self.scales is None else weights * self.scales
+
+    @cached_property
+    def job(self) -> Job:
+        """Labels and set sizes in one sum."""
+        whole = self.weighting is not None and self.weighting.scope == "row"
+        reducer = reducer_for(self.weighting, self.V, self.references.weights if whole else None)
+        return Job(self.similarity, self.weighting, reducer)
+
+    @cached_property
+    def frequencies(self) -> FloatArray:
+        """What each label and each set size weighs among the references, whatever the query."""
+        rows = self.setting(self.references).rows
+        pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
+        return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
+
+    def plan(self, n_queries: int) -> Plan:
+        """What a call with that many queries does."""
+        if self.sketch is not None:
+            return self.sketch.plan(n_queries)
+        plan = self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
+        if self.weighting is not None or self.influence.learned or not plan.references:
+            return plan  # a weighting cannot be sketched; where no pairs are visited nothing is to be saved
+        words = what_is_cheaper(self.similarity, self.prepared.n_rows)
+        return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
+
+    def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
+        """Scores of a chunk of normalized queries."""
+        if self.sketch is not None and exclude is None:
+            sums = self.sketch.sums(Q)
+        else:
+            sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
+        return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
+
+    def block(self, sums: FloatArray) -> ScoreBlock:
+        """Sums over labels and set sizes as a label rule sees them."""
+        n_labels = self.references.n_labels
+        labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
+        silent = ~sums.any(axis=1)
+        if not silent.any():
+            return ScoreBlock(labels, sizes, labels)
+        ranking, sizes = labels.copy(), sizes.copy()
+        ranking[silent] = self.frequencies[:n_labels]
+        sizes[silent] = self.frequencies[n_labels:]
+        return ScoreBlock(labels, sizes, ranking)
+
+    def with_references(self, references: References, kept: Kept) -> Scorer:
+        """The same with other references, every resolved value held.
+
+        `kept` says which of the former references come first; new ones follow.
+        """
+        solved = self.influence.updated(self.solved, self.setting(references), kept)
+        known = self.prepared if solved.used is None and self.solved.used is None else None
+        ready = prepare(used_rows(references, solved), [self.similarity], keep_views=True, known=known)
+        after = replace(self, references=references, ready=ready, solution=solved)
+        if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
+            self.engine.carry(self.prepared, self.job, ready, after.job)
+        return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
+
+    def _updated_sketch(self, after: Scorer, kept: Kept) -> FittedSketch | None:
+        """The short form with what came and without what went; where the columns differ, all anew."""
+        assert self.sketch is not None
+        before, now = self.references, after.references
+        same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
+        gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
+        if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
+            return self.sketch.emptied(after.V.shape[1]).added(now.X, after.V)
+        sketch = self.sketch
+        if len(gone):
+            sketch = sketch.added(take_rows(before.X, gone), self.V[gone], -1.0)
+        came = slice(len(kept), now.n_rows)
+        return sketch.added(now.X[came], after.V[came]) if len(kept) < now.n_rows else sketch
+
+    def chunks(self, Q: Rows) -> Iterator[slice]:
+        """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""
+        width = max(self.job.reducer.width, Q.shape[1] if hasattr(Q, "shape") and len(Q.shape) > 1 else 1)
+        return iter(blocks(n_rows(Q), max(1, _CHUNK_BYTES // (8 * width))))

@@ -1,0 +1,217 @@
+"""A fitted model that knows more, or less, with every resolved value held."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.engines import Sampled
+from simlabel.fitted._model import Model
+from simlabel.influence import Kept
+from simlabel.labels import LabelSpace, moved
+from simlabel.rows import Chunk, Ids, LazyRows, References, transformed
+from simlabel.support.validation import (
+    FloatArray,
+    Rows,
+    check_ids,
+    check_known,
+    check_sample_weight,
+    check_unused,
+    take_rows,
+)
+
+
+class _Locks:
+    """A lock for each estimator that was ever changed, and one for the list of them."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """In a child too: whoever held the old ones is not there."""
+        self.guard = threading.Lock()
+        self.by_estimator: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+
+
+_LOCKS = _Locks()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LOCKS.renew)
+
+
+@contextmanager
+def one_teacher(estimator: Any) -> Iterator[None]:
+    """One thread at a time changes an estimator; the lock is not part of its state."""
+    with _LOCKS.guard:
+        lock = _LOCKS.by_estimator.setdefault(estimator, threading.RLock())
+    with lock:
+        yield
+
+
+def refuse_precomputed(model: Model, what: str) -> None:
+    """A matrix of similarities to fixed instances has no place for others."""
+    if model.scorer.similarity.form == "precomputed":
+        raise ValueError(
+            f"{what} needs features: with a precomputed similarity the columns of X are the instances "
+            f"of fit. Fit anew with the larger or smaller matrix."
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Labelled rows as they came, checked, of weight above zero, with the labels that they have.
+
+    Attributes
+    ----------
+    X : rows, (n_rows, n_features)
+    labels, Y : LabelSpace, csr_array (n_rows, n_labels)
+    weights, ids : (n_rows,)
+    kept : array of int or None
+        Which of the rows that were given these are; None for all.
+    """
+
+    X: Rows
+    labels: LabelSpace
+    Y: Any
+    weights: FloatArray
+    ids: Ids
+    kept: npt.NDArray[np.int64] | None = None
+
+    def relabelled(self, space: LabelSpace) -> Batch:
+        """The same in a space that has more labels."""
+        Y = moved(self.Y, space.places(self.labels), len(space.classes))
+        return replace(self, labels=space, Y=Y)
+
+
+def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids: Ids) -> Batch:
+    """Rows of weight 0 are not there, nor are classes that only they have."""
+    weights = check_sample_weight(sample_weight, Y.shape[0])
+    if weights is None:
+        return Batch(X, labels, Y, np.ones(Y.shape[0]), ids)
+    if weights.all():
+        return Batch(X, labels, Y, weights, ids)
+    kept = np.flatnonzero(weights)
+    labels, Y = labels.restricted(Y[kept])
+    return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
+
+
+def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
+    """Of a sample or a sketch it is not known what a row that comes or goes would change."""
+    scorer = model.scorer
+    if scorer.scales is not None or isinstance(scorer.engine, Sampled):
+        raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
+    reason = None if scorer.sketch is None else scorer.sketch.why_not(what)
+    if reason is not None:
+        raise ValueError(
+            f"{what} is not possible with this sketch: {reason}. Fit anew, or use 'random_features' or "
+            f"'tensor_sketch', whose sums can be added to and subtracted from."
+        )
+
+
+def refuse_samples(model: Model, what: str) -> None:
+    """What a row does to the sums is not known where they run over some rows, or are estimates."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.scales is not None or not scorer.engine.exact:
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sketch, a sampler, or an index that "
+            f"may miss neighbours. Fit without."
+        )
+
+
+def refuse_estimates(model: Model, what: str) -> None:
+    """The terms of a sum do not add up to an estimate of it."""
+    if model.scorer.sketch is not None or not model.scorer.engine.exact:
+        raise ValueError(
+            f"{what} lists the terms of a sum, but with a sketch, a draw for each query, or an index that "
+            f"may miss neighbours, scores are estimates of it. Fit with sketch=None, a sampler that draws at "
+            f"fit or none, and ANN(recall=1.0) or another engine."
+        )
+
+
+def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
+    """The model with more references; `classes` are known then though no row may have them."""
+    space = model.labels.united(batch.labels)
+    if classes is not None:
+        space = space.declared(classes, known=model.labels.classes)
+    known = model.scorer.references
+    batch = batch.relabelled(space)
+    one = known.chunks[0]
+    raw = _like(batch.X, one.X if one.raw is None else one.raw)
+    rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), one.X)
+    chunk = Chunk(
+        _own(rows, batch.X),
+        batch.Y,
+        batch.weights,
+        batch.ids,
+        None if one.raw is None else _own(raw, batch.X),
+    )
+    before = known.relabelled(space.places(model.labels), len(space.classes))
+    return _with_references(model, space, before.taught(chunk), range(known.n_rows))
+
+
+def forgotten(model: Model, names: Any) -> Model:
+    """The model without the references of these ids."""
+    known = model.scorer.references
+    ids = check_ids(names, None).tolist()
+    positions = known.positions(ids)
+    check_known(positions, ids)
+    if len(ids) == known.n_rows:
+        raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
+    if not ids:
+        return model
+    stays = np.ones(known.n_rows, dtype=bool)
+    stays[positions] = False
+    return _with_references(model, model.labels, known.without(positions), np.flatnonzero(stays))
+
+
+def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
+    rule = model.rule.adapted(references.sizes, space.places(model.labels), len(space.classes))
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = calibration.adapted(space.places(model.labels), len(space.classes))
+    return replace(
+        model,
+        labels=space,
+        calibration=calibration,
+        scorer=model.scorer.with_references(references, kept),
+        rule=rule,
+    )
+
+
+def _like(X: Rows, one: Rows) -> Rows:
+    """Rows in the kind and precision of those that are known; sparse ones and lists are copied."""
+    if isinstance(X, LazyRows):
+        return X  # what is on a disk stays there
+    if isinstance(one, list):
+        return list(X)
+    if sp.issparse(one):
+        return type(one)(X, dtype=one.dtype, copy=True)
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
+
+
+def _own(rows: Rows, given: Rows) -> Rows:
+    """Rows that are not the caller's."""
+    dense = isinstance(rows, np.ndarray) and isinstance(given, np.ndarray)
+    return rows.copy() if dense and np.may_share_memory(rows, given) else rows
+
+
+def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
+    """Ids that the user gave, none of them in use, or the next numbers."""
+    if ids is None:
+        first = 0 if references is None else references.next_id
+        numbers = range(first, first + n_rows)
+        if numbers.stop < 2**63:
+            return numbers
+        return check_ids(numbers, n_rows)  # an array of int64 could not hold them: objects
+    checked = check_ids(ids, n_rows)
+    if references is not None:
+        check_unused(references.in_use(checked.tolist()))
+    return checked

@@ -1,0 +1,67 @@
+"""Instances that are almost the same but for their labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlabel.engines import Exact, Job, Keep, blocks, prepare
+from simlabel.rows import References
+from simlabel.similarities import Similarity
+from simlabel.support.validation import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TILE_BYTES = 1 << 25
+_OWN_ROWS = 256
+
+
+def contradicting_duplicates(
+    references: References, similarity: Similarity, least: float, n_jobs: int | None = None
+) -> pd.DataFrame:
+    """Pairs of instances that are at least so similar and have different label sets.
+
+    Parameters
+    ----------
+    least : float
+        Similarity over the geometric mean of the two instances' similarities to themselves, so
+        that 1 means the same, whatever the similarity.
+
+    Returns
+    -------
+    frame
+        ``id``, ``other``, ``similarity``, and ``disagreement``: the share of the labels that either
+        has which only one of them has; the greatest disagreement first.
+    """
+    import pandas as pd
+
+    prepared = prepare(references.X, [similarity])
+    job = Job(similarity, None, Keep(prepared.n_rows))
+    own = np.concatenate([_own(references, similarity, part) for part in blocks(prepared.n_rows, _OWN_ROWS)])
+    found = []
+    for part in blocks(references.n_rows, max(1, _TILE_BYTES // (8 * references.n_rows))):
+        S = Exact().reduce(references.X[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64)
+        S /= np.sqrt(np.maximum(own[part][:, None] * own[None, :], np.finfo(np.float64).tiny))
+        rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))
+        found.append((rows + part.start, others, S[rows, others]))
+    one, other, strength = (np.concatenate(column) for column in zip(*found, strict=True))
+    Y = references.Y
+    both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
+    sizes = np.diff(Y.indptr)
+    either = sizes[one] + sizes[other] - both
+    disagreement = np.divide(either - both, either, out=np.zeros(len(one)), where=either > 0)
+    order = np.lexsort([-strength, -disagreement])
+    order = order[disagreement[order] > 0]
+    ids = references.ids
+    columns = {"id": ids[one[order]], "other": ids[other[order]], "similarity": strength[order]}
+    return pd.DataFrame({**columns, "disagreement": disagreement[order]})
+
+
+def _own(references: References, similarity: Similarity, part: slice) -> FloatArray:
+    """Similarity of each row to itself."""
+    rows = references.X[part]
+    prepared = prepare(rows, [similarity])
+    job = Job(similarity, None, Keep(prepared.n_rows))
+    return np.diag(Exact().reduce(rows, prepared, [job], n_jobs=1)[0]).astype(np.float64)

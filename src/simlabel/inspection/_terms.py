@@ -1,0 +1,114 @@
+"""The largest terms of each query's sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.engines import Exact, Job, Prepared, blocks, n_rows, reducer_for
+from simlabel.rows import Stack
+from simlabel.similarities import Similarity
+from simlabel.support.validation import FloatArray, Rows
+from simlabel.weightings import Weighting
+
+_TERMS_BYTES = 1 << 25  # terms of some queries with all references
+
+
+@dataclass(frozen=True)
+class Terms:
+    """For every query and every column of V, what contributed most.
+
+    Attributes
+    ----------
+    positions : array of int, (n_queries, n_columns, top)
+        References, the largest contribution first; -1 where there are fewer.
+    contributions : array, (n_queries, n_columns, top)
+        psi(phi(q, x_j)) * V[j, k].
+    totals : array, (n_queries, n_columns)
+        The sum over all references.
+    """
+
+    positions: npt.NDArray[np.int64]
+    contributions: FloatArray
+    totals: FloatArray
+
+    @property
+    def rest(self) -> FloatArray:
+        """What all other references contributed together, (n_queries, n_columns)."""
+        return self.totals - self.contributions.sum(axis=2)
+
+
+def largest_terms(
+    Q: Rows,
+    prepared: Prepared,
+    similarity: Similarity,
+    weighting: Weighting | None,
+    V: Any,
+    weights: FloatArray,
+    top: int,
+    n_jobs: int | None = None,
+) -> Terms:
+    """Find the terms of the sums over references that are largest in magnitude.
+
+    Parameters
+    ----------
+    Q : rows, (n_queries, n_features)
+        Queries, normalized.
+    prepared, similarity, weighting :
+        As the sums are taken.
+    V : array, sparse or Stack, (n_references, n_columns)
+        Influence, weights included.
+    weights : array, (n_references,)
+        Those inside V, for a weighting that counts neighbours.
+    top : int
+        How many for each query and column.
+    """
+    n = prepared.n_rows
+    columns = _Columns(V.whole() if isinstance(V, Stack) else V)
+    # the same reduction with one column for each reference: what comes out is not yet added up
+    job = Job(similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
+    shape = (n_rows(Q), columns.count, min(top, n))
+    found = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
+    for part in blocks(shape[0], max(1, _TERMS_BYTES // (8 * n))):
+        psi = Exact().reduce(Q[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64)
+        for k, (rows, values) in enumerate(columns):
+            terms = psi[:, rows] * values
+            found.totals[part, k] = terms.sum(axis=1)
+            size = min(shape[2], terms.shape[1])
+            if size == 0:
+                continue
+            best = _largest(np.abs(terms), size)
+            found.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
+            found.positions[part, k, :size] = rows[best]
+    found.positions[found.contributions == 0.0] = -1
+    return found
+
+
+def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:
+    """Where the largest of each row are, the largest first."""
+    if size == values.shape[1]:
+        return np.argsort(-values, axis=1, kind="stable")
+    some = np.sort(np.argpartition(-values, size - 1, axis=1)[:, :size], axis=1)
+    order = np.argsort(-np.take_along_axis(values, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
+
+
+class _Columns:
+    """The columns of V, each as the rows that it has and their values."""
+
+    def __init__(self, V: Any) -> None:
+        self.V: Any = sp.csc_array(V) if sp.issparse(V) else np.asarray(V)
+        self.count = int(V.shape[1])
+
+    def __iter__(self) -> Iterator[tuple[npt.NDArray[np.int64], FloatArray]]:
+        if not sp.issparse(self.V):
+            every = np.arange(self.V.shape[0])
+            yield from ((every, self.V[:, k]) for k in range(self.count))
+            return
+        for start, stop in zip(self.V.indptr[:-1], self.V.indptr[1:], strict=True):
+            yield self.V.indices[start:stop], self.V.data[start:stop]

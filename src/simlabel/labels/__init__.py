@@ -1,0 +1,12 @@
+"""Any form of y <-> an indicator matrix and names."""
+
+from simlabel.labels._forms import SETS, check_indicator_dense
+from simlabel.labels._space import Indicator, LabelSpace, moved
+
+__all__ = [
+    "check_indicator_dense",
+    "Indicator",
+    "LabelSpace",
+    "moved",
+    "SETS",
+]

@@ -1,0 +1,196 @@
+"""The forms in which users write y: what they are, and whether they hold what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.support.validation import check_sparse, is_missing
+
+Names = npt.NDArray[Any]
+Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
+SETS = (set, frozenset, list, tuple)
+_BLOCK = 1 << 22  # entries of an array that are looked at in one go
+_NO_CLASSES = {"M": "Dates", "m": "Durations", "c": "Complex data", "V": "Records", "S": "Bytes"}
+
+
+def frame_library(y: Any) -> str | None:
+    """The data frame library that y comes from, or None."""
+    library = type(y).__module__.partition(".")[0]
+    is_frame = type(y).__name__ == "DataFrame" and library in ("pandas", "polars")
+    return library if is_frame else None
+
+
+def make_frame(library: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
+    """A frame of that library."""
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(Y, columns=list(names), index=index)
+    import polars as pl
+
+    return pl.DataFrame(Y, schema=list(names))
+
+
+def is_label_sets(y: Any) -> bool:
+    """Whether the rows are sets of names: sets always are, lists and tuples when they hold strings."""
+    if isinstance(y, np.ndarray) and (y.dtype != object or y.ndim != 1):
+        return False
+    try:
+        rows = list(y)
+    except TypeError:
+        return False
+    if not rows or not all(isinstance(row, SETS) for row in rows):
+        return False
+    if any(isinstance(row, set | frozenset) for row in rows):
+        return True
+    labels = [label for row in rows for label in row]
+    texts = [isinstance(label, str) for label in labels]
+    return any(texts) and all(
+        text or is_missing(label) for text, label in zip(texts, labels, strict=True)
+    )  # a name that is not known is told as such
+
+
+def check_names_known(names: Iterable[Any], rows: Iterable[Any]) -> None:
+    """Refuse label sets where one of the names stands for a label that is not known; say in which row."""
+    if not any(map(is_missing, names)):
+        return
+    row, name = next((i, name) for i, row in enumerate(rows) for name in row if is_missing(name))
+    raise ValueError(
+        f"Input y contains NaN (first at row {row}: {name!r} in a label set). Every row needs known labels: "
+        f"leave it out of the set; an empty set says that the row has none."
+    )
+
+
+def set_type(rows: Iterable[Any]) -> type:
+    """The type that all label sets have, else set."""
+    kinds = {type(row) for row in rows}
+    return kinds.pop() if len(kinds) == 1 else set
+
+
+def as_array(y: Any) -> npt.NDArray[Any]:
+    """y as an array of one or two dimensions, without missing values."""
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y is neither a 0/1 matrix nor a list of label sets: its rows differ in length. "
+            "Write label sets as sets, e.g. [{1, 4}, {2}], or as lists of strings."
+        ) from error
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"Unknown label type: y of shape {array.shape}. Expected (n,) with one class per row, "
+            f"(n, n_labels) of 0/1, or a list of label sets."
+        )
+    if array.dtype == object and array.ndim == 1:
+        array = _as_one_type(array)
+    elif array.dtype.kind == "f" and array.ndim == 1 and isinstance(y, list | tuple):
+        _refuse_rounded(y, array)
+    if array.dtype.kind in _NO_CLASSES:
+        rather = "np.char.decode(y)" if array.dtype.kind == "S" else "y.astype(str)"
+        raise ValueError(
+            f"Unknown label type: {_NO_CLASSES[array.dtype.kind]} not supported in y, which holds "
+            f"{array.dtype}. Give classes as whole numbers or strings, e.g. {rather}."
+        )
+    check_not_missing(array)
+    return array
+
+
+def _as_one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Objects as what they are: numbers, or text; anything else is no class."""
+    check_not_missing(array)
+    kinds = {type(value.item() if isinstance(value, np.generic) else value) for value in array.tolist()}
+    if kinds <= {str} or not kinds:
+        return array
+    if len(kinds) == 1 and kinds <= {int, bool, float}:
+        _refuse_rounded(array.tolist(), array)
+        return array.astype(kinds.pop())
+    named = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(
+        f"Unknown label type: y holds objects of type {named}. Give one class per row as whole numbers or as "
+        f"strings, all of one type, e.g. [str(value) for value in y]; label sets as sets."
+    )
+
+
+def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
+    """Refuse whole numbers that no integer type holds together: as floats some would become equal."""
+    if array.dtype.kind not in "fO" or any(type(value) is not int for value in values):
+        return
+    largest = max(array.tolist(), key=abs)
+    if array.dtype.kind == "f" or not -(2**63) <= largest < 2**63:
+        raise ValueError(
+            f"Unknown label type: y holds whole numbers as large as {int(largest)}, which do not all fit one "
+            f"integer type. Give them as strings, e.g. [str(value) for value in y]."
+        )
+
+
+def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
+    """Refuse labels that are not known, and say where the first is; row 0 is called `first`."""
+    if array.dtype.kind == "f":
+        missing = ~np.isfinite(array)
+    elif array.dtype == object:
+        missing = np.array([is_missing(v) for v in array.ravel()], dtype=bool).reshape(array.shape)
+    else:
+        return
+    if missing.any():
+        where = np.argwhere(missing)[0]
+        value = array[tuple(where)]
+        what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
+        raise ValueError(
+            f"Input y contains {what} (first at row {first + where[0]}: {value}). "
+            f"Every row needs known labels."
+        )
+
+
+def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
+    """A 0/1 array as CSR, or an error that says where it is not; part by part, since it may be mapped."""
+    step = max(1, _BLOCK // max(1, array.shape[1]))
+    parts = [
+        _check_indicator_block(array[first : first + step], names, first)
+        for first in range(0, max(1, array.shape[0]), step)
+    ]
+    return parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+
+
+def _check_indicator_block(array: npt.NDArray[Any], names: Names | None, first: int) -> Indicator:
+    if array.dtype.kind not in "biuf":
+        check_not_missing(array, first)
+        try:
+            if array.dtype.kind in _NO_CLASSES:
+                raise TypeError  # numpy would make numbers of them
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
+    check_not_missing(array, first)
+    wrong = (array != 0) & (array != 1)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        label = int(column) if names is None else names[column]
+        raise ValueError(
+            f"Unknown label type: y must hold only 0 and 1, "
+            f"got {array[row, column].item()!r} at row {first + row}, label {label!r}."
+        )
+    flat = np.flatnonzero(array)  # row by row: quicker than what scipy makes of a dense array
+    ends = np.cumsum(np.count_nonzero(array, axis=1))
+    columns = (flat % max(1, array.shape[1])).astype(np.int32)
+    indptr = np.concatenate([[0], ends]).astype(np.int32 if len(flat) < 2**31 else np.int64)
+    return sp.csr_array((np.ones(len(flat), dtype=np.int8), columns, indptr), shape=array.shape)
+
+
+def check_indicator_sparse(y: Any) -> Indicator:
+    """A sparse 0/1 matrix as CSR, or an error that says where it is not."""
+    Y = sp.csr_array(check_sparse(y, "y"), copy=True)
+    Y.eliminate_zeros()
+    wrong = Y.data != 1
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(Y.indptr, entry, side="right") - 1)
+        raise ValueError(
+            f"Unknown label type: y must hold only 0 and 1, "
+            f"got {Y.data[entry].item()!r} at row {row}, label {Y.indices[entry]}."
+        )
+    return Y.astype(np.int8)

@@ -1,0 +1,275 @@
+"""Any form of y <-> a sparse 0/1 indicator and the names of its columns."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+from simlabel.labels._forms import (
+    SETS,
+    Names,
+    as_array,
+    check_indicator_dense,
+    check_indicator_sparse,
+    check_names_known,
+    frame_library,
+    is_label_sets,
+    make_frame,
+    set_type,
+)
+from simlabel.labels._forms import (
+    Indicator as Indicator,
+)
+
+Kind = Literal["single", "array", "sparse", "frame", "sets"]
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """The labels of a problem, and the form in which its user writes them.
+
+    Attributes
+    ----------
+    kind : {"single", "array", "sparse", "frame", "sets"}
+        ``"single"`` is one class per row (binary and multi-class); the others are multi-label.
+    classes : array, (n_labels,)
+        Names of the labels, in the order of the indicator's columns.
+    container : object
+        What `decode` needs in order to give back the same kind: a dtype, a sparse type,
+        the name of a data frame library, or the type of the label sets.
+
+    Examples
+    --------
+    >>> space, Y = LabelSpace.learn([{"sea", "sunset"}, {"sea"}])
+    >>> space.classes.tolist()
+    ['sea', 'sunset']
+    >>> Y.toarray().tolist()
+    [[1, 1], [1, 0]]
+    >>> space.decode(Y[[1]])
+    [{'sea'}]
+    """
+
+    kind: Kind
+    classes: Names
+    container: Any
+
+    @classmethod
+    def learn(cls, y: Any) -> tuple[LabelSpace, Indicator]:
+        """Find the labels in `y`; return the space and the indicator, (n_rows, n_labels)."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        if sp.issparse(y):
+            Y = check_indicator_sparse(y)
+            return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
+        library = frame_library(y)
+        if library is not None:
+            names = _name_array(y.columns)
+            return cls("frame", names, library), check_indicator_dense(y.to_numpy(), names)
+        if is_label_sets(y):
+            rows = list(y)
+            space = cls("sets", _names_of(rows), set_type(rows))
+            return space, space._encode_sets(rows)
+        array = as_array(y)
+        if array.ndim == 2 and array.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
+                "For one label, present or absent, give a one-column DataFrame, a sparse matrix or sets.",
+                DataConversionWarning,
+                stacklevel=4,
+            )
+            array = array[:, 0]
+        if array.ndim == 1:
+            check_classification_targets(array)
+            classes, columns = np.unique(array, return_inverse=True)
+            shape = (len(array), len(classes))
+            return cls("single", classes, None), _from_pairs(np.arange(len(array)), columns, shape)
+        return cls("array", np.arange(array.shape[1]), array.dtype), check_indicator_dense(array, None)
+
+    def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
+        """Encode `y` with the labels of this space.
+
+        Returns
+        -------
+        Y : csr_array, (n_rows, n_labels)
+        unknown : array of bool, (n_rows,)
+            True where a row has a label that is not in the space.
+        """
+        other, Y = self.read(y)
+        if self.kind in ("single", "sets"):
+            position = {label: k for k, label in enumerate(self.classes.tolist())}
+            places = np.array([position.get(label, -1) for label in other.classes.tolist()], dtype=np.int64)
+            known = sp.csr_array(Y[:, places >= 0])
+            unknown = np.diff(Y.indptr) > np.diff(known.indptr)
+            return moved(known, places[places >= 0], len(self.classes)), unknown
+        if Y.shape[1] != len(self.classes):
+            raise ValueError(
+                f"y has {Y.shape[1]} labels given as {self.kind!r}, but fit saw {len(self.classes)}."
+            )
+        if self.kind == "frame" and list(other.classes) != list(self.classes):
+            raise ValueError(
+                f"y has the label columns {list(other.classes)}, but fit saw {list(self.classes)}."
+            )
+        return Y, np.zeros(Y.shape[0], dtype=np.bool_)
+
+    def _encode_sets(self, rows: Sequence[Any]) -> Indicator:
+        position = {label: k for k, label in enumerate(self.classes.tolist())}
+        sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
+        row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
+        labels = chain.from_iterable(sets)
+        column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
+        return _from_pairs(row_of, column_of, (len(sets), len(self.classes)))
+
+    def read(self, y: Any) -> tuple[LabelSpace, Indicator]:
+        """Find the labels of more rows, given in the same form; return their own space and indicator."""
+        if self.kind == "sets":
+            rows = list(y) if isinstance(y, Iterable) else [y]
+            wrong = [i for i, row in enumerate(rows) if not isinstance(row, SETS)]
+            if wrong:
+                raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
+            space = LabelSpace("sets", _names_of(rows), self.container)
+            return space, space._encode_sets(rows)
+        space, Y = LabelSpace.learn(y)
+        if space.kind != self.kind:
+            raise ValueError(
+                f"y is given as {space.kind!r}, but fit saw {self.kind!r}; give it in the same form."
+            )
+        return space, Y
+
+    def united(self, other: LabelSpace) -> LabelSpace:
+        """The labels of both: those of `other` behind for a data frame, else sorted."""
+        known, new = self.classes, other.classes
+        if self.kind in ("array", "sparse"):
+            if len(known) != len(new):
+                raise ValueError(
+                    f"y has {len(new)} labels, but fit saw {len(known)}; columns have no names by which a "
+                    f"label could be new. Give label sets or a data frame from the start."
+                )
+            return self
+        if self.kind == "sets":
+            names = _sorted_names([*known.tolist(), *new.tolist()])
+        elif self.kind == "frame":
+            missing = [name for name in known if name not in set(new)]
+            if missing:
+                raise ValueError(f"y has no column {missing[0]!r}, which fit saw; give 0 where it is absent.")
+            names = _name_array(dict.fromkeys([*known, *new]))
+        else:
+            if np.isin(new, known).all():
+                return self
+            if _sort(known) != _sort(new):
+                raise ValueError(
+                    f"y holds {new.dtype}, but fit saw {known.dtype}: "
+                    f"{new.tolist()[0]!r} beside {known.tolist()[0]!r}."
+                )
+            names = np.unique(np.concatenate([known, new]))
+        return LabelSpace(self.kind, names, self.container)
+
+    def declared(self, classes: Any, known: Names | None = None) -> LabelSpace:
+        """This space with labels that a user names, though no row may have them.
+
+        A label that is neither among them nor in `known` is an error.
+        """
+        listed = isinstance(classes, Iterable) and not isinstance(classes, str)
+        if not listed or not all(isinstance(name, Hashable) for name in classes):
+            raise TypeError(f"classes must be a list of labels, got {classes!r}.")
+        names = np.asarray(classes) if self.kind == "single" else _sorted_names(classes)
+        if self.kind in ("array", "sparse"):
+            if names.tolist() != self.classes.tolist():
+                raise ValueError(
+                    f"classes={names.tolist()!r} do not fit y, whose columns are numbered from 0 to "
+                    f"{len(self.classes) - 1}."
+                )
+            return self
+        allowed = {*names.tolist(), *([] if known is None else known.tolist())}
+        others = [name for name in self.classes.tolist() if name not in allowed]
+        if others:
+            raise ValueError(f"y has the label {others[0]!r}, which is not in classes={names.tolist()!r}.")
+        if self.kind == "frame":
+            names = _name_array(dict.fromkeys([*self.classes, *classes]))
+        return self.united(LabelSpace(self.kind, names, self.container))
+
+    def places(self, other: LabelSpace) -> npt.NDArray[np.int64]:
+        """Where each label of `other` is among those of this space."""
+        position = {label: k for k, label in enumerate(self.classes.tolist())}
+        return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
+
+    def restricted(self, Y: Indicator) -> tuple[LabelSpace, Indicator]:
+        """Drop labels that no row of `Y` has, where the labels were found in the rows themselves."""
+        if self.kind not in ("single", "sets"):
+            return self, Y
+        present = np.unique(Y.indices)
+        return LabelSpace(self.kind, self.classes[present], self.container), sp.csr_array(Y[:, present])
+
+    def decode(self, Y: Indicator, index: Any = None) -> Any:
+        """Give `Y` back as the kind of y that was learnt.
+
+        Parameters
+        ----------
+        Y : csr_array, (n_rows, n_labels)
+            Predicted label sets; with one class per row it has one entry in each row.
+        index : optional
+            Row labels for a pandas frame.
+        """
+        if self.kind == "single":
+            return self.classes[Y.indices]
+        if self.kind == "array":
+            return Y.toarray().astype(self.container)
+        if self.kind == "sparse":
+            kind, dtype = self.container
+            return kind(Y.astype(dtype))
+        if self.kind == "frame":
+            return make_frame(self.container, Y.toarray(), self.classes, index)
+        names = self.classes.tolist()
+        return [
+            self.container(names[k] for k in Y.indices[start:stop])
+            for start, stop in zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
+        ]
+
+
+def _from_pairs(rows: Any, columns: Any, shape: tuple[int, int]) -> Indicator:
+    Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+    Y.sort_indices()
+    return Y
+
+
+def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
+    """Y where label k stands in column places[k] of `n_labels`."""
+    if Y.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
+        return Y
+    Y = sp.csr_array((Y.data, places[Y.indices], Y.indptr), shape=(Y.shape[0], n_labels))
+    Y.sort_indices()
+    return Y
+
+
+def _sort(classes: Names) -> str:
+    return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
+
+
+def _names_of(rows: Sequence[Any]) -> Names:
+    """The labels that label sets hold, all of them known."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    check_names_known(names, rows)
+    return _sorted_names(names)
+
+
+def _sorted_names(labels: Iterable[Hashable]) -> Names:
+    seen = list(dict.fromkeys(labels))
+    with contextlib.suppress(TypeError):  # names that do not compare stay in the order in which they came
+        seen = sorted(seen)  # type: ignore[type-var]
+    return _name_array(seen)
+
+
+def _name_array(names: Iterable[Hashable]) -> Names:
+    listed = list(names)
+    array = np.empty(len(listed), dtype=object)  # filled one by one: tuples are names, not rows
+    array[:] = listed
+    return array

@@ -1,0 +1,184 @@
+"""Pieces of rows, read as if they were one."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.rows._lazy import LazyRows
+from simlabel.support.validation import Rows, check_finite, take_rows
+
+
+class Stack:
+    """Pieces of rows, read as if they were one: a slice within a piece is no copy.
+
+    Parameters
+    ----------
+    pieces : list of rows
+        Arrays, CSR matrices, lists of objects, or whatever gives rows for a slice.
+
+    Examples
+    --------
+    >>> rows = Stack([np.array([1, 2]), np.array([3, 4, 5])])
+    >>> rows[1:4], rows[np.array([4, 0])]
+    (array([2, 3, 4]), array([5, 1]))
+    """
+
+    def __init__(self, pieces: Iterable[Rows]) -> None:
+        self.pieces = tuple(pieces)
+        self.starts = [0, *itertools.accumulate(map(_length, self.pieces))]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n_rows, n_columns), or (n_rows,) for numbers and objects."""
+        return (self.starts[-1], *getattr(self.pieces[0], "shape", (0,))[1:])
+
+    @property
+    def dtype(self) -> Any:
+        """Of the pieces, which are alike."""
+        return self.pieces[0].dtype
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries of sparse pieces."""
+        return sum(int(piece.indptr[-1]) for piece in self.pieces)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __getitem__(self, index: Any) -> Rows:
+        if isinstance(index, tuple):
+            return Stack([piece[index] for piece in self.pieces])
+        if not isinstance(index, slice):
+            return self._take(np.asarray(index))
+        found = [piece[rows] for piece, _, rows in self.parts(index)]
+        return joined(found) if found else self.pieces[0][0:0]
+
+    def parts(self, index: slice) -> Iterator[tuple[Rows, slice, slice]]:
+        """The pieces that a slice touches: each with where in the slice, and where in the piece it lies."""
+        start, stop, _ = index.indices(len(self))
+        first = max(0, bisect_right(self.starts, start) - 1)
+        for i in range(first, len(self.pieces)):
+            low, high = max(start, self.starts[i]), min(stop, self.starts[i + 1])
+            if low >= stop:
+                return
+            at = self.starts[i]
+            yield self.pieces[i], slice(low - start, high - start), slice(low - at, high - at)
+
+    def _take(self, rows: npt.NDArray[np.int64]) -> Rows:
+        of = np.searchsorted(self.starts, rows, side="right") - 1
+        order = np.argsort(of, kind="stable")
+        found = [
+            take_rows(self.pieces[p], rows[of == p] - self.starts[p]) for p in np.unique(of).tolist()
+        ] or [self.pieces[0][0:0]]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return take_rows(joined(found), back)
+
+    def ending(self, first: int, piece: Rows) -> Stack:
+        """The first pieces, and another one behind them: none of them is looked at."""
+        made = Stack.__new__(Stack)
+        made.pieces = (*self.pieces[:first], piece)
+        made.starts = [*self.starts[: first + 1], self.starts[first] + _length(piece)]
+        return made
+
+    def whole(self) -> Rows:
+        """All pieces as one: a copy."""
+        return self[:]
+
+
+def _length(rows: Rows) -> int:
+    return len(rows) if isinstance(rows, np.ndarray | list) else rows.shape[0]
+
+
+def joined(pieces: Sequence[Rows]) -> Rows:
+    """Rows one after the other; one piece is given back as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if sp.issparse(pieces[0]):
+        return type(pieces[0])(sp.vstack(pieces, format="csr"))
+    if isinstance(pieces[0], list):
+        return [row for piece in pieces for row in piece]
+    return np.concatenate(pieces)
+
+
+def stacked(pieces: Sequence[Rows]) -> Rows:
+    """Pieces read as one; a single piece as it is."""
+    return pieces[0] if len(pieces) == 1 else Stack(pieces)
+
+
+def spliced(rows: Rows, first: int, piece: Rows) -> Rows:
+    """The first pieces of rows, and another one behind them."""
+    stack = rows if isinstance(rows, Stack) else Stack([rows])
+    return stack.ending(first, piece) if first else piece
+
+
+def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:
+    """Apply a function to parts of the rows and of their companions, where the rows are.
+
+    What is in memory is one part.
+    """
+    asked = []
+    for piece, others in _with_companions(X, companions):
+        there = piece.asked if isinstance(piece, LazyRows) else partial(_apply, piece)
+        asked.append(there(each, *others))
+    return [found for results in asked for found in results()]
+
+
+def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+    """Apply a function to parts of the rows and of their companions, where the rows are, and merge.
+
+    Examples
+    --------
+    >>> fold(np.ones((4, 2)), lambda X, w: w @ X, np.add, np.arange(4.0))
+    array([6., 6.])
+    """
+    return reduce(
+        merge,
+        (
+            piece.folded(each, merge, *others) if isinstance(piece, LazyRows) else each(piece, *others)
+            for piece, others in _with_companions(X, companions)
+        ),
+    )
+
+
+def _with_companions(X: Rows, companions: Sequence[Any]) -> Iterator[tuple[Rows, list[Any]]]:
+    """Pieces of rows with the same part of the companions."""
+    pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
+    if all(isinstance(piece, LazyRows) for piece in pieces):
+        pieces = pieces[0].together(pieces)
+    for piece in pieces:
+        n = piece.shape[0] if hasattr(piece, "shape") else len(piece)
+        yield piece, [other[at : at + n] for other in companions]
+        at += n
+
+
+def _apply(piece: Rows, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+    return lambda: [each(piece, *companions)]
+
+
+def check_lazy(X: LazyRows) -> LazyRows:
+    """Check rows that are read when needed, where they are: finite numbers; whole ones become float64."""
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s): X has no rows; at least one is required.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got {X.dtype}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.mapped(_as_float64)
+    fold(X, _check_part, lambda one, other: None, range(len(X)))
+    return X
+
+
+def _as_float64(X: Rows) -> Rows:
+    return X.astype(np.float64)
+
+
+def _check_part(X: Rows, numbers: range) -> None:
+    check_finite(X, "X", numbers.start)

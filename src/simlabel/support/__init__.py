@@ -1,0 +1,1 @@
+"""What every room may lean on: checks and their words, registries, progress."""
