@@ -14,8 +14,8 @@ settings.load_profile("simlabel")
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of a few rows on several threads, so that small data show the seams."""
-    from simlabel import _scoring
     from simlabel.engines import _panels, _plan, _symmetric
+    from simlabel.fitted import _scorer
 
     def use(queries=3, references=4, fewest=2):
         monkeypatch.setattr(_plan, "_QUERY_BYTES", 8 * queries)
@@ -25,7 +25,7 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
         monkeypatch.setattr(_plan, "SERIAL_OPERATIONS", 0)
         monkeypatch.setattr(_symmetric, "_SMALLEST_SIDE", 1)
-        monkeypatch.setattr(_scoring, "_CHUNK_BYTES", 2000)
+        monkeypatch.setattr(_scorer, "_CHUNK_BYTES", 2000)
 
     return use
 

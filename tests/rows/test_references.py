@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel import _references
 from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
+from simlabel.rows import _references
 from simlabel.rows._references import Chunk, References
 from simlabel.rows._stack import Stack
 

@@ -3,6 +3,7 @@
 from simlabel.fitted._leave_one_out import left_out_scores, one_copy, own_entries, rescaled, training_blocks
 from simlabel.fitted._model import Model
 from simlabel.fitted._scorer import Scorer
+from simlabel.fitted._totals import total_similarity
 from simlabel.fitted._updates import (
     Batch,
     drop_weightless,
@@ -17,6 +18,7 @@ from simlabel.fitted._updates import (
 )
 
 __all__ = [
+    "total_similarity",
     "Batch",
     "drop_weightless",
     "forgotten",

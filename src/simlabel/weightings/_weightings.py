@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from simlabel.similarities._polynomial import whole_power
+from simlabel.support.arithmetic import whole_power
 from simlabel.support.validation import FloatArray, check_number
 
 Scope = Literal["entry", "row"]

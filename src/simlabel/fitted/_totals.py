@@ -1,0 +1,31 @@
+"""Similarity to all references together, whatever their labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
+from simlabel.fitted._leave_one_out import own_entries
+from simlabel.fitted._scorer import Scorer
+from simlabel.support.validation import FloatArray, Rows, take_rows
+
+_AT_MOST = 2000  # labelled instances that the others are compared with
+
+
+def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatArray:
+    """Similarity to all references together, under the weighting, (n_queries,)."""
+    references = scorer.references
+    V = references.weights[:, None].astype(np.float64)
+    job = Job(scorer.similarity, scorer.weighting, reducer_for(scorer.weighting, V, references.weights))
+    summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [scorer.similarity])
+    total: FloatArray = Exact().reduce(Q, summed, [job], exclude=exclude, n_jobs=scorer.n_jobs)[0][:, 0]
+    return total
+
+
+def typical_totals(scorer: Scorer) -> FloatArray:
+    """Sorted totals of labelled instances, each left out of its own; of many, evenly spaced ones."""
+    references = scorer.references
+    n = references.n_rows
+    rows = np.unique(np.linspace(0, n - 1, min(n, _AT_MOST)).astype(np.int64))
+    exclude = own_entries(rows, references.weights)
+    return np.sort(total_similarity(scorer, take_rows(references.X, rows), exclude))
