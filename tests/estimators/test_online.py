@@ -18,9 +18,10 @@ from sklearn.exceptions import NotFittedError
 
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel import SMLClassifier, _references
+from simlabel import SMLClassifier
 from simlabel.engines import Auto, Collapsed, Exact
 from simlabel.label_rules import Threshold
+from simlabel.rows import _references
 from simlabel.similarities import RBF, Linear, Quadratic
 
 NAMES = list("abcdefg")

@@ -78,13 +78,12 @@ def test_all_rows_inducing_is_the_exact_solution(seed, weighted):
     w = rng.integers(1, 4, 14).astype(float) if weighted else np.ones(14)
     exact = SMLClassifier(Laplacian(1.0), normalizer=None, influence=Ridge(0.3, inducing=None))
     exact.fit(X, Y, sample_weight=w)
-    from simlabel.influence import Setting
     from simlabel.influence._inducing import InducingFeatures, inducing_solution
     from simlabel.influence._ridge import ridge_targets
 
     references = exact._model.scorer.references
-    setting = Setting(references, Laplacian(1.0), exact._model.scorer.engine, None, 0)
-    features = InducingFeatures(exact._model.scorer.prepared, setting.similarity, setting.engine, None)
+    scorer = exact._model.scorer
+    features = InducingFeatures(scorer.prepared, Laplacian(1.0), scorer.stages.engine, None)
     solution = inducing_solution(features, references.X, ridge_targets(references), w, 0.3)
     solved = exact._model.scorer.solved
     np.testing.assert_allclose(solution.left_out, solved.left_out, rtol=1e-4, atol=1e-5)

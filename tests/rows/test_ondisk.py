@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import zarr
 
-from simlabel import SMLClassifier, _lazy
+from simlabel import SMLClassifier
 from simlabel.engines import Exact, _shards
 from simlabel.influence import Ridge
 from simlabel.normalization import MinMax, ZScore
-from simlabel.rows import _open, as_rows, open_rows
+from simlabel.rows import _lazy, _open, as_rows, open_rows
 from simlabel.rows._lazy import DiskRows
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
 from simlabel.weightings import Custom, TopK

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Exact
 from simlabel.estimators._sml import SMLClassifier
-from simlabel.influence import INFLUENCES, Ridge
+from simlabel.influence import INFLUENCES, Problem, Ridge, Stages
 from simlabel.labels import LabelSpace
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.rows import References
@@ -31,7 +31,7 @@ from simlabel.support.validation import (
     check_same_length,
     check_sample_weight,
 )
-from simlabel.tuning import LeaveOneOut, Problem, TuningResult
+from simlabel.tuning import LeaveOneOut, TuningResult, two_sided
 from simlabel.tuning._criterion import criterion_of
 from simlabel.tuning._search import RIDGE_ROWS
 
@@ -272,7 +272,7 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
     def _fit_choice(
         self, trial: Trial, X: Any, y: Any, sample_weight: Any, seed: int, n_references: int
     ) -> SMLClassifier:
-        configuration, influence = trial.configuration, trial.found.influence
+        configuration, influence = trial.configuration, trial.found.stages.influence
         if isinstance(influence, Ridge):
             influence = Ridge(influence.penalty, influence.n_inducing(n_references), mixing=True)
         similarity = configuration.similarity.replaced(_own(trial.curve.best))
@@ -368,7 +368,8 @@ class _Data:
         similarity = configuration.similarity.fit(X, None, self.weights)
         influence = INFLUENCES.resolve(configuration.influence)
         references = References(X, self.Y, self.weights)
-        problem = Problem(similarity, None, influence, references, Exact(), n_jobs, seed)
+        stages = Stages(similarity=similarity, influence=influence, engine=Exact(), n_jobs=n_jobs, seed=seed)
+        problem = Problem(stages, references)
         found, curve = search.run(problem, start)
         if not curve.values:  # nothing was left open: it is measured all the same
             curve = replace(curve, candidates=({},), **_measured(search, problem))
@@ -376,7 +377,7 @@ class _Data:
 
 
 def _measured(search: LeaveOneOut, problem: Problem) -> dict[str, Any]:
-    ranked = problem.two_sided()
+    ranked = two_sided(problem)
     value, error = search.measure(ranked, [{}], np.arange(problem.references.n_rows))[0]
     return {"values": (value,), "errors": (error,), "n_queries": problem.references.n_rows}
 
@@ -412,7 +413,7 @@ def _leaderboard(trials: Sequence[Trial], search: LeaveOneOut) -> pd.DataFrame:
             {
                 "normalizer": c.steps,
                 "similarity": repr(c.similarity.replaced(_own(trial.curve.best))),
-                "influence": repr(trial.found.influence),
+                "influence": repr(trial.found.stages.influence),
                 trial.curve.criterion: trial.value,
                 "standard_error": trial.error,
                 "rows": trial.n_rows,

@@ -65,16 +65,7 @@ class Asking:
         refuse_estimates(model, "explain")
         scorer, Q = model.scorer, model.normalized(X)
         references = scorer.references
-        terms = largest_terms(
-            Q,
-            scorer.prepared,
-            scorer.similarity,
-            scorer.weighting,
-            scorer.V,
-            references.weights,
-            top,
-            scorer.n_jobs,
-        )
+        terms = largest_terms(scorer, Q, top)
         used, mean = scorer.solved.used, scorer.solved.intercept
         Y = model.label_sets(X)
         return Explanation(
@@ -84,7 +75,7 @@ class Asking:
             np.split(Y.indices, Y.indptr[1:-1]),
             terms,
             np.zeros(terms.totals.shape[1]) if mean is None else mean,
-            scorer.similarity,
+            scorer.stages.similarity,
             references,
             Q,
             getattr(self, "feature_names_in_", None),
@@ -145,8 +136,7 @@ class Asking:
         check_is_fitted(self)
         refuse_precomputed(self._model, "contradicting_duplicates")
         check_number("contradicting_duplicates", "least", least, above=0)
-        scorer = self._model.scorer
-        return contradicting_duplicates(scorer.references, scorer.similarity, least, scorer.n_jobs)
+        return contradicting_duplicates(self._model.scorer.problem, least)
 
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """What each labelled instance is worth: how much better the others are scored for its being there.
@@ -227,4 +217,4 @@ class Asking:
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
         scorer = model.scorer
-        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.similarity, n, scorer.n_jobs)
+        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.stages, n)

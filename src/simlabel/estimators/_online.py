@@ -170,11 +170,12 @@ class Living:
         resolved = resolve_engine(engine)
         with one_teacher(self):
             scorer = self._model.scorer
-            if isinstance(scorer.engine, Sampled):
+            if isinstance(scorer.stages.engine, Sampled):
                 raise ValueError("A draw for each query is an engine of its own; fit without the sampler.")
             if is_remote(scorer.references.X) and resolved.at_home is resolved:
                 raise ValueError("The references are on a cluster, where only a DaskEngine reaches them.")
-            scorer = replace(scorer, engine=resolved, ready=scorer.prepared, solution=scorer.solved)
+            stages = replace(scorer.stages, engine=resolved)
+            scorer = replace(scorer, stages=stages, ready=scorer.prepared, solution=scorer.solved)
             changed: Any = copy.copy(self)
             changed.engine = engine
             changed._publish(replace(self._model, scorer=scorer))

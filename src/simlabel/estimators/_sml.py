@@ -28,7 +28,7 @@ from simlabel.fitted import (
     one_teacher,
     training_blocks,
 )
-from simlabel.influence import INFLUENCES
+from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
 from simlabel.normalization import fit_normalizer, resolve_normalizer
@@ -46,7 +46,7 @@ from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.validation import FloatArray, Rows, check_features, check_same_length
-from simlabel.tuning import TUNERS, Problem
+from simlabel.tuning import TUNERS
 from simlabel.weightings import Weighting, resolve_weighting
 
 
@@ -227,27 +227,24 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
         scales = None if influence.learned else scales  # what is learnt is learnt from the rows that are kept
-        problem = Problem(similarity, weighting, influence, references, engine, self.n_jobs, seed, scales)
-        found, self.tuning_ = search.run(problem)
-        solved = found.influence.solve(found.setting)
-        scorer = Scorer(
-            references,
-            None,
-            found.similarity,
-            found.weighting,
-            found.influence,
-            solved,
-            engine if drawing is None else drawing,
-            self.n_jobs,
-            scales,
+        stages = Stages(
+            similarity=similarity,
+            weighting=weighting,
+            influence=influence,
+            engine=engine,
+            n_jobs=self.n_jobs,
+            seed=seed,
+            scales=scales,
         )
-        scorer = scorer.made_ready()
-        scorer.engine.ready(scorer.prepared, [scorer.job])
+        chosen, self.tuning_ = search.run(Problem(stages, references))
+        stages = chosen.stages if drawing is None else replace(chosen.stages, engine=drawing)
+        scorer = Scorer(stages, references, chosen.solve()).made_ready()
+        stages.engine.ready(scorer.prepared, [scorer.job])
         rule = rule.fit(references.sizes, _blocks_for(rule, scorer))
         if calibration is not None:
             calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
         if sketch is not None:
-            task = SketchProblem(references, scorer.prepared, scorer.job, engine, self.n_jobs, seed)
+            task = SketchProblem(stages, references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
         self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration))
 
@@ -272,11 +269,11 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         return references.without(gone) if len(gone) else references, scales, None
 
     def _publish(self, model: Model) -> None:
-        scorer = model.scorer
+        scorer, stages = model.scorer, model.scorer.stages
         self._model = model
         self.classes_ = model.labels.classes
-        self.similarity_, self.normalizer_ = scorer.similarity, model.normalizer
-        self.weighting_, self.influence_ = scorer.weighting, scorer.influence
+        self.similarity_, self.normalizer_ = stages.similarity, model.normalizer
+        self.weighting_, self.influence_ = stages.weighting, stages.influence
         self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.sketch_ = scorer.sketch
         self.n_references_ = scorer.references.n_rows

@@ -42,7 +42,7 @@ def _left_out(scorer: Scorer, part: slice, Y: Any) -> ScoreBlock:
     scores = scorer.score(scorer.references.X[part], exclude)
     if solved.scale is None:
         return scores
-    labels = rescaled(scores.labels, solved.scale, Y, one_copy(weights, scorer.scales)[part])
+    labels = rescaled(scores.labels, solved.scale, Y, one_copy(weights, scorer.stages.scales)[part])
     return replace(scores, labels=labels, ranking=labels)
 
 

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Engine, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
-from simlabel.influence import Influence, Kept, Setting, Solved
+from simlabel.engines import Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import References, Stack
-from simlabel.similarities import Similarity
 from simlabel.sketching import FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows, take_rows
-from simlabel.weightings import Weighting
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
 
@@ -28,34 +26,42 @@ def used_rows(references: References, solved: Solved) -> Rows:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Everything that a score depends on, with all values resolved."""
+    """Everything that a score depends on, with all values resolved.
 
+    Attributes
+    ----------
+    stages : Stages
+    references : References
+    solution : Solved or None
+        Their influence; None where it is found when needed, as of a model that was just loaded.
+    ready : Prepared or None
+        What is summed over; likewise.
+    sketch : FittedSketch or None
+        The sums in a short form.
+    """
+
+    stages: Stages
     references: References
-    ready: Prepared | None
-    similarity: Similarity
-    weighting: Weighting | None
-    influence: Influence
-    solution: Solved | None
-    engine: Engine
-    n_jobs: int | None
-    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
+    solution: Solved | None = None
+    ready: Prepared | None = None
     sketch: FittedSketch | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """What the influence is computed from."""
+        return Problem(self.stages, self.references)
 
     @cached_property
     def solved(self) -> Solved:
-        """The influence of the references; of a model that was just loaded it may be found when needed."""
-        return self.influence.solve(self.setting(self.references)) if self.solution is None else self.solution
-
-    def setting(self, references: References) -> Setting:
-        """What the influence of these references is computed from."""
-        return Setting(references, self.similarity, self.engine, self.n_jobs, seed=0, scales=self.scales)
+        """The influence of the references."""
+        return self.problem.solve() if self.solution is None else self.solution
 
     @cached_property
     def prepared(self) -> Prepared:
-        """What is summed over, made ready; of a model that was just loaded it is, when first needed."""
+        """What is summed over, made ready."""
         if self.ready is not None:
             return self.ready
-        return prepare(used_rows(self.references, self.solved), [self.similarity], keep_views=True)
+        return prepare(used_rows(self.references, self.solved), [self.stages.similarity], keep_views=True)
 
     def made_ready(self) -> Scorer:
         """The same, with the references made ready now: what is wrong with the rows is said here."""
@@ -69,20 +75,20 @@ class Scorer:
     @cached_property
     def stands_for(self) -> FloatArray:
         """How many instances each reference counts as: its weight, times what it was drawn for."""
-        weights = self.references.weights
-        return weights if self.scales is None else weights * self.scales
+        return self.problem.stands_for
 
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        whole = self.weighting is not None and self.weighting.scope == "row"
-        reducer = reducer_for(self.weighting, self.V, self.references.weights if whole else None)
-        return Job(self.similarity, self.weighting, reducer)
+        similarity, weighting = self.stages.similarity, self.stages.weighting
+        whole = weighting is not None and weighting.scope == "row"
+        reducer = reducer_for(weighting, self.V, self.references.weights if whole else None)
+        return Job(similarity, weighting, reducer)
 
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
-        rows = self.setting(self.references).rows
+        rows = self.problem.rows
         pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
         return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
 
@@ -90,10 +96,11 @@ class Scorer:
         """What a call with that many queries does."""
         if self.sketch is not None:
             return self.sketch.plan(n_queries)
-        plan = self.engine.plan(n_queries, self.prepared, [self.job], self.n_jobs)
-        if self.weighting is not None or self.influence.learned or not plan.references:
+        stages = self.stages
+        plan = stages.engine.plan(n_queries, self.prepared, [self.job], stages.n_jobs)
+        if stages.weighting is not None or stages.influence.learned or not plan.references:
             return plan  # a weighting cannot be sketched; where no pairs are visited nothing is to be saved
-        words = what_is_cheaper(self.similarity, self.prepared.n_rows)
+        words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
     def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
@@ -101,7 +108,10 @@ class Scorer:
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=self.n_jobs)[0]
+            stages = self.stages
+            sums = stages.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=stages.n_jobs)[
+                0
+            ]
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
 
     def block(self, sums: FloatArray) -> ScoreBlock:
@@ -121,12 +131,13 @@ class Scorer:
 
         `kept` says which of the former references come first; new ones follow.
         """
-        solved = self.influence.updated(self.solved, self.setting(references), kept)
+        stages = self.stages
+        solved = stages.influence.updated(self.solved, Problem(stages, references), kept)
         known = self.prepared if solved.used is None and self.solved.used is None else None
-        ready = prepare(used_rows(references, solved), [self.similarity], keep_views=True, known=known)
+        ready = prepare(used_rows(references, solved), [stages.similarity], keep_views=True, known=known)
         after = replace(self, references=references, ready=ready, solution=solved)
         if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
-            self.engine.carry(self.prepared, self.job, ready, after.job)
+            stages.engine.carry(self.prepared, self.job, ready, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
     def _updated_sketch(self, after: Scorer, kept: Kept) -> FittedSketch | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
+from simlabel.engines import Exclude, Job, prepare, reducer_for
 from simlabel.fitted._leave_one_out import own_entries
 from simlabel.fitted._scorer import Scorer
 from simlabel.support.validation import FloatArray, Rows, take_rows
@@ -16,10 +16,11 @@ def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatA
     """Similarity to all references together, under the weighting, (n_queries,)."""
     references = scorer.references
     V = references.weights[:, None].astype(np.float64)
-    job = Job(scorer.similarity, scorer.weighting, reducer_for(scorer.weighting, V, references.weights))
-    summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [scorer.similarity])
-    total: FloatArray = Exact().reduce(Q, summed, [job], exclude=exclude, n_jobs=scorer.n_jobs)[0][:, 0]
-    return total
+    stages = scorer.stages
+    reducer = reducer_for(stages.weighting, V, references.weights)
+    job = Job(stages.similarity, stages.weighting, reducer)
+    summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
+    return stages.by_pairs.reduce(Q, summed, [job], exclude=exclude, n_jobs=stages.n_jobs)[0][:, 0]
 
 
 def typical_totals(scorer: Scorer) -> FloatArray:

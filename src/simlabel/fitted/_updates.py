@@ -58,7 +58,7 @@ def one_teacher(estimator: Any) -> Iterator[None]:
 
 def refuse_precomputed(model: Model, what: str) -> None:
     """A matrix of similarities to fixed instances has no place for others."""
-    if model.scorer.similarity.form == "precomputed":
+    if model.scorer.stages.similarity.form == "precomputed":
         raise ValueError(
             f"{what} needs features: with a precomputed similarity the columns of X are the instances "
             f"of fit. Fit anew with the larger or smaller matrix."
@@ -106,7 +106,7 @@ def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids
 def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
-    if scorer.scales is not None or isinstance(scorer.engine, Sampled):
+    if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):
         raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
     reason = None if scorer.sketch is None else scorer.sketch.why_not(what)
     if reason is not None:
@@ -119,7 +119,7 @@ def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> 
 def refuse_samples(model: Model, what: str) -> None:
     """What a row does to the sums is not known where they run over some rows, or are estimates."""
     scorer = model.scorer
-    if scorer.sketch is not None or scorer.scales is not None or not scorer.engine.exact:
+    if scorer.sketch is not None or scorer.stages.scales is not None or not scorer.stages.engine.exact:
         raise ValueError(
             f"{what} needs all references as they are: not with a sketch, a sampler, or an index that "
             f"may miss neighbours. Fit without."
@@ -128,7 +128,7 @@ def refuse_samples(model: Model, what: str) -> None:
 
 def refuse_estimates(model: Model, what: str) -> None:
     """The terms of a sum do not add up to an estimate of it."""
-    if model.scorer.sketch is not None or not model.scorer.engine.exact:
+    if model.scorer.sketch is not None or not model.scorer.stages.engine.exact:
         raise ValueError(
             f"{what} lists the terms of a sum, but with a sketch, a draw for each query, or an index that "
             f"may miss neighbours, scores are estimates of it. Fit with sketch=None, a sampler that draws at "

@@ -1,6 +1,6 @@
 """Influence: how much each reference contributes per unit of similarity."""
 
-from simlabel.influence._base import Influence, Kept, Setting, Solved
+from simlabel.influence._base import Influence, Kept, Problem, Solved, Stages
 from simlabel.influence._ridge import RetuneWarning, Ridge
 from simlabel.influence._sums import LabelMean, Uniform
 from simlabel.support.registry import Registry
@@ -15,6 +15,7 @@ __all__ = [
     "Influence",
     "Kept",
     "RetuneWarning",
-    "Setting",
+    "Problem",
     "Solved",
+    "Stages",
 ]

@@ -10,30 +10,80 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.engines import Engine
+from simlabel.engines import Engine, Exact, Job, Keep, Prepared
+from simlabel.metrics import Truth
 from simlabel.rows import References
 from simlabel.similarities import Similarity
-from simlabel.support.validation import FloatArray, check_numbers
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows, check_numbers
+from simlabel.weightings import Weighting
 
 Kept = npt.NDArray[np.int64] | range  # positions among the former references
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What an influence is computed from, with all values resolved."""
+@dataclass(frozen=True, kw_only=True)
+class Stages:
+    """How scores are made of references; a search replaces what is "auto" in it.
 
-    references: References
+    Attributes
+    ----------
+    similarity, weighting, influence, engine
+        As in `SMLClassifier`, as objects.
+    n_jobs : int or None
+        Threads.
+    seed : int
+        For what is drawn.
+    scales : array, (n_references,), or None
+        Of references that were drawn by a sampler: how many each stands for.
+    """
+
     similarity: Similarity
+    weighting: Weighting | None = None
+    influence: Influence
     engine: Engine
-    n_jobs: int | None
-    seed: int
-    scales: FloatArray | None = None  # of references that were drawn: how many each stands for
+    n_jobs: int | None = None
+    seed: int = 0
+    scales: FloatArray | None = None
+
+    @property
+    def by_pairs(self) -> Exact:
+        """What looks at single pairs within the bounds that the user gave the engine, on this machine."""
+        engine = self.engine.at_home
+        return engine if isinstance(engine, Exact) else Exact(engine.memory_mib)
+
+    def similarities(self, Q: Rows, prepared: Prepared, weighting: Weighting | None = None) -> FloatArray:
+        """Of queries to rows that were made ready, float64, (n_queries, n_rows)."""
+        job = Job(self.similarity, weighting, Keep(prepared.n_rows))
+        return self.by_pairs.reduce(Q, prepared, [job], n_jobs=self.n_jobs)[0].astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Stages and the labelled instances that they are applied to."""
+
+    stages: Stages
+    references: References
 
     @property
     def rows(self) -> Any:
         """[Y | one-hot of the set size], times the weights, and times what each reference stands for."""
-        V = self.references.influence
-        return V if self.scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(self.scales[:, None]))
+        V, scales = self.references.influence, self.stages.scales
+        return V if scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(scales[:, None]))
+
+    @property
+    def stands_for(self) -> FloatArray:
+        """How many instances each reference counts as: its weight, times what it was drawn for."""
+        weights, scales = self.references.weights, self.stages.scales
+        return weights if scales is None else weights * scales
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The label sets of all references, checked once for all candidates and blocks."""
+        return Truth.of(self.references.Y)
+
+    def solve(self) -> Solved:
+        """The influence of the references."""
+        return self.stages.influence.solve(self)
 
 
 @dataclass(frozen=True)
@@ -98,20 +148,20 @@ class Influence(BaseEstimator):
     def check_similarity(self, similarity: Similarity, weighting: Any) -> None:
         """Raise ValueError where this influence is not defined for a similarity or a weighting."""
 
-    def solve(self, setting: Setting) -> Solved:
+    def solve(self, problem: Problem) -> Solved:
         """The influence of all references."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed.")
 
-    def updated(self, before: Solved, setting: Setting, kept: Kept) -> Solved:
+    def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
         """The influence of references that have changed, equal to solving anew with every value held.
 
         Parameters
         ----------
         before : Solved
             What was there.
-        setting : Setting
+        problem : Problem
             The references as they are now: first those that were kept, then new ones.
         kept : array of int or range
             Which of the former references these are, in rising order.
         """
-        return self.solve(setting)
+        return self.solve(problem)

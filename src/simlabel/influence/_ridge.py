@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.engines import Job, Keep, Sum, prepare
-from simlabel.influence._base import Influence, Kept, Setting, Solved
+from simlabel.influence._base import Influence, Kept, Problem, Solved
 from simlabel.influence._closed_form import (
     RidgeSolution,
     positive_definite_inverse,
@@ -123,19 +123,19 @@ class Ridge(Influence):
             return None if 3 * 8 * n_references**2 <= _EXACT_BYTES else _INDUCING
         return None if self.inducing is None or self.inducing >= n_references else int(self.inducing)
 
-    def solve(self, setting: Setting) -> Solved:
+    def solve(self, problem: Problem) -> Solved:
         """Solve for the references, on all of them or on some."""
-        m = self.n_inducing(setting.references.n_rows)
+        m = self.n_inducing(problem.references.n_rows)
         if m is not None:
-            return self._solve_inducing(setting, inducing_rows(setting.references, m, setting.seed))
-        return replace(self._solve_all(setting), inverse=None)
+            return self._solve_inducing(problem, inducing_rows(problem.references, m, problem.stages.seed))
+        return replace(self._solve_all(problem), inverse=None)
 
-    def updated(self, before: Solved, setting: Setting, kept: Kept) -> Solved:
+    def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
         """Solve for changed references: by block steps from the second change on."""
-        n, kept = setting.references.n_rows, np.asarray(kept)
+        n, kept = problem.references.n_rows, np.asarray(kept)
         if before.used is not None:
             used = np.searchsorted(kept, np.intersect1d(before.used, kept))
-            return self._solve_inducing(setting, used) if len(used) else self.solve(setting)
+            return self._solve_inducing(problem, used) if len(used) else self.solve(problem)
         if self.n_inducing(n) is not None:
             warnings.warn(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
@@ -143,39 +143,39 @@ class Ridge(Influence):
                 RetuneWarning,
                 stacklevel=5,
             )
-            return self.solve(setting)
+            return self.solve(problem)
         if before.inverse is None or 2 * len(kept) < max(n, len(before.inverse)):
-            return self._solve_all(setting)
-        return self._solve_by_blocks(before.inverse, setting, kept)
+            return self._solve_all(problem)
+        return self._solve_by_blocks(before.inverse, problem, kept)
 
-    def without_each(self, setting: Setting) -> Iterator[FloatArray]:
+    def without_each(self, problem: Problem) -> Iterator[FloatArray]:
         """For each reference in turn, leave-one-out scores of the others if it were not there.
 
         Yields
         ------
         array, (n_references - 1, n_labels + n_sizes)
         """
-        references, penalty = setting.references, float(self.penalty)
+        references, penalty = problem.references, float(self.penalty)
         if self.mixing or self.n_inducing(references.n_rows) is not None:
             raise ValueError(
                 f"What {self!r} would be without a reference is known in closed form where all references "
                 f"are summed over and scores are not mixed: Ridge(inducing=None, mixing=False)."
             )
-        A = positive_definite_inverse(similarity_matrix(setting), penalty / references.weights)
+        A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
         return scores_without_each(A, ridge_targets(references).toarray(), references.weights, penalty)
 
-    def _solve_all(self, setting: Setting) -> Solved:
-        references = setting.references
+    def _solve_all(self, problem: Problem) -> Solved:
+        references = problem.references
         targets = ridge_targets(references).toarray()
         solution = ridge_solution(
-            similarity_matrix(setting), targets, references.weights, float(self.penalty)
+            similarity_matrix(problem), targets, references.weights, float(self.penalty)
         )
         return self._solved(solution, targets, references.weights)
 
-    def _solve_by_blocks(self, A: FloatArray, setting: Setting, kept: npt.NDArray[np.int64]) -> Solved:
-        references, penalty = setting.references, float(self.penalty)
+    def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
+        references, penalty = problem.references, float(self.penalty)
         targets, weights = ridge_targets(references).toarray(), references.weights
-        rows = _Doubled(setting)
+        rows = _Doubled(problem)
         A, n_old = shrunk_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
             S = rows.similarities(rows.X[n_old:])
@@ -187,13 +187,14 @@ class Ridge(Influence):
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
         return self._solved(solution_from_inverse(A, U, targets, weights, penalty), targets, weights)
 
-    def _solve_inducing(self, setting: Setting, used: npt.NDArray[np.int64]) -> Solved:
-        references, penalty = setting.references, float(self.penalty)
+    def _solve_inducing(self, problem: Problem, used: npt.NDArray[np.int64]) -> Solved:
+        references, penalty = problem.references, float(self.penalty)
         rows = take_rows(references.X, used)
         if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
             rows = rows.astype(np.float64)
-        prepared = prepare(rows, [setting.similarity])
-        features = InducingFeatures(prepared, setting.similarity, setting.engine.at_home, setting.n_jobs)
+        stages = problem.stages
+        prepared = prepare(rows, [stages.similarity])
+        features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
         targets, weights = ridge_targets(references), references.weights
         solution = inducing_solution(features, references.X, targets, weights, penalty)
         return self._solved(solution, targets, weights, used)
@@ -221,22 +222,22 @@ def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.i
     return np.sort(np.random.default_rng(seed).choice(references.n_rows, m, replace=False))
 
 
-def similarity_matrix(setting: Setting) -> Any:
+def similarity_matrix(problem: Problem) -> Any:
     """Similarities of all references to each other, float64, (n_references, n_references)."""
-    rows = _Doubled(setting)
+    rows = _Doubled(problem)
     return rows.similarities(rows.X)
 
 
 class _Doubled:
     """References in float64, and their similarities to others and to themselves."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting, self.X = setting, setting.references.X
+    def __init__(self, problem: Problem) -> None:
+        self.stages, self.X = problem.stages, problem.references.X
         if is_lazy(self.X):
             self.X = self.X[:]  # few enough for a matrix of all pairs
         if getattr(self.X, "dtype", None) == np.float32:
             self.X = self.X[:].astype(np.float64)
-        self.prepared = prepare(self.X, [setting.similarity])
+        self.prepared = prepare(self.X, [self.stages.similarity])
 
     def similarities(self, X: Rows) -> Any:
         """Of some rows to all references, (n_rows, n_references)."""
@@ -247,6 +248,6 @@ class _Doubled:
         return self._reduce(self.X, Sum(V))
 
     def _reduce(self, X: Rows, reducer: Any) -> Any:
-        setting = self.setting
-        job = Job(setting.similarity, None, reducer)
-        return setting.engine.at_home.reduce(X, self.prepared, [job], n_jobs=setting.n_jobs)[0]
+        stages = self.stages
+        job = Job(stages.similarity, None, reducer)
+        return stages.engine.at_home.reduce(X, self.prepared, [job], n_jobs=stages.n_jobs)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.influence._base import Influence, Setting, Solved
+from simlabel.influence._base import Influence, Problem, Solved
 from simlabel.rows import Stack
 
 
@@ -22,9 +22,9 @@ class Uniform(Influence):
 
     name = "uniform"
 
-    def solve(self, setting: Setting) -> Solved:
+    def solve(self, problem: Problem) -> Solved:
         """The label rows, weighted."""
-        return Solved(setting.rows)
+        return Solved(problem.rows)
 
 
 class LabelMean(Influence):
@@ -42,9 +42,9 @@ class LabelMean(Influence):
 
     name = "label_mean"
 
-    def solve(self, setting: Setting) -> Solved:
+    def solve(self, problem: Problem) -> Solved:
         """The label rows, weighted, over the weight of each label."""
-        V, n_labels = setting.rows, setting.references.n_labels
+        V, n_labels = problem.rows, problem.references.n_labels
         pieces = V.pieces if isinstance(V, Stack) else (V,)
         counts = np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
         counts[n_labels:] = 1.0

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlabel.engines import Exact, Job, Keep, blocks, prepare
-from simlabel.rows import References
-from simlabel.similarities import Similarity
+from simlabel.engines import blocks, prepare
+from simlabel.influence import Problem
 from simlabel.support.validation import FloatArray
 
 if TYPE_CHECKING:
@@ -18,9 +17,7 @@ _TILE_BYTES = 1 << 25
 _OWN_ROWS = 256
 
 
-def contradicting_duplicates(
-    references: References, similarity: Similarity, least: float, n_jobs: int | None = None
-) -> pd.DataFrame:
+def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
     """Pairs of instances that are at least so similar and have different label sets.
 
     Parameters
@@ -37,12 +34,12 @@ def contradicting_duplicates(
     """
     import pandas as pd
 
-    prepared = prepare(references.X, [similarity])
-    job = Job(similarity, None, Keep(prepared.n_rows))
-    own = np.concatenate([_own(references, similarity, part) for part in blocks(prepared.n_rows, _OWN_ROWS)])
+    references, stages = problem.references, problem.stages
+    prepared = prepare(references.X, [stages.similarity])
+    own = np.concatenate([_own(problem, part) for part in blocks(prepared.n_rows, _OWN_ROWS)])
     found = []
     for part in blocks(references.n_rows, max(1, _TILE_BYTES // (8 * references.n_rows))):
-        S = Exact().reduce(references.X[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64)
+        S = stages.similarities(references.X[part], prepared)
         S /= np.sqrt(np.maximum(own[part][:, None] * own[None, :], np.finfo(np.float64).tiny))
         rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))
         found.append((rows + part.start, others, S[rows, others]))
@@ -59,9 +56,7 @@ def contradicting_duplicates(
     return pd.DataFrame({**columns, "disagreement": disagreement[order]})
 
 
-def _own(references: References, similarity: Similarity, part: slice) -> FloatArray:
+def _own(problem: Problem, part: slice) -> FloatArray:
     """Similarity of each row to itself."""
-    rows = references.X[part]
-    prepared = prepare(rows, [similarity])
-    job = Job(similarity, None, Keep(prepared.n_rows))
-    return np.diag(Exact().reduce(rows, prepared, [job], n_jobs=1)[0]).astype(np.float64)
+    rows = problem.references.X[part]
+    return np.diag(problem.stages.similarities(rows, prepare(rows, [problem.stages.similarity])))

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from simlabel.engines import Exact, Job, Keep, n_rows, prepare
-from simlabel.similarities import Similarity
+from simlabel.engines import n_rows, prepare
+from simlabel.influence import Stages
 from simlabel.support.validation import FloatArray, Rows, take_rows
 
 _AT_MOST = 2000  # rows of the pool that are compared with each other, and labelled ones with them
@@ -28,9 +28,7 @@ def uncertainty(probabilities: FloatArray) -> FloatArray:
     return doubt
 
 
-def suggest(
-    doubt: FloatArray, pool: Rows, known: Rows, similarity: Similarity, n: int, n_jobs: int | None = None
-) -> npt.NDArray[np.int64]:
+def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) -> npt.NDArray[np.int64]:
     """Pick instances one by one: each would settle most of the doubt that is left.
 
     Similarities are read as the covariances of a Gaussian process. To label x lowers the variance at
@@ -46,6 +44,8 @@ def suggest(
         Normalized. Of more than 2,000 the most doubtful are looked at.
     known : rows, (n_references, n_features)
         Labelled instances, normalized; of more than 2,000, evenly spaced ones.
+    stages : Stages
+        How they are compared.
     n : int
         How many to pick.
 
@@ -55,7 +55,7 @@ def suggest(
         Rows of the pool, in the order in which they were picked.
     """
     rows = np.sort(np.argsort(-doubt, kind="stable")[: max(n, _AT_MOST)])
-    C, noise = _left_over(take_rows(pool, rows), _evenly_spaced(known), similarity, n_jobs)
+    C, noise = _left_over(take_rows(pool, rows), _evenly_spaced(known), stages)
     weights = doubt[rows]
     picked: list[int] = []
     for _ in range(min(n, len(rows))):
@@ -73,18 +73,13 @@ def _evenly_spaced(known: Rows) -> Rows:
     return take_rows(known, np.unique(np.linspace(0, count - 1, min(count, _AT_MOST)).astype(np.int64)))
 
 
-def _left_over(
-    pool: Rows, known: Rows, similarity: Similarity, n_jobs: int | None
-) -> tuple[FloatArray, float]:
+def _left_over(pool: Rows, known: Rows, stages: Stages) -> tuple[FloatArray, float]:
     """Covariances of the pool given what is labelled, (n_pool, n_pool), and the variance of the noise."""
 
-    def similarities(Q: Rows, X: Rows) -> FloatArray:
-        job = Job(similarity, None, Keep(n_rows(X)))
-        return Exact().reduce(Q, prepare(X, [similarity]), [job], n_jobs=n_jobs)[0].astype(np.float64)
-
-    S = similarities(pool, pool)
+    some, labelled = (prepare(rows, [stages.similarity]) for rows in (pool, known))
+    S = stages.similarities(pool, some)
     noise = _NOISE * max(float(np.diag(S).mean()), np.finfo(np.float64).tiny)
-    own, across = similarities(known, known), similarities(known, pool)
+    own, across = stages.similarities(known, labelled), stages.similarities(known, some)
     own[np.diag_indices_from(own)] += noise
     C = S - across.T @ scipy.linalg.solve(own, across, assume_a="sym", check_finite=False)
     return (C + C.T) / 2, noise

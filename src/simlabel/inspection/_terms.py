@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.engines import Exact, Job, Prepared, blocks, n_rows, reducer_for
+from simlabel.engines import Job, blocks, n_rows, reducer_for
+from simlabel.fitted import Scorer
 from simlabel.rows import Stack
-from simlabel.similarities import Similarity
 from simlabel.support.validation import FloatArray, Rows
-from simlabel.weightings import Weighting
 
 _TERMS_BYTES = 1 << 25  # terms of some queries with all references
 
@@ -43,39 +42,27 @@ class Terms:
         return self.totals - self.contributions.sum(axis=2)
 
 
-def largest_terms(
-    Q: Rows,
-    prepared: Prepared,
-    similarity: Similarity,
-    weighting: Weighting | None,
-    V: Any,
-    weights: FloatArray,
-    top: int,
-    n_jobs: int | None = None,
-) -> Terms:
+def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     """Find the terms of the sums over references that are largest in magnitude.
 
     Parameters
     ----------
     Q : rows, (n_queries, n_features)
         Queries, normalized.
-    prepared, similarity, weighting :
-        As the sums are taken.
-    V : array, sparse or Stack, (n_references, n_columns)
-        Influence, weights included.
-    weights : array, (n_references,)
-        Those inside V, for a weighting that counts neighbours.
     top : int
         How many for each query and column.
     """
-    n = prepared.n_rows
-    columns = _Columns(V.whole() if isinstance(V, Stack) else V)
+    stages, weighting, weights = scorer.stages, scorer.stages.weighting, scorer.references.weights
+    n = scorer.prepared.n_rows
+    columns = _Columns(scorer.V.whole() if isinstance(scorer.V, Stack) else scorer.V)
     # the same reduction with one column for each reference: what comes out is not yet added up
-    job = Job(similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
+    job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
     shape = (n_rows(Q), columns.count, min(top, n))
     found = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
     for part in blocks(shape[0], max(1, _TERMS_BYTES // (8 * n))):
-        psi = Exact().reduce(Q[part], prepared, [job], n_jobs=n_jobs)[0].astype(np.float64)
+        psi = stages.by_pairs.reduce(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)[0].astype(
+            np.float64
+        )
         for k, (rows, values) in enumerate(columns):
             terms = psi[:, rows] * values
             found.totals[part, k] = terms.sum(axis=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Exact, Job, Keep, blocks, prepare
+from simlabel.engines import blocks, prepare
 from simlabel.fitted import Scorer
 from simlabel.influence import Ridge, Uniform
 from simlabel.metrics import CRITERIA, Criterion, Truth
@@ -35,11 +35,12 @@ def data_values(scorer: Scorer, criterion: str) -> FloatArray:
     known = [name for name, each in CRITERIA.items() if each.needs_scores]
     if criterion not in known:
         raise ValueError(f"unknown criterion {criterion!r}; expected one of {', '.join(known)}.")
-    if isinstance(scorer.influence, Ridge):
-        return _learned_values(scorer, scorer.influence, CRITERIA[criterion])
-    if isinstance(scorer.influence, Uniform):
+    influence = scorer.stages.influence
+    if isinstance(influence, Ridge):
+        return _learned_values(scorer, influence, CRITERIA[criterion])
+    if isinstance(influence, Uniform):
         return _summed_values(scorer, CRITERIA[criterion])
-    raise ValueError(f"data values are known for influence 'uniform' and 'ridge', not {scorer.influence!r}.")
+    raise ValueError(f"data values are known for influence 'uniform' and 'ridge', not {influence!r}.")
 
 
 def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> FloatArray:
@@ -47,7 +48,7 @@ def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> F
     references, rows = scorer.references, criterion.rows
     truth, weights, n_labels = Truth.of(references.Y), references.weights, references.n_labels
     everyone = np.arange(references.n_rows)
-    without_each = influence.without_each(scorer.setting(references))
+    without_each = influence.without_each(scorer.problem)
     assert scorer.solved.left_out is not None
     assert rows is not None
 
@@ -68,7 +69,7 @@ def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> F
 
 def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
     """By taking one term off the sums."""
-    references, similarity, weighting = scorer.references, scorer.similarity, scorer.weighting
+    references, stages, weighting = scorer.references, scorer.stages, scorer.stages.weighting
     if weighting is not None and weighting.scope == "row":
         raise ValueError(
             f"data values need sums that add up; leaving one out under {weighting!r} moves others."
@@ -77,12 +78,11 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
     truth = Truth.of(references.Y)
     columns = truth.Y.tocsc()
     rows_of = np.split(columns.indices, columns.indptr[1:-1])
-    prepared = prepare(references.X, [similarity])
-    job = Job(similarity, weighting, Keep(n))
+    prepared = prepare(references.X, [stages.similarity])
     gains, counted = np.zeros(n), np.zeros(n)
     for part in blocks(n, max(1, _TILE_BYTES // (8 * n))):
-        S = Exact().reduce(references.X[part], prepared, [job], n_jobs=scorer.n_jobs)[0]
-        for i, terms in zip(range(part.start, part.stop), S.astype(np.float64) * weights, strict=True):
+        S = stages.similarities(references.X[part], prepared, weighting)
+        for i, terms in zip(range(part.start, part.stop), S * weights, strict=True):
             terms[i] *= max(weights[i] - 1.0, 0.0) / weights[i]
             gain = _gains(terms, rows_of, truth[np.full(n + 1, i)], criterion)
             if gain is not None:

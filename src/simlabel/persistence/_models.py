@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.fitted import Model, Scorer
-from simlabel.influence import Solved
+from simlabel.influence import Solved, Stages
 from simlabel.labels import LabelSpace
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
@@ -30,7 +30,7 @@ _SPARSE_TYPES: dict[str, type] = {
 
 def model_state(model: Model, writer: Writer) -> State:
     """What makes up a model, as JSON; its arrays go to the writer."""
-    scorer = model.scorer
+    scorer, stages = model.scorer, model.scorer.stages
     encode = writer.encode
     return {
         "labels": {
@@ -39,14 +39,15 @@ def model_state(model: Model, writer: Writer) -> State:
             "container": encode(_container_state(model.labels), "the container of y"),
         },
         "normalizer": encode(model.normalizer, "normalizer"),
-        "similarity": encode(scorer.similarity, "similarity"),
-        "weighting": encode(scorer.weighting, "weighting"),
-        "influence": encode(scorer.influence, "influence"),
+        "similarity": encode(stages.similarity, "similarity"),
+        "weighting": encode(stages.weighting, "weighting"),
+        "influence": encode(stages.influence, "influence"),
         # what is not learnt follows from the label sets
-        "solution": encode(_kept(scorer.solved) if scorer.influence.learned else None, "solution"),
-        "engine": encode(scorer.engine, "engine"),
-        "n_jobs": encode(scorer.n_jobs, "n_jobs"),
-        "scales": encode(scorer.scales, "scales"),
+        "solution": encode(_kept(scorer.solved) if stages.influence.learned else None, "solution"),
+        "engine": encode(stages.engine, "engine"),
+        "n_jobs": encode(stages.n_jobs, "n_jobs"),
+        "scales": encode(stages.scales, "scales"),
+        "seed": stages.seed,
         "sketch": encode(scorer.sketch, "sketch"),
         "rule": encode(model.rule, "label_rule"),
         "calibration": encode(model.calibration, "calibration"),
@@ -115,13 +116,14 @@ def restored_model(state: State, reader: Reader, n_features: Any, *, mmap: bool)
     parts: State = {}
     for name in PARTS:
         with told(name):
-            parts[name] = reader.decode(state[name] if name != "sketch" else state.get(name))
+            parts[name] = reader.decode(state[name])
     check_parts(parts)
     with told("chunks"):
         single = space.kind == "single"
         chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"])
     outside = {name: parts.pop(name) for name in ("normalizer", "rule", "columns", "calibration")}
-    scorer = Scorer(References.of(chunks, state["next_id"]), None, **parts)
+    solution, sketch = parts.pop("solution"), parts.pop("sketch")
+    scorer = Scorer(Stages(**parts), References.of(chunks, state["next_id"]), solution, sketch=sketch)
     model = Model(space, scorer=scorer, **outside)
     check_model(model, n_features)
     if mmap:

@@ -35,6 +35,7 @@ PARTS: dict[str, tuple[type, ...]] = {
     "solution": (Solved, type(None)),
     "engine": (Engine,),
     "n_jobs": (object,),
+    "seed": (int,),
     "scales": (np.ndarray, type(None)),
     "sketch": (FeatureSums, PrototypeSums, type(None)),
     "rule": (LabelRule,),
@@ -150,7 +151,7 @@ class _Fits:
     def check_features(self, n_features: Any) -> None:
         """Rows, queries and the similarity speak of the same columns."""
         model, one = self.model, self.chunks[0]
-        form, similarity, n = one.x_form, model.scorer.similarity, self.lengths["references"]
+        form, similarity, n = one.x_form, model.scorer.stages.similarity, self.lengths["references"]
         objects = form.kind == "texts"
         if objects != (n_features is None) or (objects and similarity.form != "block"):
             raise ModelFileError(
@@ -178,7 +179,7 @@ class _Fits:
         model = self.model
         single = model.labels.kind == "single"
         self._check_normalizer(model.normalizer, self.lengths["features"])
-        self._check_similarity(model.scorer.similarity, self.lengths["features"])
+        self._check_similarity(model.scorer.stages.similarity, self.lengths["features"])
         self._check_learnt(model.rule, self.lengths)
         sizes = getattr(model.rule, "sizes_", model.scorer.references.sizes)
         if not np.array_equal(sizes, model.scorer.references.sizes):
@@ -193,10 +194,10 @@ class _Fits:
         if isinstance(sketch, PrototypeSums):
             self._check_similarity(sketch.similarity, self.lengths["features"])
             check_n_jobs(sketch.n_jobs)
-            if repr(sketch.similarity) != repr(model.scorer.similarity) or sketch.X.dtype.kind != "f":
+            if repr(sketch.similarity) != repr(model.scorer.stages.similarity) or sketch.X.dtype.kind != "f":
                 raise ModelFileError(f"the prototypes are compared by {sketch.similarity!r}.")
-        if model.scorer.scales is not None:
-            check_numbers("a model", "scales", model.scorer.scales, (None,), above=0)
+        if model.scorer.stages.scales is not None:
+            check_numbers("a model", "scales", model.scorer.stages.scales, (None,), above=0)
 
     def _check_learnt(self, stage: Any, lengths: Mapping[str, int], but: str = "") -> None:
         """What the stage says that it learns is there, as long as it must be."""
@@ -276,7 +277,7 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
 
 def check_rows(model: Model) -> None:
     """What can be said of rows only after they are read: some similarities are for features >= 0."""
-    for leaf in model.scorer.similarity.leaves():
+    for leaf in model.scorer.stages.similarity.leaves():
         if leaf.similarity.nonnegative_input:
             for chunk in model.scorer.references.chunks:
                 check_nonnegative(leaf.view(chunk.X), type(leaf.similarity).__name__)

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.engines import Engine, Exclude, Job, Plan, Prepared
+from simlabel.engines import Exclude, Job, Plan, Prepared
+from simlabel.influence import Stages
 from simlabel.rows import References
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
@@ -25,25 +26,23 @@ class SketchProblem:
 
     Attributes
     ----------
+    stages : Stages
+        How the exact sums are computed, and the seed for what is random.
     references : References
         Normalized instances and their label sets.
-    prepared, job, engine, n_jobs
-        How their exact sums are computed.
-    seed : int
-        For what is random.
+    prepared, job
+        What is summed over, and which sum.
     """
 
+    stages: Stages
     references: References
     prepared: Prepared
     job: Job
-    engine: Engine
-    n_jobs: int | None
-    seed: int
 
     @property
     def similarity(self) -> Similarity:
         """What the references are compared by."""
-        return self.job.similarity
+        return self.stages.similarity
 
     @cached_property
     def V(self) -> sp.csr_array:
@@ -63,7 +62,9 @@ class SketchProblem:
 
     @cached_property
     def _order(self) -> npt.NDArray[np.int64]:
-        rng = np.random.default_rng([self.seed, 1])  # not the draw of a sketch, which has the seed alone
+        rng = np.random.default_rng(
+            [self.stages.seed, 1]
+        )  # not the draw of a sketch, which has the seed alone
         return rng.permutation(self.references.n_rows)
 
     @cached_property
@@ -75,8 +76,12 @@ class SketchProblem:
         """Exact sums of some references, each left out of its own, (n_rows, n_columns)."""
         Q = take_rows(self.references.X, rows)
         own = Exclude(rows, np.zeros(len(rows)))
-        sums = self.engine.reduce(Q, self.prepared, [self.job], exclude=own, n_jobs=self.n_jobs)[0]
-        return sums.astype(np.float64)
+        return self.sums(Q, own).astype(np.float64)
+
+    def sums(self, Q: Rows, exclude: Exclude | None = None) -> FloatArray:
+        """Exact sums of normalized queries, (n_queries, n_columns)."""
+        stages = self.stages
+        return stages.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=stages.n_jobs)[0]
 
     def sketched(self, sketch: FittedSketch) -> FloatArray:
         """Sketched sums of the checked rows, each left out of its own."""

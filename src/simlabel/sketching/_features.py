@@ -162,7 +162,7 @@ class RandomFeatures(Sketch):
 
     def make(self, problem: SketchProblem) -> FittedSketch:
         """Draw directions, then collapse."""
-        rng, n_features = np.random.default_rng(problem.seed), int(problem.references.X.shape[1])
+        rng, n_features = np.random.default_rng(problem.stages.seed), int(problem.references.X.shape[1])
         similarity: Any = problem.similarity
         gamma = float(similarity.gamma)
         if isinstance(similarity, Laplacian):
@@ -227,7 +227,7 @@ class TensorSketch(Sketch):
             degree=similarity.degree,
             coef0=similarity.coef0,
             n_components=self.n,
-            random_state=problem.seed,
+            random_state=problem.stages.seed,
         ).fit(problem.references.X[:1])
         columns = CountSketch(sketch.indexHash_, sketch.bitHash_, similarity.degree, similarity.coef0, self.n)
         return collapse(columns, self.n, problem, f"tensor sketch of {self.n:,} columns of {similarity!r}")

@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel.engines import Exact, Job, Plan, Prepared, Sum, blocks, n_rows, prepare, reduce_similarities
+from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, blocks, n_rows, prepare
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.forks import cached_property
@@ -78,7 +78,8 @@ class PrototypeSums:
         """Similarity of a reference to its own projection; learnt influence has none of it."""
         if self.projection is None:
             return np.zeros(len(rows))
-        S = similarities(Q, self.prepared, self.similarity, self.n_jobs)
+        job = Job(self.similarity, None, Keep(self.prepared.n_rows))
+        S = Exact().reduce(Q, self.prepared, [job], n_jobs=self.n_jobs)[0].astype(np.float64)
         return np.einsum("ij,jk,ik->i", S, self.projection, S, optimize=True)
 
     def plan(self, n_queries: int) -> Plan:
@@ -104,12 +105,6 @@ class PrototypeSums:
         sums = Exact().reduce(self.X, prepare(X, [self.similarity]), [job], n_jobs=self.n_jobs)[0]
         n = self.n_references + round(sign) * n_rows(X)
         return replace(self, V=self.V + sign * (self.projection @ sums.astype(np.float64)), n_references=n)
-
-
-def similarities(Q: Rows, prepared: Prepared, similarity: Similarity, n_jobs: int | None) -> FloatArray:
-    """The similarities themselves, (n_queries, n_references), in float64: for few references only."""
-    job = Job(similarity, None, Sum(np.eye(prepared.n_rows)))
-    return reduce_similarities(Q, prepared, [job], n_jobs=n_jobs)[0].astype(np.float64)
 
 
 class Condense(Sketch):
@@ -156,7 +151,7 @@ class Condense(Sketch):
         """Group, add up the influence of each group, and correct it."""
         X, n = problem.references.X[:], problem.references.n_rows
         k = min(self.n, n)
-        of = _groups(X, problem.references.Y, k, problem.seed)
+        of = _groups(X, problem.references.Y, k, problem.stages.seed)
         groups = sp.csr_array((np.ones(n), (of, np.arange(n))), shape=(int(of.max()) + 1, n))
         centers = dense_rows(groups @ X) / groups.sum(axis=1)[:, None]  # of the whole groups, not of batches
         centers = np.asarray(centers, dtype=problem.prepared.dtype)
@@ -164,7 +159,7 @@ class Condense(Sketch):
         V = (groups @ problem.V.multiply(share[:, None])).toarray()
         V = _corrected(problem, centers, V)
         return PrototypeSums(
-            centers, V, problem.similarity, problem.n_jobs, n, f"{len(centers):,} prototypes"
+            centers, V, problem.similarity, problem.stages.n_jobs, n, f"{len(centers):,} prototypes"
         )
 
 
@@ -178,7 +173,7 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
         wanted = problem.left_out(rows[part])
         rest = count - problem.V[rows[part]].toarray()  # a new query sees one more with each of its labels
         wanted *= np.divide(count, rest, out=np.ones_like(rest), where=rest > 0)
-        A = similarities(take_rows(problem.references.X, rows[part]), few, problem.similarity, problem.n_jobs)
+        A = problem.stages.similarities(take_rows(problem.references.X, rows[part]), few)
         size = np.linalg.norm(wanted, axis=1)[:, None]
         weight = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
         A, wanted = A * weight, wanted * weight
@@ -232,7 +227,7 @@ def _nearness(problem: SketchProblem, centers: FloatArray, of: npt.NDArray[np.in
         rows = order[part]
         near, place = np.unique(of[rows], return_inverse=True)
         few = prepare(centers[near], [problem.similarity])
-        S = similarities(take_rows(X, rows), few, problem.similarity, problem.n_jobs)
+        S = problem.stages.similarities(take_rows(X, rows), few)
         share[rows] = S[np.arange(len(rows)), place]
     return share
 
@@ -275,16 +270,16 @@ class Nystroem(Sketch):
 
     def make(self, problem: SketchProblem) -> FittedSketch:
         """Influence of the kept references: pinv(S) times their sums with all references."""
-        rng, n = np.random.default_rng(problem.seed), problem.references.n_rows
+        rng, n = np.random.default_rng(problem.stages.seed), problem.references.n_rows
         kept = np.sort(rng.choice(n, min(self.n, n), replace=False))
         X = take_rows(problem.references.X, kept)
         few = prepare(X, [problem.similarity], keep_views=True)
-        S = similarities(X, few, problem.similarity, problem.n_jobs)
+        S = problem.stages.similarities(X, few)
         inverse = scipy.linalg.pinvh((S + S.T) / 2, rtol=1e-6 if few.dtype == np.float32 else 1e-10)
-        sums = problem.engine.reduce(X, problem.prepared, [problem.job], n_jobs=problem.n_jobs)[0]
+        sums = problem.sums(X)
         V = inverse @ sums.astype(np.float64)
         words = f"projection on {len(kept):,} references"
-        return PrototypeSums(X, V, problem.similarity, problem.n_jobs, n, words, inverse)
+        return PrototypeSums(X, V, problem.similarity, problem.stages.n_jobs, n, words, inverse)
 
 
 def _no_features(similarity: Similarity) -> str | None:

@@ -2,11 +2,11 @@
 
 from simlabel.support.registry import Registry
 from simlabel.tuning._loo import LeaveOneOut
-from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._problem import Candidate, two_sided
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._search import Search
 from simlabel.tuning._validation import Validation
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
-__all__ = ["TUNERS", "Validation", "LeaveOneOut", "Search", "Candidate", "Problem", "TuningResult"]
+__all__ = ["TUNERS", "Validation", "LeaveOneOut", "Search", "Candidate", "TuningResult", "two_sided"]

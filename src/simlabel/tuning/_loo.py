@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from simlabel.influence import Problem
 from simlabel.rows import References, Stack
 from simlabel.support.validation import check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure
-from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._problem import Candidate
 from simlabel.tuning._search import Search
 
 

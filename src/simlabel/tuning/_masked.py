@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from simlabel.engines import Job, blocks, prepare, reducer_for
 from simlabel.fitted import one_copy, own_entries, rescaled
+from simlabel.influence import Problem, Stages
 from simlabel.metrics import Criterion
 from simlabel.rows import Stack
 from simlabel.support.validation import FloatArray, take_rows
 from simlabel.tuning._criterion import Judge
-from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._problem import Candidate, on_rows, resolved
 
 Rows = npt.NDArray[np.int64]
 
@@ -41,9 +42,9 @@ def measure(
         Whether they are all references, and each pair is to be touched once.
     """
     references = problem.references
-    solved = problem.influence.solve(problem.setting)
+    solved = problem.solve()
     V: Any = _label_columns(solved.V, references.n_labels) if criterion.needs_scores else solved.V
-    tried = [problem.resolved(candidate) for candidate in candidates]
+    tried = [resolved(problem, candidate).stages for candidate in candidates]
     jobs = _jobs(tried, V, references.weights)
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
@@ -55,16 +56,16 @@ def measure(
     for part in blocks(len(rows), size):
         asked = rows[part]
         truth = problem.truth[asked]
-        gone = one_copy(weights, problem.scales)[asked]
+        gone = one_copy(weights, problem.stages.scales)[asked]
         queries = references.X if symmetric else take_rows(references.X, asked)
         for some in blocks(len(jobs), at_once):
-            results = problem.engine.reduce(
+            results = problem.stages.engine.reduce(
                 queries,
                 prepared,
                 jobs[some],
                 exclude=own_entries(asked, weights),
                 symmetric=symmetric,
-                n_jobs=problem.n_jobs,
+                n_jobs=problem.stages.n_jobs,
             )
             for judge, sums in zip(judges[some], results, strict=True):
                 judge.add(truth, rescaled(sums[:, :n], solved.scale, truth.Y, gone), sums[:, n:])
@@ -81,14 +82,14 @@ def measure_folds(
     n, sizes = problem.references.n_labels, problem.references.sizes
     judges = [Judge(criterion, sizes) for _ in candidates]
     for known, asked in folds:
-        part = problem.on_rows(known)
-        solved = part.influence.solve(part.setting)
+        part = on_rows(problem, known)
+        solved = part.solve()
         V = _label_columns(solved.V, n)
-        tried = [part.resolved(candidate) for candidate in candidates]
+        tried = [resolved(part, candidate).stages for candidate in candidates]
         jobs = _jobs(tried, V)
         prepared = prepare(part.references.X, [one.similarity for one in tried])
         queries = take_rows(problem.references.X, asked)
-        results = part.engine.reduce(queries, prepared, jobs, n_jobs=part.n_jobs)
+        results = part.stages.engine.reduce(queries, prepared, jobs, n_jobs=part.stages.n_jobs)
         truth = problem.truth[asked]
         for judge, sums in zip(judges, results, strict=True):
             judge.add(truth, sums, None)
@@ -101,7 +102,7 @@ def _results(problem: Problem, judges: Sequence[Judge], rows: Rows) -> list[tupl
     return [judge.result(truth, weights) for judge in judges]
 
 
-def _jobs(tried: Sequence[Any], V: Any, weights: Any = None) -> list[Job]:
+def _jobs(tried: Sequence[Stages], V: Any, weights: Any = None) -> list[Job]:
     """One for each candidate; those without a weighting share a reducer, and so what it keeps of V."""
     plain = reducer_for(None, V)
     return [

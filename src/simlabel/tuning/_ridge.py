@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.influence import Ridge
+from simlabel.influence import Problem, Ridge
 from simlabel.influence._closed_form import ridge_solution
 from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
 from simlabel.tuning._criterion import Judge
-from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._problem import Candidate, resolved
 
 PENALTY = "influence__penalty"
 _MOST = 60  # points that are looked at, at the most
@@ -30,7 +30,7 @@ class RidgeSearch:
     """The walk."""
 
     def __init__(self, problem: Problem, criterion: Criterion) -> None:
-        assert isinstance(problem.influence, Ridge)
+        assert isinstance(problem.stages.influence, Ridge)
         self.problem, self.criterion = problem, criterion
         self.targets = ridge_targets(problem.references).toarray()
         self.seen: dict[tuple[Any, ...], float] = {}
@@ -76,12 +76,12 @@ class RidgeSearch:
         return self.seen[key]
 
     def _measure(self, candidate: Candidate) -> tuple[float, float]:
-        one = self.problem.resolved(candidate)
+        one = resolved(self.problem, candidate)
         references, n = one.references, one.references.n_labels
         key = tuple(value for name, value in candidate.items() if name != PENALTY)
         if self._similarities is None or self._similarities[0] != key:
-            self._similarities = key, similarity_matrix(one.setting)
-        penalty = float(one.influence.get_params()["penalty"])
+            self._similarities = key, similarity_matrix(one)
+        penalty = float(one.stages.influence.get_params()["penalty"])
         solution = ridge_solution(self._similarities[1], self.targets, references.weights, penalty)
         judge = Judge(self.criterion, references.sizes)
         truth = self.problem.truth

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from simlabel.influence import Problem
 from simlabel.rows import References
 from simlabel.similarities import Grid
 from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure
-from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import RidgeSearch
 
@@ -46,15 +47,16 @@ class Search(BaseEstimator):
         start : dict, optional
             A candidate known to be good, from where learned influence begins to look.
         """
-        problem.influence.check_similarity(problem.similarity, problem.weighting)
-        if problem.influence.learned:
+        stages = problem.stages
+        stages.influence.check_similarity(stages.similarity, stages.weighting)
+        if stages.influence.learned:
             return self._run_ridge(problem, start)
-        grids = problem.grids()
-        rows = self.queries(problem.references, problem.seed)
+        grids = grids_of(problem)
+        rows = self.queries(problem.references, stages.seed)
         tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
         if len(tried) == 1:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
-        ranked = problem.two_sided()
+        ranked = two_sided(problem)
         measured = self.measure(ranked, tried, rows)
         best = best_of([value for value, _ in measured], criterion_of(self.criterion).higher_is_better)
         if best is None:
@@ -81,14 +83,14 @@ class Search(BaseEstimator):
         n, note = problem.references.n_rows, ""
         part = problem
         if n > RIDGE_ROWS:
-            rows = np.sort(np.random.default_rng(problem.seed).choice(n, RIDGE_ROWS, replace=False))
-            part = problem.on_rows(rows)
+            rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, RIDGE_ROWS, replace=False))
+            part = on_rows(problem, rows)
             note = f"chosen on a sample of {RIDGE_ROWS:,} of {n:,} rows"
-        grids = part.grids()
+        grids = grids_of(part)
         if len(_product(grids)) == 1:
             tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
-        tried, measured = RidgeSearch(part.two_sided(), criterion_of(self.criterion)).run(grids, start)
+        tried, measured = RidgeSearch(two_sided(part), criterion_of(self.criterion)).run(grids, start)
         return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
 
     def _finished(
@@ -117,7 +119,7 @@ class Search(BaseEstimator):
         )
         if not grids:
             result = replace(result, candidates=(), values=(), errors=(), best={}, note="nothing is 'auto'")
-        return problem.resolved(tried[at]), result
+        return resolved(problem, tried[at]), result
 
 
 def _note(grids: dict[str, Grid], note: str) -> str:

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold
 
+from simlabel.influence import Problem
 from simlabel.rows import References
 from simlabel.support.validation import check_flag, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure, measure_folds
-from simlabel.tuning._problem import Candidate, Problem
+from simlabel.tuning._problem import Candidate
 from simlabel.tuning._search import Search
 
 
@@ -88,6 +89,6 @@ class Validation(Search):
         """Mean and standard error of the criterion for each candidate."""
         if not self.literal or len(rows) < 2:
             return measure(problem, candidates, rows, criterion_of(self.criterion))
-        splitter = KFold(min(self.folds, len(rows)), shuffle=True, random_state=problem.seed % 2**31)
+        splitter = KFold(min(self.folds, len(rows)), shuffle=True, random_state=problem.stages.seed % 2**31)
         folds = [(rows[known], rows[asked]) for known, asked in splitter.split(rows)]
         return measure_folds(problem, candidates, folds, criterion_of(self.criterion))
