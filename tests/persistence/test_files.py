@@ -73,7 +73,7 @@ def test_foreign_files(tmp_path, saved, monkeypatch):
     monkeypatch.setattr(_layout, "FORMAT", 99)
     SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="has format 99; this simlabel reads formats up to 1"):
+    with pytest.raises(ModelFileError, match="has format 99; this simlabel reads formats up to 2"):
         load(path)
 
 

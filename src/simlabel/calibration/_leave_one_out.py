@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.optimize
@@ -42,6 +42,7 @@ class LeaveOneOutCalibration(BaseEstimator):
     """
 
     name = "loo"
+    file_key = "calibration.LeaveOneOutCalibration"
     fitted_state = ("single_", "temperature_", "curves_")
 
     def __init__(self, enough: int = 100) -> None:
@@ -96,6 +97,8 @@ class LeaveOneOutCalibration(BaseEstimator):
 class PiecewiseCurve:
     """A rising curve through points, strictly inside (0, 1)."""
 
+    file_key: ClassVar[str] = "calibration.PiecewiseCurve"
+
     x: FloatArray
     y: FloatArray
 
@@ -113,6 +116,8 @@ class PiecewiseCurve:
 @dataclass(frozen=True, eq=False)
 class LogisticCurve:
     """1 / (1 + exp(-(slope * logit(share) + offset)))."""
+
+    file_key: ClassVar[str] = "calibration.LogisticCurve"
 
     slope: float
     offset: float

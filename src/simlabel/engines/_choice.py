@@ -38,6 +38,7 @@ class Auto(Engine):
     """
 
     name = "auto"
+    file_key = "engines.Auto"
 
     def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
         self.memory_mib = memory_mib

@@ -114,6 +114,7 @@ class Collapsed(Engine):
     """
 
     name = "collapsed"
+    file_key = "engines.Collapsed"
 
     def __init__(self, memory_mib: float = DEFAULT_MEMORY_MIB, on_block: Progress | None = None) -> None:
         self.memory_mib = memory_mib

@@ -196,6 +196,7 @@ class Exact(Engine):
     """
 
     name = "exact"
+    file_key = "engines.Exact"
 
     def __init__(
         self,

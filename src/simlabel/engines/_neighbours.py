@@ -49,6 +49,7 @@ class ANN(Engine):
     """
 
     name = "ann"
+    file_key = "engines.ANN"
 
     def __init__(self, recall: float = 0.95, memory_mib: float = DEFAULT_MEMORY_MIB) -> None:
         self.recall = recall

@@ -51,6 +51,7 @@ class Sampled(Engine):
     """
 
     name = "sampled"
+    file_key = "engines.Sampled"
     exact = False
 
     def __init__(

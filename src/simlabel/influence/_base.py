@@ -108,6 +108,8 @@ class Solved:
         What `Influence.updated` works on; kept from the first update on.
     """
 
+    file_key: ClassVar[str] = "influence.Solved"
+
     V: Any
     intercept: FloatArray | None = None
     used: npt.NDArray[np.int64] | None = None

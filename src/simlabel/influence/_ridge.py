@@ -81,6 +81,7 @@ class Ridge(Influence):
     """
 
     name = "ridge"
+    file_key = "influence.Ridge"
     learned = True
 
     def __init__(

@@ -21,6 +21,7 @@ class Uniform(Influence):
     """
 
     name = "uniform"
+    file_key = "influence.Uniform"
 
     def solve(self, problem: Problem) -> Solved:
         """The label rows, weighted."""
@@ -41,6 +42,7 @@ class LabelMean(Influence):
     """
 
     name = "label_mean"
+    file_key = "influence.LabelMean"
 
     def solve(self, problem: Problem) -> Solved:
         """The label rows, weighted, over the weight of each label."""

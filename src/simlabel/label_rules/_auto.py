@@ -39,6 +39,7 @@ class Auto(TunedRule):
     """
 
     name = "auto"
+    file_key = "label_rules.Auto"
 
     def __init__(self, criterion: str = "hamming_loss", minimum: int = 0, maximum: int | None = None) -> None:
         self.criterion = criterion

@@ -40,6 +40,7 @@ class PerLabel(TunedRule):
     """
 
     name = "per_label"
+    file_key = "label_rules.PerLabel"
     fitted_state = ("thresholds_",)
 
     def __init__(

@@ -35,6 +35,7 @@ class SetSize(LabelRule):
     """
 
     name = "set_size"
+    file_key = "label_rules.SetSize"
     fitted_state = ("sizes_",)
 
     def __init__(self, minimum: int = 0, maximum: int | None = None) -> None:
@@ -82,6 +83,7 @@ class FixedSize(LabelRule):
     """
 
     name = "fixed_size"
+    file_key = "label_rules.FixedSize"
 
     def __init__(self, size: int = 1, minimum: int = 0, maximum: int | None = None) -> None:
         self.size = size
@@ -118,6 +120,7 @@ class Cutoff(LabelRule):
     """
 
     name = "cutoff"
+    file_key = "label_rules.Cutoff"
     fitted_state = ("value_",)
 
     def __init__(
@@ -179,6 +182,7 @@ class Custom(LabelRule):
     """
 
     name = "custom"
+    file_key = "label_rules.Custom"
 
     def __init__(self, fn: Callable[[FloatArray], Any], minimum: int = 0, maximum: int | None = None) -> None:
         self.fn = fn

@@ -41,6 +41,7 @@ class Threshold(LabelRule):
     """
 
     name = "threshold"
+    file_key = "label_rules.Threshold"
     fitted_state = ("coef_", "intercept_")
 
     def __init__(self, literal: bool = False, minimum: int = 0, maximum: int | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from simlabel.label_rules._base import LabelRule, Needs
 from simlabel.label_rules._sweeps import TUNED
@@ -29,8 +28,3 @@ class TunedRule(LabelRule):
                 FutureWarning,
                 stacklevel=2,
             )
-
-    @classmethod
-    def migrated(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """What a model file holds of a rule, in today's words: criteria had other names."""
-        return values | {"criterion": current_name(values["criterion"])}

@@ -46,6 +46,7 @@ class UnitLength(Normalizer):
     """
 
     name = "l2"
+    file_key = "normalization.UnitLength"
     learns = False
 
     def transform(self, X: Rows) -> Rows:
@@ -90,6 +91,7 @@ class ZScore(_Affine):
     """
 
     name = "zscore"
+    file_key = "normalization.ZScore"
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn means and standard deviations, weighted."""
@@ -119,6 +121,7 @@ class MinMax(_Affine):
     """
 
     name = "minmax"
+    file_key = "normalization.MinMax"
     nonnegative_output = True
 
     def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
@@ -178,6 +181,8 @@ class Chain(Normalizer):
     array([[-0.707, -0.707],
            [ 0.707,  0.707]])
     """
+
+    file_key = "normalization.Chain"
 
     fitted_state = ("fitted_",)
 

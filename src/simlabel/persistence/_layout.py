@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FORMAT = 1
+from simlabel.persistence._migrations import FORMAT, migrated
+
 MAGIC = "simlabel model"
 BLOCK = 1 << 22  # bytes of an array under one checksum
 _ALIGN = 64
@@ -124,7 +125,8 @@ def parsed(text: bytes, n_bytes: int) -> tuple[dict[str, Any], dict[str, Entry]]
         raise ModelFileError("its header has checksums of other arrays than it names.")
     found = {name: _entry(name, entries[name], digests[name]) for name in entries}
     _check_cover(found, n_bytes)
-    return state, found
+    with told("state"):
+        return migrated(state, int(version)), found
 
 
 def _entry(name: str, entry: Any, digests: Any) -> Entry:

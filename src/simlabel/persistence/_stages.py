@@ -35,8 +35,8 @@ def _classes() -> Iterable[type[Any]]:
     yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
-#: name in a file -> class; the room and the class, e.g. "similarities.RBF"
-CLASSES: dict[str, type[Any]] = {f"{cls.__module__.split('.')[1]}.{cls.__name__}": cls for cls in _classes()}
+#: name in a file -> class: the names that the classes declare, which stay when code moves
+CLASSES: dict[str, type[Any]] = {cls.file_key: cls for cls in _classes()}
 KEYS: dict[type[Any], str] = {cls: key for key, cls in CLASSES.items()}
 
 

@@ -145,7 +145,6 @@ class Reader:
             raise ModelFileError(f"it names {value['class']!r}, which this version does not have.")
         with told(value["class"]):
             values = {name: self.decode(each) for name, each in value["values"].items()}
-            values = getattr(cls, "migrated", dict)(values)
             own = set(parameters(cls))
             learnt = {name: values.pop(name) for name in getattr(cls, "fitted_state", ()) if name in values}
             if not values.keys() <= own:

@@ -104,6 +104,7 @@ class Uniform(Sampler):
     """
 
     name = "uniform"
+    file_key = "sampling.Uniform"
 
     def __init__(self, n: int = 1000, per_query: bool = False) -> None:
         self.n = n
@@ -134,6 +135,7 @@ class Balanced(Sampler):
     """
 
     name = "balanced"
+    file_key = "sampling.Balanced"
 
     def __init__(self, n: int = 1000, per_query: bool = False) -> None:
         self.n = n
@@ -168,6 +170,7 @@ class Distribution(Sampler):
     """
 
     name = "distribution"
+    file_key = "sampling.Distribution"
 
     def __init__(self, p: Any = None, n: int = 1000, per_query: bool = False) -> None:
         self.p = p

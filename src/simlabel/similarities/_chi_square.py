@@ -31,6 +31,7 @@ class ChiSquare(Bandwidth, CoordinateSimilarity):
     """
 
     name = "chi_square"
+    file_key = "similarities.ChiSquare"
     column_sum = "chi-square distance"
     nonnegative_input = True
     sums = staticmethod(chi_square_distances)

@@ -82,6 +82,7 @@ class Sum(_Pair):
     """
 
     name = "sum"
+    file_key = "similarities.Sum"
 
     def _combine(self, left: FloatArray, right: FloatArray) -> FloatArray:
         left += right
@@ -105,6 +106,7 @@ class Product(_Pair):
     """
 
     name = "product"
+    file_key = "similarities.Product"
 
     def _combine(self, left: FloatArray, right: FloatArray) -> FloatArray:
         left *= right
@@ -113,6 +115,8 @@ class Product(_Pair):
 
 class ColumnView(BaseEstimator):
     """Some columns of the rows, normalized on their own."""
+
+    file_key = "similarities.ColumnView"
 
     def __init__(self, columns: Any, normalizer: Any) -> None:
         self.columns = columns
@@ -153,6 +157,7 @@ class OnColumns(Similarity):
     """
 
     name = "on_columns"
+    file_key = "similarities.OnColumns"
     form = "composite"
     fitted_state = ("_view",)
 

@@ -28,6 +28,7 @@ class Cosine(Similarity):
     """
 
     name = "cosine"
+    file_key = "similarities.Cosine"
     form = "dot"
     positive_definite = True
     column_sum = "cosine"

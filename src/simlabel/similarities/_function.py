@@ -36,6 +36,7 @@ class Function(Similarity):
     """
 
     name = "function"
+    file_key = "similarities.Function"
     form = "block"
 
     def __init__(

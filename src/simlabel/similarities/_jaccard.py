@@ -46,6 +46,7 @@ class Jaccard(CoordinateSimilarity):
     """
 
     name = "jaccard"
+    file_key = "similarities.Jaccard"
     positive_definite = True
     nonnegative_input = True
     sums = staticmethod(sums_of_minima)

@@ -27,6 +27,7 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
     """
 
     name = "laplacian"
+    file_key = "similarities.Laplacian"
     column_sum = "L1 distance"
     sums = staticmethod(l1_distances)
     sums_in_panels = staticmethod(laplacian_sums)

@@ -42,6 +42,7 @@ class Polynomial(Similarity):
     """
 
     name = "polynomial"
+    file_key = "similarities.Polynomial"
     form = "dot"
     positive_definite = True
     column_sum = "inner product"
@@ -129,6 +130,7 @@ class Linear(Polynomial):
     """
 
     name = "linear"
+    file_key = "similarities.Linear"
 
     def __init__(self) -> None:
         super().__init__(1, 0.0)
@@ -150,6 +152,7 @@ class Quadratic(Polynomial):
     """
 
     name = "quadratic"
+    file_key = "similarities.Quadratic"
 
     def __init__(self, coef0: float | Literal["auto"] = 1.0) -> None:
         super().__init__(2, coef0)

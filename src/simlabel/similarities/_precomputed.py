@@ -21,4 +21,5 @@ class Precomputed(Similarity):
     """
 
     name = "precomputed"
+    file_key = "similarities.Precomputed"
     form = "precomputed"

@@ -28,6 +28,7 @@ class RBF(Bandwidth):
     """
 
     name = "rbf"
+    file_key = "similarities.RBF"
     form = "dot"
     column_sum = "squared distance"
     sums_in_panels = staticmethod(rbf_sums)

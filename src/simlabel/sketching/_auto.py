@@ -44,6 +44,7 @@ class AutoSketch(Sketch):
     """
 
     name = "auto"
+    file_key = "sketching.AutoSketch"
 
     def __init__(self, tolerance: float = 0.015) -> None:
         self.tolerance = tolerance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ _BLOCK_BYTES = 1 << 25
 @dataclass(frozen=True)
 class FeatureSums:
     """Random columns, and the sum over references of columns times influence."""
+
+    file_key: ClassVar[str] = "sketching.FeatureSums"
 
     columns: Any
     W: FloatArray
@@ -94,6 +96,8 @@ def collapse(columns: Any, width: int, problem: SketchProblem, words: str) -> Fe
 class Waves:
     """Cosines and sines of random projections."""
 
+    file_key: ClassVar[str] = "sketching.Waves"
+
     directions: FloatArray
 
     def check(self) -> None:
@@ -138,6 +142,7 @@ class RandomFeatures(Sketch):
     """
 
     name = "random_features"
+    file_key = "sketching.RandomFeatures"
 
     def __init__(self, n: int = 2048) -> None:
         self.n = n
@@ -200,6 +205,7 @@ class TensorSketch(Sketch):
     """
 
     name = "tensor_sketch"
+    file_key = "sketching.TensorSketch"
 
     def __init__(self, n: int = 2048) -> None:
         self.n = n
@@ -236,6 +242,8 @@ class TensorSketch(Sketch):
 @dataclass(frozen=True)
 class CountSketch:
     """scikit-learn's count sketch with hashes that were drawn."""
+
+    file_key: ClassVar[str] = "sketching.CountSketch"
 
     places: Any
     signs: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,8 @@ class PrototypeSums:
     projection : array, (n_prototypes, n_prototypes), or None
         From the prototypes' sums over the references to their influence, where it is found so.
     """
+
+    file_key: ClassVar[str] = "sketching.PrototypeSums"
 
     X: Rows
     V: FloatArray
@@ -131,6 +133,7 @@ class Condense(Sketch):
     """
 
     name = "condense"
+    file_key = "sketching.Condense"
 
     def __init__(self, n: int = 1000) -> None:
         self.n = n
@@ -250,6 +253,7 @@ class Nystroem(Sketch):
     """
 
     name = "nystroem"
+    file_key = "sketching.Nystroem"
 
     def __init__(self, n: int = 500) -> None:
         self.n = n

@@ -40,6 +40,7 @@ class LeaveOneOut(Search):
     """
 
     name = "loo"
+    file_key = "tuning.LeaveOneOut"
 
     def __init__(self, criterion: Judgement = "average_precision", most_rows: int = 20_000) -> None:
         self.criterion = criterion

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class TuningResult:
     note : str
         In words, what is unusual about this search.
     """
+
+    file_key: ClassVar[str] = "tuning.TuningResult"
 
     parameters: tuple[str, ...]
     candidates: tuple[dict[str, Any], ...]

@@ -48,6 +48,7 @@ class Validation(Search):
     """
 
     name = "validation"
+    file_key = "tuning.Validation"
 
     _ALL_UP_TO, _AT_MOST = 1000, 2000
 

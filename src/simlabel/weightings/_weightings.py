@@ -53,6 +53,7 @@ class Power(Weighting):
     """
 
     name = "power"
+    file_key = "weightings.Power"
 
     def __init__(self, exponent: float = 2.0) -> None:
         self.exponent = exponent
@@ -87,6 +88,7 @@ class Cutoff(Weighting):
     """
 
     name = "cutoff"
+    file_key = "weightings.Cutoff"
 
     def __init__(self, minimum: float = 0.01) -> None:
         self.minimum = minimum
@@ -120,6 +122,7 @@ class TopK(Weighting):
     """
 
     name = "top_k"
+    file_key = "weightings.TopK"
     scope = "row"
 
     def __init__(self, k: int | Literal["auto"] = 10) -> None:
@@ -154,6 +157,7 @@ class Custom(Weighting):
     """
 
     name = "custom"
+    file_key = "weightings.Custom"
 
     def __init__(self, fn: Callable[[FloatArray], Any], scope: Scope = "entry") -> None:
         self.fn = fn

@@ -1,0 +1,50 @@
+"""What earlier formats said, in the words of this one: a step from each format to the next.
+
+Steps work on the JSON of a file's state, before anything is made of it, so that no class has to
+remember what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simlabel.metrics import current_name
+
+State = dict[str, Any]
+
+
+def migrated(state: State, version: int) -> State:
+    """The state of a file of an earlier format as this version would have written it."""
+    for step in _STEPS[version - 1 :]:
+        state = step(state)
+    return state
+
+
+def _from_1(state: State) -> State:
+    """Format 2 keeps the seed of fit, and calls F1 by one name."""
+    state = _replaced(state, _f1_by_one_name)
+    return {**state, "model": {"seed": 0, "sketch": None, **state["model"]}}
+
+
+def _f1_by_one_name(value: State) -> State:
+    if value.get("class") not in ("label_rules.PerLabel", "label_rules.Auto"):
+        return value
+    values = value["values"]
+    return {**value, "values": {**values, "criterion": current_name(values["criterion"])}}
+
+
+def _replaced(value: Any, change: Callable[[State], State]) -> Any:
+    """JSON with every stage in it changed."""
+    if isinstance(value, list):
+        return [_replaced(item, change) for item in value]
+    if not isinstance(value, dict):
+        return value
+    inside = {name: _replaced(item, change) for name, item in value.items()}
+    return change(inside) if inside.get("is") == "stage" else inside
+
+
+_STEPS: tuple[Callable[[State], State], ...] = (_from_1,)
+
+#: what this version writes
+FORMAT = len(_STEPS) + 1
