@@ -39,7 +39,8 @@ def suspicious_labels(
     Examples
     --------
     >>> P, Y = np.array([[0.9, 0.1], [0.2, 0.7]]), np.array([[1, 0], [1, 1]])
-    >>> suspicious_labels(P, Y, np.array(["x", "y"]), np.array(["sea", "trees"]), top=1)
+    >>> found = suspicious_labels(P, Y, np.array(["x", "y"]), np.array(["sea", "trees"]), top=1)
+    >>> print(found.to_string())
       id label  given  probability  suspicion
     0  y   sea   True          0.2        0.8
     """

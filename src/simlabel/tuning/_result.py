@@ -71,7 +71,7 @@ class TuningResult:
         --------
         >>> result = TuningResult(("gamma",), ({"gamma": 2.0}, {"gamma": 1.0}), "average_precision",
         ...                       (0.7, 0.8), (0.01, 0.01), {"gamma": 1.0}, 100)
-        >>> result.to_frame()
+        >>> print(result.to_frame().to_string())
            gamma  average_precision  standard_error
         0    1.0                0.8            0.01
         1    2.0                0.7            0.01
