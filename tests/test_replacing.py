@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +65,12 @@ def test_standard_output_as_a_file_is_written_on(tmp_path):
 def test_a_folder_is_refused(tmp_path):
     with pytest.raises(IsADirectoryError):
         replace(tmp_path)
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a folder of files in memory")
+def test_files_in_memory_are_replaced_and_not_written_on():
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "file"
+        path.write_text("old")
+        replace(path)
+        assert path.read_text() == "new"

@@ -16,6 +16,7 @@ if sys.platform != "win32":  # there an open file cannot be removed: that is loc
     import fcntl
 
 _SUFFIX = ".simlabel.tmp"
+_OPEN_ELSEWHERE = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")  # not /dev/shm: there files live
 
 
 @contextlib.contextmanager
@@ -92,7 +93,7 @@ def _remove_stale(target: Path) -> None:
 
 def _is_written_through(target: Path) -> bool:
     """Whether it is no file, or one that somebody else has open, as /dev/stdout may be."""
-    if os.path.abspath(target).startswith(("/dev/", "/proc/")):
+    if os.path.abspath(target).startswith(_OPEN_ELSEWHERE):
         return True
     try:
         return not stat.S_ISREG(target.stat().st_mode)
