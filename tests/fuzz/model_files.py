@@ -127,6 +127,28 @@ def models():
     }
 
 
+#: what `models` makes
+KINDS = [
+    "plain",
+    "tuned",
+    "chunks",
+    "ridge",
+    "inducing",
+    "sparse",
+    "composite",
+    "frame",
+    "condense",
+    "nystroem",
+    "waves",
+    "tensor",
+    "drawn",
+    "draws",
+    "single",
+    "objects",
+    "precomputed",
+]
+
+
 def warm():
     """Each kind as the state and arrays of its file, with what it is asked; every path compiled."""
     material = {}

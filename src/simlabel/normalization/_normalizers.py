@@ -191,11 +191,12 @@ class Chain(Normalizer):
 
     def check(self) -> None:
         """Raise where a step is not understood."""
-        if not isinstance(self.steps, list | tuple):
-            raise TypeError(f"Chain: steps must be a list of normalizers, got {self.steps!r}.")
-        for step in [*map(resolve_normalizer, self.steps), *getattr(self, "fitted_", ())]:
-            if step is not None:
-                step.check()
+        for steps in (self.steps, getattr(self, "fitted_", ())):
+            if not isinstance(steps, list | tuple):
+                raise TypeError(f"Chain: steps must be a list of normalizers, got {steps!r}.")
+            for step in map(resolve_normalizer, steps):
+                if step is not None:
+                    step.check()
 
     @property
     def nonnegative_output(self) -> bool:  # type: ignore[override]

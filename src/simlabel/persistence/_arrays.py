@@ -19,6 +19,8 @@ from simlabel.support.validation import check_finite
 
 Bytes = npt.NDArray[np.uint8]
 
+_MOST_COPIES = 100  # of all arrays together: a short file must not fill the memory
+
 
 class Arrays:
     """The arrays of a file.
@@ -36,8 +38,9 @@ class Arrays:
     def __init__(self, path: Path, entries: Mapping[str, Entry], mapped: MappedFile | None) -> None:
         self.path, self.entries, self._mapped = path, entries, mapped
         self._read: dict[str, Bytes] = {}
-        # what many values name is in memory once
-        self._alive: weakref.WeakValueDictionary[str, Bytes] = weakref.WeakValueDictionary()
+        #: bytes of all arrays
+        self.n_bytes = sum(entry.stop - entry.start for entry in entries.values())
+        self._given, self._taken = 0, set[str]()
 
     def read(self, file: IO[bytes]) -> None:
         """Read and verify all arrays, from where their bytes begin; each gets memory of its own."""
@@ -67,15 +70,18 @@ class Arrays:
         return rows
 
     def whole(self, name: Any) -> npt.NDArray[Any]:
-        """An array in memory, verified."""
+        """An array in memory, verified, which nobody else has: what is done to it in place stays there."""
         entry = self.entry(name)
-        data = self._read.get(name, self._alive.get(name))
-        if data is None:
-            assert self._mapped is not None
+        self._given += entry.stop - entry.start
+        if self._given > _MOST_COPIES * self.n_bytes:
+            raise ModelFileError(f"{self.path} names its arrays more often than it can have them.")
+        if self._mapped is None:
+            data = self._read[name].copy() if name in self._taken else self._read[name]
+            self._taken.add(name)
+        else:
             data = self._mapped.bytes(entry).copy()
             for i in range(len(entry.digests)):
                 verify(data, entry, i, self.path)
-            self._alive[name] = data
         if entry.dtype.kind == "b" and data.max(initial=0) > 1:
             raise ModelFileError(f"{self.path}: {name!r} holds {data.max()} where True or False should be.")
         return _native(data.view(entry.dtype).reshape(entry.shape))

@@ -66,6 +66,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     "columns": ("references",),
     "engine.probabilities": ("references",),
 }
+_NO_SEARCH = TuningResult((), (), "", (), (), {}, 0)
 _MAY_BE_AUTO = {"inducing"}  # found anew from the number of references
 _CONTAINERS: dict[str, Any] = {
     "single": type(None),
@@ -264,15 +265,17 @@ def _are_positions(columns: Any, width: int) -> bool:
 
 def check_fitted(fitted: Mapping[str, Any]) -> None:
     """What an estimator knows beside its model."""
-    names, result = fitted.get("feature_names_in_"), fitted.get("tuning_")
+    names, n_features = fitted.get("feature_names_in_"), fitted.get("n_features_in_")
+    if any(value is None for value in fitted.values()):
+        raise ModelFileError(f"{fitted} lacks a value.")
     if names is not None and (
         not isinstance(names, np.ndarray)
-        or names.shape != (fitted.get("n_features_in_"),)
+        or names.shape != (n_features,)
         or not all(isinstance(name, str) for name in names.tolist())
     ):
-        raise ModelFileError(f"{str(names)[:60]} are no names of {fitted.get('n_features_in_')} features.")
-    if result is not None and not isinstance(result, TuningResult):
-        raise ModelFileError(f"{str(result)[:60]} is no curve of a search.")
+        raise ModelFileError(f"{str(names)[:60]} are no names of {n_features} features.")
+    if not isinstance(fitted.get("tuning_", _NO_SEARCH), TuningResult):
+        raise ModelFileError(f"{str(fitted['tuning_'])[:60]} is no curve of a search.")
 
 
 def check_rows(model: Model) -> None:

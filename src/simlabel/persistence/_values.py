@@ -135,6 +135,9 @@ class Reader:
         data, indices, indptr = (self.decode(value[part]) for part in _CSR)
         if data.ndim != 1 or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
             raise ModelFileError(f"{data.dtype}, {indices.dtype} and {indptr.dtype} make no sparse matrix.")
+        # scipy does not look at the ends of rows where the last of them says that there are no entries
+        if indptr.ndim != 1 or (indptr[1:] < indptr[:-1]).any() or indptr[-1:].tolist() != [len(data)]:
+            raise ModelFileError(f"indptr does not rise to the {len(data)} entries of a sparse matrix.")
         matrix = _SPARSE[value["is"]]((data, indices, indptr), shape=tuple(_listed(value["shape"])))
         matrix.check_format(full_check=True)  # compiled loops check nothing
         return matrix
@@ -166,8 +169,10 @@ class Reader:
         return found
 
     def _texts(self, value: dict[str, Any]) -> Any:
-        found = json.loads(self.arrays.whole(value["name"]).tobytes())
-        items = [self.decode(item) for item in _listed(found)]
+        text = self.arrays.whole(value["name"])
+        if text.ndim != 1 or text.dtype != np.uint8:
+            raise ModelFileError(f"{text.dtype} of shape {text.shape} is no text.")
+        items = [self.decode(item) for item in _listed(json.loads(text.tobytes()))]
         dtype = _checked(value["dtype"], "UO")
         if dtype.kind == "O":
             array = np.empty(len(items), dtype=object)
@@ -176,6 +181,12 @@ class Reader:
         if not all(isinstance(item, str) for item in items) or dtype.itemsize > _LONGEST:
             raise ModelFileError(f"{str(items)[:60]} are no texts of the dtype {value['dtype']!r}.")
         return np.array(items, dtype=dtype)
+
+    def _range(self, value: dict[str, Any]) -> range:
+        found = range(*map(self.decode, _listed(value["items"])))
+        if len(found) > max(_LONGEST, self.arrays.n_bytes):  # every reference has bytes of its own
+            raise ModelFileError(f"{found} is longer than the file.")
+        return found
 
     def _scalar(self, value: dict[str, Any]) -> Any:
         found = _checked(value["dtype"], "biufU").type(value["value"])
@@ -205,7 +216,7 @@ _DECODERS: dict[str, Callable[[Reader, dict[str, Any]], Any]] = {
     **dict.fromkeys(_SPARSE, Reader._csr),
     "dict": lambda self, v: {self.decode(key): self.decode(item) for key, item in _listed(v["items"])},
     "slice": lambda self, v: slice(*map(self.decode, _listed(v["items"]))),
-    "range": lambda self, v: range(*map(self.decode, _listed(v["items"]))),
+    "range": Reader._range,
     "scalar": Reader._scalar,
     "dtype": lambda self, v: _checked(v["dtype"], "biufU"),
     "array": lambda self, v: self.arrays.whole(v["name"]),

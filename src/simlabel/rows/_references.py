@@ -344,7 +344,7 @@ def _cut(chunk: Chunk) -> Iterable[Chunk]:
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
     """The ids of all chunks, int64 or objects."""
     arrays = [np.asarray(chunk.ids) for chunk in chunks]
-    objects = any(a.dtype == object for a in arrays)
+    objects = any(a.dtype.kind != "i" for a in arrays)  # a range may begin beyond int64
     return np.concatenate([a.astype(object) if objects else a for a in arrays])
 
 

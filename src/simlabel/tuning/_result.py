@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from simlabel.support.validation import check_number
 
@@ -48,21 +47,18 @@ class TuningResult:
 
     def check(self) -> None:
         """Raise ValueError where the parts do not belong together."""
-        tried, known = len(self.candidates), (str, float, int, np.generic, type(None))
-        plain = [*self.parameters, self.criterion, self.note, *self.values, *self.errors]
-        good = (
-            all(
-                isinstance(each, tuple)
-                for each in (self.parameters, self.candidates, self.values, self.errors)
-            )
-            and all(isinstance(each, dict) for each in (*self.candidates, self.best))
-            and len(self.values) == len(self.errors) == tried
-            and all(isinstance(each, known) for each in plain)
-            and (self.best in self.candidates or not tried)
-        )
+        lists = (self.parameters, self.candidates, self.values, self.errors)
         check_number("TuningResult", "n_queries", self.n_queries, at_least=0, integer=True)
+        good = (
+            all(isinstance(each, tuple) for each in lists)
+            and all(isinstance(each, dict) for each in (*self.candidates, self.best))
+            and len(self.candidates) == len(self.values) == len(self.errors)
+            and all(isinstance(each, str) for each in (*self.parameters, self.criterion, self.note))
+            and all(isinstance(each, numbers.Real) for each in (*self.values, *self.errors))
+            and (self.best in self.candidates or not self.candidates)
+        )
         if not good:
-            raise ValueError(f"TuningResult: {tried} candidates and {len(self.values)} values are no curve.")
+            raise ValueError(f"TuningResult: {self.criterion!r} for {self.parameters!r} is no curve.")
 
     def to_frame(self) -> pd.DataFrame:
         """One row per candidate, in rising order of the parameters.
