@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision
+from simlabel.rows import References
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
 from simlabel.similarities._grids import mean_l1_distance, mean_squared_distance
 from simlabel.tuning import Validation, _masked
@@ -57,6 +59,14 @@ def test_how_many_rows_are_queries(rng):
         assert SMLClassifier(random_state=0).fit(X, Y).tuning_.n_queries == queries
     X, Y = clusters(rng, 3000)
     assert SMLClassifier(tuning=Validation(share=1.0)).fit(X, Y).tuning_.n_queries == 2000
+
+
+@pytest.mark.parametrize(("n_labels", "queries"), [(2000, 500), (20_000, 209), (1_000_000, 50)])
+def test_fewer_rows_are_queries_where_labels_are_many(n_labels, queries):
+    references = References(np.zeros((5000, 1)), sp.csr_array((5000, n_labels), dtype=np.int8), np.ones(5000))
+    rows = Validation().queries(references, 0)
+    assert len(rows) == queries
+    assert len(np.unique(rows)) == queries
 
 
 def test_compositions_are_tuned_part_by_part(rng):

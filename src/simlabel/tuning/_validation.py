@@ -28,7 +28,8 @@ class Validation(Search):
     ----------
     share : float
         Share of the rows that are queries. Up to 1,000 rows, all of them are; there are never
-        more than 2,000.
+        more than 2,000, nor, beyond 50, so many that a candidate has more than 4 million scores
+        (of 100,000 labels, 50 rows).
     criterion : str or callable
         What decides: any criterion by the name that `simlabel.metrics.find_criterion` knows, or a
         function (Y_true, scores) -> float, the higher the better.
@@ -50,7 +51,8 @@ class Validation(Search):
     name = "validation"
     file_key = "tuning.Validation"
 
-    _ALL_UP_TO, _AT_MOST = 1000, 2000
+    _ALL_UP_TO, _AT_MOST, _FEWEST = 1000, 2000, 50
+    _SCORES = 1 << 22  # of a candidate: with more labels, each row says more
 
     def __init__(
         self,
@@ -78,10 +80,11 @@ class Validation(Search):
     def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
         """A seeded sample of the rows, in rising order."""
         n = references.n_rows
-        if n <= self._ALL_UP_TO and not self.literal:
+        most = min(self._AT_MOST, max(self._FEWEST, self._SCORES // max(1, references.n_labels)))
+        if n <= min(self._ALL_UP_TO, most) and not self.literal:
             return np.arange(n)
         fewest = min(n, self.folds) if self.literal else 1
-        size = min(n, self._AT_MOST, max(fewest, round(self.share * n)))
+        size = min(n, most, max(fewest, round(self.share * n)))
         return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
 
     def measure(
