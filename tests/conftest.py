@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +11,15 @@ settings.register_profile(
 )
 settings.register_profile("long", parent=settings.get_profile("simlabel"), max_examples=2000)
 settings.load_profile("simlabel")
+
+
+@pytest.fixture
+def change_limits():
+    """Other sizes of blocks for this test: ``change_limits(tail_rows=8)``."""
+    from simlabel.support.limits import changed_limits
+
+    with contextlib.ExitStack() as stack:
+        yield lambda **changes: stack.enter_context(changed_limits(**changes))
 
 
 @pytest.fixture

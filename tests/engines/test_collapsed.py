@@ -100,10 +100,10 @@ def test_the_estimator_predicts_the_same(rng):
     assert "collapsed" in one.set_params(engine="collapsed").fit(X, Y).plan_.how
 
 
-def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch):
+def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch, change_limits):
     X, Y = rng.normal(size=(60, 4)), rng.integers(0, 2, (60, 3))
     Y[:4] = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]  # all sizes from the start
-    monkeypatch.setattr("simlabel.rows._references._TAIL_ROWS", 10)  # 40 rows are a chunk that stays as it is
+    change_limits(tail_rows=10)  # 40 rows are a chunk that stays as it is
     model = SMLClassifier("quadratic", engine="collapsed").fit(X[:40], Y[:40])
     model.partial_fit(X[40:], Y[40:])
     collapsed = []

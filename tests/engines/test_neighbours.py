@@ -147,9 +147,9 @@ def test_recall_1_looks_at_all(rng, small_index):
     assert str(model.explain(X[:2])) == str(exact.explain(X[:2]))
 
 
-def test_teaching_and_forgetting(rng, small_index, monkeypatch):
-    monkeypatch.setattr("simlabel.rows._references._TAIL_ROWS", 50)
-    monkeypatch.setattr("simlabel.rows._references._PIECE_ROWS", 100)
+def test_teaching_and_forgetting(rng, small_index, change_limits):
+    change_limits(tail_rows=50)
+    change_limits(piece_rows=100)
     X, Y = clusters(rng, 700)
     stages = {"similarity": RBF(0.5), "weighting": TopK(5), "normalizer": None}
     model = SMLClassifier(engine=ANN(recall=0.999), **stages).fit(X[:500], Y[:500])

@@ -21,16 +21,15 @@ from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
 from simlabel.engines import Auto, Collapsed, Exact
 from simlabel.label_rules import Threshold
-from simlabel.rows import _references
 from simlabel.similarities import RBF, Linear, Quadratic
 
 NAMES = list("abcdefg")
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(_references, "_TAIL_ROWS", 8)
-    monkeypatch.setattr(_references, "_PIECE_ROWS", 5)
+def small_chunks(change_limits):
+    change_limits(tail_rows=8)
+    change_limits(piece_rows=5)
 
 
 class Life:

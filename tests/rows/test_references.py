@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
-from simlabel.rows import _references
 from simlabel.rows._references import Chunk, References
 from simlabel.rows._stack import Stack
 
@@ -85,8 +84,8 @@ def chunk(rng, n, first):
     return Chunk(rng.random((n, 2)), Y, np.ones(n), range(first, first + n), None)
 
 
-def test_many_small_batches_stay_few_chunks(rng, monkeypatch):
-    monkeypatch.setattr(_references, "_TAIL_ROWS", 64)
+def test_many_small_batches_stay_few_chunks(rng, change_limits):
+    change_limits(tail_rows=64)
     references, rows = References.of([chunk(rng, 5, 0)], 5), 5
     batches = [references.chunks[0]]
     for _ in range(500):
@@ -100,9 +99,9 @@ def test_many_small_batches_stay_few_chunks(rng, monkeypatch):
     assert np.array_equal(references.Y.toarray(), np.vstack([b.Y.toarray() for b in batches]))
 
 
-def test_what_is_forgotten_is_in_no_array(rng, monkeypatch):
-    monkeypatch.setattr(_references, "_TAIL_ROWS", 8)
-    monkeypatch.setattr(_references, "_PIECE_ROWS", 12)
+def test_what_is_forgotten_is_in_no_array(rng, change_limits):
+    change_limits(tail_rows=8)
+    change_limits(piece_rows=12)
     references = References.of([chunk(rng, 40, 0)], 40)
     for i in range(5):
         references = references.taught(chunk(rng, 3, 40 + 3 * i))

@@ -19,13 +19,11 @@ from simlabel.labels import moved
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import joined, spliced, stacked
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, take_rows
 
 Positions = npt.NDArray[np.int64]
 Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
-
-_TAIL_ROWS = 2048  # chunks are merged up to this: few enough of them, and little is copied for a batch
-_PIECE_ROWS = 65536  # a chunk in which rows are forgotten is cut into pieces of this
 
 
 class Chunk:
@@ -273,7 +271,7 @@ class References:
         first, rows = len(self.chunks), len(chunk)
         while first > 0 and not isinstance(self.chunks[first - 1].X, LazyRows):
             before = len(self.chunks[first - 1])
-            if before > rows or before + rows > _TAIL_ROWS:
+            if before > rows or before + rows > limits().tail_rows:
                 break
             first, rows = first - 1, rows + before
         tail = [*self.chunks[first:], chunk]
@@ -303,14 +301,15 @@ class References:
         gone[positions] = True
         chunks: list[Chunk] = []
         names: list[Any] = []
+        size = limits().piece_rows
         for chunk, start in zip(self.chunks, self.starts, strict=False):
             here = gone[start : start + len(chunk)]
             if not here.any():
                 chunks.append(chunk)
                 continue
             names += np.asarray(chunk.ids)[here].tolist()
-            for first in range(0, len(chunk), _PIECE_ROWS):
-                rows = first + np.flatnonzero(~here[first : first + _PIECE_ROWS])
+            for first in range(0, len(chunk), size):
+                rows = first + np.flatnonzero(~here[first : first + size])
                 if len(rows):
                     chunks.append(chunk.part(rows))
         come = _named([chunk for chunk in chunks if chunk not in self.chunks])
