@@ -20,7 +20,7 @@ class Limits:
 
     # rows
     tail_rows: int = (
-        2048  # chunks are merged up to this: few enough of them, and little is copied for a batch
+        2048  # chunks are merged up to this: few of them, and little is copied for a batch
     )
     piece_rows: int = 65536  # a chunk in which rows are forgotten is cut into pieces of this
 
