@@ -51,7 +51,7 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
     except (URLError, HTTPException, OSError) as error:
         raise DatasetError(f"could not be fetched: {error}", source) from None
     except Exception as error:  # a wrong checksum, an answer of another form: its parser has its own errors
-        raise DatasetError(f"expected the set as OpenML describes it; {error}", source) from None
+        raise DatasetError(f"expected the set as OpenML describes it; {_words_of(error)}", source) from None
     labels = LabelColumns(labels=tuple(map(str, fetched.target_names)))
     dataset = from_frame(fetched.frame, labels, Path(source), name, missing)
     expected = (wanted.n_rows, wanted.n_features, wanted.n_labels)
@@ -59,3 +59,11 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
     if found != expected:
         raise DatasetError(f"expected {expected} rows, features and labels, found {found}", source)
     return dataset
+
+
+def _words_of(error: Exception) -> str:
+    """What an error says; some of the parser fail at that where they quote a percent sign."""
+    try:
+        return str(error)
+    except (ValueError, TypeError):
+        return type(error).__name__
