@@ -1,6 +1,6 @@
 """Where rows live: in memory, in chunks, in files, on other machines; and the references."""
 
-from simlabel.rows._lazy import BLOCK_BYTES, Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
+from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
 from simlabel.rows._references import Chunk, Ids, References, number_after
@@ -8,7 +8,6 @@ from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, stac
 
 __all__ = [
     "as_rows",
-    "BLOCK_BYTES",
     "by_parts",
     "check_lazy",
     "Chunk",

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
+from simlabel.support.limits import limits
+
 FloatArray = npt.NDArray[np.floating[Any]]
 Rows = Any  # a dense array, a CSR matrix or array, or a list of objects: numpy has no word for it
-
-_FINITE_BLOCK = 1 << 22  # entries looked at in one go, so that no mask as large as X is made
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
@@ -120,7 +120,7 @@ def _is_plain(X: Any) -> bool:
 def check_finite(X: Rows, name: str, first: int = 0) -> None:
     """Refuse NaN and infinity, and say where the first one is; row 0 is called `first`."""
     values = X.data if sp.issparse(X) else X
-    step = max(1, _FINITE_BLOCK // max(1, values.shape[-1] if values.ndim > 1 else 1))
+    step = max(1, limits().block_entries // max(1, values.shape[-1] if values.ndim > 1 else 1))
     for start in range(0, len(values), step):
         block = values[start : start + step]
         if np.isfinite(block).all():
