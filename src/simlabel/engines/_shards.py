@@ -14,8 +14,9 @@ import scipy.sparse as sp
 
 from simlabel.engines._base import Engine
 from simlabel.engines._reducers import Exclude, Reducer, Sum
-from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
+from simlabel.engines._rows import Prepared, prepare
 from simlabel.engines._tiles import Job
+from simlabel.rows import blocks, n_rows, pieces, row_width
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import Weighting

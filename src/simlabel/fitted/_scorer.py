@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.engines import Exclude, Job, Plan, Prepared, prepare, reducer_for
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
-from simlabel.rows import References, Stack
+from simlabel.rows import References, Stack, blocks, n_rows, take_rows
 from simlabel.sketching import FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, take_rows
+from simlabel.support.validation import FloatArray, Rows
 
 
 def used_rows(references: References, solved: Solved) -> Rows:

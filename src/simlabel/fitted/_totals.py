@@ -7,8 +7,9 @@ import numpy as np
 from simlabel.engines import Exclude, Job, prepare, reducer_for
 from simlabel.fitted._leave_one_out import own_entries
 from simlabel.fitted._scorer import Scorer
+from simlabel.rows import take_rows
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, take_rows
+from simlabel.support.validation import FloatArray, Rows
 
 
 def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatArray:

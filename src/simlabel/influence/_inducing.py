@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel.engines import Engine, Job, Keep, Prepared, blocks, n_rows
+from simlabel.engines import Engine, Job, Keep, Prepared
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.rows import by_parts, fold
+from simlabel.rows import blocks, by_parts, fold, n_rows
 from simlabel.similarities import Similarity
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel.engines import blocks
 from simlabel.influence._closed_form import RidgeSolution
+from simlabel.rows import blocks
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 

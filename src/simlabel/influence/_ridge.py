@@ -23,10 +23,10 @@ from simlabel.influence._closed_form import (
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
 from simlabel.influence._mixing import mixed
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
-from simlabel.rows import References, is_lazy
+from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, check_flag, check_number, take_rows
+from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 
 #: penalties that are tried where it is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

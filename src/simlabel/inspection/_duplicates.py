@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlabel.engines import blocks, prepare
+from simlabel.engines import prepare
 from simlabel.influence import Problem
+from simlabel.rows import blocks
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import blocks
 from simlabel.inspection._terms import Terms
-from simlabel.rows import References
+from simlabel.rows import References, blocks, dense_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, dense_rows, take_rows
+from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     import pandas as pd

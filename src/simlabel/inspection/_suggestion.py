@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from simlabel.engines import n_rows, prepare
+from simlabel.engines import prepare
 from simlabel.influence import Stages
+from simlabel.rows import n_rows, take_rows
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, take_rows
+from simlabel.support.validation import FloatArray, Rows
 
 _NOISE = 0.1  # how much of an instance's variance its label leaves, beside its similarity to itself
 

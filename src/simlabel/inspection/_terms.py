@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.engines import Job, blocks, n_rows, reducer_for
+from simlabel.engines import Job, reducer_for
 from simlabel.fitted import Scorer
-from simlabel.rows import Stack
+from simlabel.rows import Stack, blocks, n_rows
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import blocks, prepare
+from simlabel.engines import prepare
 from simlabel.fitted import Scorer
 from simlabel.influence import Ridge, Uniform
 from simlabel.metrics import CRITERIA, Criterion, Truth
+from simlabel.rows import blocks
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.kernel_approximation import PolynomialCountSketch
 
-from simlabel.engines import Plan, blocks, n_rows
+from simlabel.engines import Plan
+from simlabel.rows import blocks, n_rows
 from simlabel.similarities import RBF, Laplacian, Polynomial, Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.limits import limits

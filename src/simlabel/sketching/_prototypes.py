@@ -11,20 +11,13 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, blocks, n_rows, prepare
+from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, prepare
+from simlabel.rows import blocks, dense_rows, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
-from simlabel.support.validation import (
-    FloatArray,
-    Rows,
-    check_finite,
-    check_number,
-    check_numbers,
-    dense_rows,
-    take_rows,
-)
+from simlabel.support.validation import FloatArray, Rows, check_finite, check_number, check_numbers
 
 _LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from
 _PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity

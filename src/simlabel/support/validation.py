@@ -340,13 +340,3 @@ def check_numbers(
         words += f" of at least {at_least:g}" if np.isfinite(at_least) else ""
         words += f" of at most {at_most:g}" if np.isfinite(at_most) else ""
         raise ValueError(f"{owner}: {name} has the value {value[wrong][0]} where it must be {words}.")
-
-
-def dense_rows(X: Rows) -> Rows:
-    """A block of rows as a dense array; lists of objects stay as they are. Never for a whole matrix."""
-    return X.toarray() if sp.issparse(X) else X
-
-
-def take_rows(X: Rows, rows: npt.NDArray[np.integer]) -> Rows:
-    """Some rows of an array, a sparse matrix or a list of objects."""
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import Job, blocks, prepare, reducer_for
+from simlabel.engines import Job, prepare, reducer_for
 from simlabel.fitted import one_copy, own_entries, rescaled
 from simlabel.influence import Problem, Stages
 from simlabel.metrics import Criterion
-from simlabel.rows import Stack
+from simlabel.rows import Stack, blocks, take_rows
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, take_rows
+from simlabel.support.validation import FloatArray
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, on_rows, resolved
 
