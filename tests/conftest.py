@@ -23,10 +23,9 @@ def change_limits():
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
+def small_blocks(monkeypatch, change_limits):
     """Blocks of a few rows on several threads, so that small data show the seams."""
     from simlabel.engines import _panels, _plan, _symmetric
-    from simlabel.fitted import _scorer
 
     def use(queries=3, references=4, fewest=2):
         monkeypatch.setattr(_plan, "_QUERY_BYTES", 8 * queries)
@@ -36,7 +35,7 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
         monkeypatch.setattr(_plan, "SERIAL_OPERATIONS", 0)
         monkeypatch.setattr(_symmetric, "_SMALLEST_SIDE", 1)
-        monkeypatch.setattr(_scorer, "_CHUNK_BYTES", 2000)
+        change_limits(block_bytes=2000)
 
     return use
 

@@ -52,11 +52,11 @@ def test_words_equal_the_plain_loops_round_by_round(seed):
     assert_follows(8, X, Y, words=True)
 
 
-def test_threads_and_blocks_change_nothing(monkeypatch):
+def test_threads_and_blocks_change_nothing(change_limits):
     X, Y = problem(4)
     model = ADTBoostMH(10).fit(X, Y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("simlabel.baselines._adtboost._ROW_BLOCK", 4)
+    change_limits(block_rows=4)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-13)
     np.testing.assert_array_equal(ADTBoostMH(10, n_jobs=2).fit(X, Y).node_scores_, model.node_scores_)
 

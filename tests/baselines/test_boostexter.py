@@ -127,10 +127,10 @@ def test_neighbouring_floats_are_parted():
     np.testing.assert_array_equal(model.predict(X), [[1, 0], [0, 1]])
 
 
-def test_the_last_stage_is_the_decision_function_in_blocks(monkeypatch):
+def test_the_last_stage_is_the_decision_function_in_blocks(change_limits):
     X, Y = problem(9)
     model = BoosTexter(20).fit(X, Y)
-    monkeypatch.setattr("simlabel.baselines._boostexter._ROW_BLOCK", 7)
+    change_limits(block_rows=7)
     *_, last = model.staged_decision_function(X)
     np.testing.assert_allclose(model.decision_function(X), last)
     binary = BoosTexter(20).fit(X, Y[:, 0])

@@ -164,11 +164,11 @@ def test_automatic_settings():
     )
 
 
-def test_scores_in_blocks(monkeypatch):
+def test_scores_in_blocks(change_limits):
     X, Y = problem(4)
     model = RankSVM().fit(X, Y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("simlabel.baselines._ranksvm._ROW_BLOCK", 5)
+    change_limits(block_rows=5)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 

@@ -93,10 +93,10 @@ def test_unrelated_labels_are_left_alone_or_nearly(rng):
     assert errors[1] < 1.02 * errors[0]
 
 
-def test_too_many_columns_are_not_mixed(rng, monkeypatch):
+def test_too_many_columns_are_not_mixed(rng, change_limits):
     _, Y = related_labels(rng, 30)
     plain = ridge_solution(np.eye(30), Y, np.ones(30), 1.0)
-    monkeypatch.setattr("simlabel.influence._mixing.MOST_COLUMNS", 3)
+    change_limits(mixed_columns=3)
     assert mixed(plain, Y, np.ones(30)) is plain
 
 

@@ -141,11 +141,10 @@ def test_inducing_rows_are_held_and_forgotten(rng):
     np.testing.assert_allclose(model.decision_function(Q), S @ V + mean, rtol=1e-5, atol=1e-6)
 
 
-def test_it_says_when_a_retune_is_due(rng, monkeypatch):
+def test_it_says_when_a_retune_is_due(rng, change_limits):
     X, y, _ = batch(rng, 40, 3)
     model = SMLClassifier(RBF(2.0), influence="ridge").fit(X[:30], y[:30])
-    monkeypatch.setattr(_ridge, "_EXACT_BYTES", 3 * 8 * 35**2)
-    monkeypatch.setattr(_ridge, "_INDUCING", 10)
+    change_limits(exact_bytes=3 * 8 * 35**2, inducing_rows=10)
     with pytest.warns(RetuneWarning, match=r"40 references.*that of 10 of them.*retune\(\) is due"):
         model.partial_fit(X[30:], y[30:])
     assert len(model._model.scorer.solved.used) == 10

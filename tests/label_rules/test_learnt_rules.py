@@ -164,9 +164,9 @@ def test_auto_judges_as_the_metrics_do(criterion, rng):
 
 
 @pytest.mark.timeout(60)
-def test_rows_are_thinned_over_all_blocks_until_they_fit(monkeypatch):
+def test_rows_are_thinned_over_all_blocks_until_they_fit(change_limits):
     """A row of each block would be too many where blocks are many and small."""
-    monkeypatch.setattr(_gather, "_ENTRIES", 10)
+    change_limits(gathered_entries=10)
     Y = sp.csr_array(np.ones((3, 4), dtype=np.int8))
     blocks = []
     for n in range(50):
@@ -175,5 +175,5 @@ def test_rows_are_thinned_over_all_blocks_until_they_fit(monkeypatch):
     gathered = _gather.gather(blocks)
     assert gathered.scores.shape == gathered.truth.shape == (2, 4)
     assert gathered.scores[:, 0].tolist() == [0.0, 42.5]  # rows 0 and 128 of 150
-    monkeypatch.setattr(_gather, "_ENTRIES", 3)  # less than one row
+    change_limits(gathered_entries=3)  # less than one row
     assert _gather.gather(blocks).scores.shape == (1, 4)

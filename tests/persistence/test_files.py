@@ -97,8 +97,8 @@ def test_indices_that_point_outside_are_refused(saved):
         load(saved)
 
 
-def test_mapped_blocks_are_verified_when_touched(tmp_path, monkeypatch):
-    monkeypatch.setattr(_layout, "BLOCK", 256)
+def test_mapped_blocks_are_verified_when_touched(tmp_path, change_limits):
+    change_limits(checksum_bytes=256)
     path = tmp_path / "model"
     SMLClassifier(Linear(), normalizer=None).fit(X, Y).save(path)
     model = load(path, mmap=True)

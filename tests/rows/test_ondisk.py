@@ -11,10 +11,10 @@ import pytest
 import zarr
 
 from simlabel import SMLClassifier
-from simlabel.engines import Exact, _shards
+from simlabel.engines import Exact
 from simlabel.influence import Ridge
 from simlabel.normalization import MinMax, ZScore
-from simlabel.rows import _lazy, _open, as_rows, open_rows
+from simlabel.rows import as_rows, open_rows
 from simlabel.rows._lazy import DiskRows
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
 from simlabel.weightings import Custom, TopK
@@ -30,10 +30,9 @@ def data(rng):
 
 
 @pytest.fixture
-def tiny_blocks(monkeypatch):
+def tiny_blocks(change_limits):
     """Seven rows at a time, so that small data show the seams."""
-    monkeypatch.setattr(_lazy, "BLOCK_ROWS", 13)
-    monkeypatch.setattr(_shards, "BLOCK_BYTES", 7 * 4 * D)
+    change_limits(piece_rows=13, read_bytes=7 * 4 * D)
 
 
 def stored(X, kind, folder):
@@ -192,12 +191,12 @@ def test_the_next_block_is_read_while_one_is_worked_on(data, tiny_blocks):
     assert seen[-1] == (N * len(Q), N * len(Q))
 
 
-def test_a_large_map_is_not_copied(data, tmp_path, monkeypatch):
+def test_a_large_map_is_not_copied(data, tmp_path, change_limits):
     X, Y, Q = data
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert isinstance(as_rows(mapped), np.memmap)
-    monkeypatch.setattr(_open, "_LEAST_BYTES", 0)
+    change_limits(mapped_bytes=0)
     part = as_rows(mapped[10:])
     np.testing.assert_array_equal(part[3:5], X[13:15])
     assert as_rows(mapped.T) is not None

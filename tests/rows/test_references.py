@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
-from simlabel.rows._references import Chunk, References
+from simlabel.rows import Chunk, References
 from simlabel.rows._stack import Stack
 
 

@@ -10,7 +10,7 @@ import naive
 from simlabel import SMLClassifier, load
 from simlabel.engines import Exact, Job, Sum, prepare
 from simlabel.metrics import average_precision
-from simlabel.rows._references import References
+from simlabel.rows import References
 from simlabel.similarities import RBF, Function, Laplacian, Linear, Polynomial, Quadratic
 from simlabel.sketching import (
     SKETCHES,

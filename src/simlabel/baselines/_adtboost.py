@@ -15,9 +15,8 @@ from simlabel.baselines._boosting_kernels import LOWER
 from simlabel.baselines._conditions import Condition, Mask, Search, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_number
-
-_ROW_BLOCK = 4096  # rows that are led through the tree in one go
 
 
 class _Choice(NamedTuple):
@@ -134,8 +133,9 @@ class ADTBoostMH(BaselineClassifier):
 
     def _scores(self, X: Rows) -> Scores:
         scores = np.empty((X.shape[0], len(self.classes_)))
-        for start in range(0, X.shape[0], _ROW_BLOCK):
-            rows = slice(start, start + _ROW_BLOCK)
+        size = limits().block_rows
+        for start in range(0, X.shape[0], size):
+            rows = slice(start, start + size)
             scores[rows] = self._reached(X[rows]).astype(np.float64) @ self.node_scores_
         return scores
 

@@ -13,9 +13,8 @@ from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._conditions import Condition, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_number
-
-_ROW_BLOCK = 4096  # rows on which all stumps are evaluated in one go
 
 
 class BoosTexter(BaselineClassifier):
@@ -110,8 +109,9 @@ class BoosTexter(BaselineClassifier):
     def _scores(self, X: Rows) -> Scores:
         scores = np.empty((X.shape[0], len(self.classes_)))
         fails, holds = self.stump_scores_[:, 0], self.stump_scores_[:, 1]
-        for start in range(0, X.shape[0], _ROW_BLOCK):
-            rows = slice(start, start + _ROW_BLOCK)
+        size = limits().block_rows
+        for start in range(0, X.shape[0], size):
+            rows = slice(start, start + size)
             side = self._sides(X[rows]).astype(np.float64)
             scores[rows] = side @ holds + (1 - side) @ fails
         return scores

@@ -11,9 +11,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.labels import Indicator
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_number
-
-_QUERY_BLOCK = 4096  # rows asked for neighbours in one go, so that memory follows the block
 
 
 class MLkNN(BaselineClassifier):
@@ -109,8 +108,9 @@ class MLkNN(BaselineClassifier):
         """Posterior probability of every label, (n_rows, n_labels)."""
         posterior = np.empty((X.shape[0], len(self.classes_)))
         label = np.arange(len(self.classes_))
-        for start in range(0, X.shape[0], _QUERY_BLOCK):
-            rows = slice(start, start + _QUERY_BLOCK)
+        size = limits().block_rows
+        for start in range(0, X.shape[0], size):
+            rows = slice(start, start + size)
             counts = self._count_labels(self._index.kneighbors(self._scaled(X[rows]), return_distance=False))
             absent = (1 - self.prior_) * self.likelihood_[0, label, counts]
             present = self.prior_ * self.likelihood_[1, label, counts]

@@ -14,9 +14,8 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
 from simlabel.labels import Indicator
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_number
-
-_ROW_BLOCK = 4096  # rows whose kernel with the support vectors is held at once
 
 # (A, B, gamma, coef0, degree) -> (len(A), len(B))
 _KERNELS: dict[str, Callable[[Rows, Rows, float, float, int], Any]] = {
@@ -187,8 +186,9 @@ class RankSVM(BaselineClassifier):
 
     def _scores(self, X: Rows) -> Scores:
         scores = np.empty((X.shape[0], len(self.classes_)))
-        for start in range(0, X.shape[0], _ROW_BLOCK):
-            rows = slice(start, start + _ROW_BLOCK)
+        size = limits().block_rows
+        for start in range(0, X.shape[0], size):
+            rows = slice(start, start + size)
             K = self._kernel(X[rows].astype(np.float64), self.support_vectors_)
             scores[rows] = K @ self.dual_coef_ + self.intercept_
         return scores

@@ -22,19 +22,8 @@ from simlabel.cluster._connection import (
 )
 from simlabel.cluster._spread import Sent, Spread
 from simlabel.cluster._tasks import Found, join_found, reduce_block, tree
-from simlabel.engines import (
-    Engine,
-    Exact,
-    Exclude,
-    Job,
-    Plan,
-    Prepared,
-    Progress,
-    blocks,
-    close,
-    n_rows,
-    resolve_engine,
-)
+from simlabel.engines import Engine, Exact, Exclude, Job, Plan, Prepared, Progress, close, resolve_engine
+from simlabel.rows import blocks, n_rows
 from simlabel.support.validation import FloatArray, Rows, check_number
 
 _KEPT = "dask"  # where a job keeps its shards

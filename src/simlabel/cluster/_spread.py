@@ -9,8 +9,8 @@ from typing import Any
 from simlabel.cluster._connection import Client, Future, sent, thread_counts
 from simlabel.cluster._remote import RemoteRows
 from simlabel.cluster._tasks import build
-from simlabel.engines import Job, Prepared, cut_jobs, n_rows, pieces, shard_rows
-from simlabel.rows import LazyRows
+from simlabel.engines import Job, Prepared, cut_jobs, shard_rows
+from simlabel.rows import LazyRows, n_rows, pieces
 from simlabel.support.validation import Rows
 
 _SHARDS_PER_THREAD = 2  # at least, so that a slow worker's can be stolen

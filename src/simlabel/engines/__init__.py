@@ -9,7 +9,7 @@ from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
 from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum
 from simlabel.engines._row_reducers import reducer_for
-from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare
+from simlabel.engines._rows import Prepared, prepare
 from simlabel.engines._sampled import Sampled
 from simlabel.engines._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
 from simlabel.engines._sums import is_objects, similarity_sums
@@ -35,13 +35,10 @@ __all__ = [
     "SlowSimilarityWarning",
     "Sum",
     "aligned",
-    "blocks",
     "close",
     "cut_jobs",
     "is_objects",
     "make_shard",
-    "n_rows",
-    "pieces",
     "prepare",
     "reduce_similarities",
     "reducer_for",

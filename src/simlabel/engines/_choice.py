@@ -13,8 +13,9 @@ from simlabel.engines._neighbours import ANN
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
-from simlabel.engines._rows import Prepared, n_rows
+from simlabel.engines._rows import Prepared
 from simlabel.engines._tiles import Job
+from simlabel.rows import n_rows
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, Rows
 

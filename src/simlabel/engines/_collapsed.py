@@ -19,10 +19,11 @@ from simlabel.engines._exact import Exact, check_finite_sums
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, row_width
+from simlabel.engines._rows import Prepared
 from simlabel.engines._tiles import Job
+from simlabel.rows import blocks, dense_rows, n_rows, pieces, row_width
 from simlabel.similarities import Leaf
-from simlabel.support.validation import FloatArray, Rows, dense_rows
+from simlabel.support.validation import FloatArray, Rows
 
 _KEPT = "collapsed"  # where a job keeps its sums
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlabel.engines._reducers import Sum
-from simlabel.engines._rows import Prepared, row_width
+from simlabel.engines._rows import Prepared
 from simlabel.engines._tiles import Job
+from simlabel.rows import row_width
 
 _DENSE_PRODUCT = 0.022  # one feature of one pair in float32; float64 takes twice that
 _COORDINATE = 0.055  # one feature of one pair of a sum over coordinates

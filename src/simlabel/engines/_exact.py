@@ -24,13 +24,13 @@ from simlabel.engines._plan import (
 )
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
-from simlabel.engines._rows import Prepared, n_rows
+from simlabel.engines._rows import Prepared
 from simlabel.engines._sparse import QUERIES_PER_TASK, SparseRun, why_not_sparse
 from simlabel.engines._streamed import reduce_streamed
 from simlabel.engines._symmetric import SymmetricRun, can_be_symmetric, is_worth_symmetric
 from simlabel.engines._threads import effective_jobs, one_blas_thread
 from simlabel.engines._tiles import Job
-from simlabel.rows import is_lazy
+from simlabel.rows import is_lazy, n_rows
 from simlabel.support.validation import FloatArray, Rows
 
 Visit = Literal["auto", "all", "nonzero"]

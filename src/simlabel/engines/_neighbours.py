@@ -14,11 +14,12 @@ from simlabel.engines._index import NearestIndex, faiss_library, faiss_threads
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._row_reducers import Largest
-from simlabel.engines._rows import Prepared, blocks, n_rows, numbers_beside, pieces, row_width
+from simlabel.engines._rows import Prepared, numbers_beside
 from simlabel.engines._threads import effective_jobs
 from simlabel.engines._tiles import Job
+from simlabel.rows import blocks, dense_rows, n_rows, pieces, row_width, take_rows
 from simlabel.similarities import Leaf
-from simlabel.support.validation import FloatArray, Rows, check_number, dense_rows, take_rows
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 _KEPT = "ann"  # where a job keeps its index
 _SPARE = 8  # more candidates than neighbours: float32, which the index has, may confuse near ones

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
 from simlabel.engines._influence import FEW_QUERIES, Influence
 from simlabel.engines._reducers import Exclude, Partial, PartialSum, Sum
-from simlabel.engines._rows import Prepared, Side, n_rows, row_width
+from simlabel.engines._rows import Prepared, Side
 from simlabel.engines._tiles import Job
+from simlabel.rows import n_rows, row_width
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows

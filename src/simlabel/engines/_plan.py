@@ -10,7 +10,8 @@ import numpy as np
 from simlabel._kernels import panel_width
 from simlabel.engines._cost import products_per_query
 from simlabel.engines._influence import FEW_QUERIES
-from simlabel.engines._rows import Prepared, row_width
+from simlabel.engines._rows import Prepared
+from simlabel.rows import row_width
 
 DEFAULT_MEMORY_MIB = 256
 _QUERY_BYTES, _REFERENCES = 4096, 512  # keeps a core's product and loops at full speed, and stays in cache

@@ -11,24 +11,24 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import in_panels, tile_rows
-from simlabel.rows import LazyRows, Stack, fold, is_remote, joined, stacked
+from simlabel.rows import (
+    LazyRows,
+    blocks,
+    dense_rows,
+    fold,
+    is_remote,
+    joined,
+    n_rows,
+    pieces,
+    row_width,
+    stacked,
+)
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, Rows, check_nonnegative, dense_rows
+from simlabel.support.validation import FloatArray, Rows, check_nonnegative
 
 _BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
 _FULL = 0.07  # a term of a sparse product takes 200 times as long as a dense one, of which it has the square
-
-
-def n_rows(X: Rows) -> int:
-    """Number of rows of an array, a sparse matrix or a list of objects."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def row_width(X: Rows) -> int:
-    """Number of columns, 1 for objects."""
-    shape: Any = getattr(X, "shape", ())
-    return int(shape[1]) if len(shape) > 1 else 1
 
 
 @dataclass(frozen=True)
@@ -176,11 +176,6 @@ def _restored(X: Rows, dtype: np.dtype[Any], found: Iterable[Any]) -> Prepared:
     return made
 
 
-def pieces(X: Rows) -> tuple[Rows, ...]:
-    """The pieces of a stack, or the rows themselves as one."""
-    return X.pieces if isinstance(X, Stack) else (X,)
-
-
 _Piece = tuple[FloatArray, float, Rows | None]
 
 
@@ -229,11 +224,6 @@ def _check(leaf: Leaf, rows: Rows) -> None:
 
 def _rows_per_block(X: Rows) -> int:
     return max(1, _BLOCK // max(1, row_width(X)))
-
-
-def blocks(n: int, size: int) -> Iterable[slice]:
-    """Slices of at most `size` that cover range(n)."""
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:

@@ -14,12 +14,13 @@ from simlabel.engines._base import Engine
 from simlabel.engines._exact import Exact
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
+from simlabel.engines._rows import Prepared, prepare
 from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import effective_jobs, one_blas_thread, run_tasks
 from simlabel.engines._tiles import Job
+from simlabel.rows import blocks, n_rows, take_rows
 from simlabel.sampling import draw
-from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers, take_rows
+from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 
 _QUERIES_PER_TASK = 16
 _MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references

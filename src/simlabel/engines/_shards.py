@@ -14,9 +14,10 @@ import scipy.sparse as sp
 
 from simlabel.engines._base import Engine
 from simlabel.engines._reducers import Exclude, Reducer, Sum
-from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
+from simlabel.engines._rows import Prepared, prepare
 from simlabel.engines._tiles import Job
-from simlabel.rows import BLOCK_BYTES
+from simlabel.rows import blocks, n_rows, pieces, row_width
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import Weighting
 
@@ -89,7 +90,7 @@ def _by_entry(job: Job) -> Weighting | None:
 def shard_rows(X: Rows, largest: int | None = None) -> Iterator[slice]:
     """Cut references, piece by piece, so that a shard takes little memory and at most so many rows."""
     itemsize = getattr(getattr(X, "dtype", None), "itemsize", 8)
-    most = max(1, BLOCK_BYTES // (itemsize * max(1, row_width(X))))
+    most = max(1, limits().read_bytes // (itemsize * max(1, row_width(X))))
     at = 0
     for piece in pieces(X):
         for part in blocks(n_rows(piece), most if largest is None else min(most, largest)):

@@ -16,10 +16,11 @@ from simlabel._kernels import add_rows, nonzero_products
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, blocks, numbers_beside
+from simlabel.engines._rows import Prepared, numbers_beside
 from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job
+from simlabel.rows import blocks
 from simlabel.similarities import Leaf
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import Cutoff, Power

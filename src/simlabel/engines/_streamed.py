@@ -8,9 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from simlabel.engines._base import Engine
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude
-from simlabel.engines._rows import Prepared, n_rows
+from simlabel.engines._rows import Prepared
 from simlabel.engines._shards import Shard, close, cut_jobs, join, shard_rows
 from simlabel.engines._tiles import Job
+from simlabel.rows import n_rows
 from simlabel.support.validation import FloatArray, Rows
 
 

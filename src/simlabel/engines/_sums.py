@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from simlabel.engines._choice import resolve_engine
 from simlabel.engines._reducers import Exclude
 from simlabel.engines._row_reducers import reducer_for
-from simlabel.engines._rows import n_rows, prepare
+from simlabel.engines._rows import prepare
 from simlabel.engines._tiles import Job
+from simlabel.rows import n_rows
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.support.validation import (
     FloatArray,

@@ -16,9 +16,10 @@ from simlabel.engines._panels import PanelSums
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
 from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, blocks
+from simlabel.engines._rows import Prepared
 from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job, TileSums
+from simlabel.rows import blocks
 from simlabel.support.validation import FloatArray, Rows
 
 _SYMMETRIC_FORMS = ("dot", "coordinate")

@@ -10,7 +10,8 @@ import numpy as np
 
 from simlabel.engines._influence import FEW_QUERIES, turned_over
 from simlabel.engines._reducers import Exclude, Partial, Reducer
-from simlabel.engines._rows import Prepared, Side, n_rows, statistic
+from simlabel.engines._rows import Prepared, Side, statistic
+from simlabel.rows import n_rows
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows

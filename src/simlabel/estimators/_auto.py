@@ -23,6 +23,7 @@ from simlabel.labels import LabelSpace
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.rows import References
 from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
+from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import (
     FloatArray,
@@ -33,7 +34,6 @@ from simlabel.support.validation import (
 )
 from simlabel.tuning import LeaveOneOut, TuningResult, two_sided
 from simlabel.tuning._criterion import criterion_of
-from simlabel.tuning._search import RIDGE_ROWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,7 +250,7 @@ class AutoSMLClassifier(ClassifierMixin, BaseEstimator):
         """All configurations on few rows, then the best of them on many."""
         started = time.monotonic()
         screened: list[Trial] = []
-        some, many = data.sampled(_SCREEN_ROWS, seed), data.sampled(RIDGE_ROWS, seed)
+        some, many = data.sampled(_SCREEN_ROWS, seed), data.sampled(limits().tuned_rows, seed)
         finals = 0 if some.n_rows == many.n_rows else _FINALISTS
         with progress("choosing", len(configurations) + finals, self.verbose) as advance:
             for configuration in configurations:

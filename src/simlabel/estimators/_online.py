@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.engines import Sampled, n_rows, resolve_engine
+from simlabel.engines import Sampled, resolve_engine
 from simlabel.fitted import (
     Batch,
     Model,
@@ -31,7 +31,7 @@ from simlabel.persistence import (
     told,
     write_file,
 )
-from simlabel.rows import is_remote
+from simlabel.rows import is_remote, n_rows
 from simlabel.support.validation import check_same_length
 
 _SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself

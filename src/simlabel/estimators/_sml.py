@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simlabel.calibration import CALIBRATIONS, binary_margin
-from simlabel.engines import Plan, Sampled, is_objects, n_rows, resolve_engine
+from simlabel.engines import Plan, Sampled, is_objects, resolve_engine
 from simlabel.estimators._inspect import Asking
 from simlabel.estimators._online import Living
 from simlabel.fitted import (
@@ -40,6 +40,7 @@ from simlabel.rows import (
     is_collection,
     is_lazy,
     is_remote,
+    n_rows,
     transformed,
 )
 from simlabel.sampling import draw, resolve_sampler

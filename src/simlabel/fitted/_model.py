@@ -11,11 +11,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.calibration import LeaveOneOutCalibration, class_shares, label_shares
-from simlabel.engines import n_rows
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
 from simlabel.labels import LabelSpace
+from simlabel.rows import n_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.engines import Exclude, Job, Plan, Prepared, prepare, reducer_for
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
-from simlabel.rows import References, Stack
+from simlabel.rows import References, Stack, blocks, n_rows, take_rows
 from simlabel.sketching import FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, Rows, take_rows
-
-_CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, Rows
 
 
 def used_rows(references: References, solved: Solved) -> Rows:
@@ -157,4 +156,4 @@ class Scorer:
     def chunks(self, Q: Rows) -> Iterator[slice]:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""
         width = max(self.job.reducer.width, Q.shape[1] if hasattr(Q, "shape") and len(Q.shape) > 1 else 1)
-        return iter(blocks(n_rows(Q), max(1, _CHUNK_BYTES // (8 * width))))
+        return iter(blocks(n_rows(Q), max(1, limits().block_bytes // (8 * width))))

@@ -7,9 +7,9 @@ import numpy as np
 from simlabel.engines import Exclude, Job, prepare, reducer_for
 from simlabel.fitted._leave_one_out import own_entries
 from simlabel.fitted._scorer import Scorer
-from simlabel.support.validation import FloatArray, Rows, take_rows
-
-_AT_MOST = 2000  # labelled instances that the others are compared with
+from simlabel.rows import take_rows
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, Rows
 
 
 def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatArray:
@@ -27,6 +27,6 @@ def typical_totals(scorer: Scorer) -> FloatArray:
     """Sorted totals of labelled instances, each left out of its own; of many, evenly spaced ones."""
     references = scorer.references
     n = references.n_rows
-    rows = np.unique(np.linspace(0, n - 1, min(n, _AT_MOST)).astype(np.int64))
+    rows = np.unique(np.linspace(0, n - 1, min(n, limits().compared_rows)).astype(np.int64))
     exclude = own_entries(rows, references.weights)
     return np.sort(total_similarity(scorer, take_rows(references.X, rows), exclude))

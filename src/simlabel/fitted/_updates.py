@@ -18,7 +18,7 @@ from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
 from simlabel.labels import LabelSpace, moved
-from simlabel.rows import Chunk, Ids, LazyRows, References, transformed
+from simlabel.rows import Chunk, Ids, LazyRows, References, take_rows, transformed
 from simlabel.support.validation import (
     FloatArray,
     Rows,
@@ -26,7 +26,6 @@ from simlabel.support.validation import (
     check_known,
     check_sample_weight,
     check_unused,
-    take_rows,
 )
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel.engines import Engine, Job, Keep, Prepared, blocks, n_rows
+from simlabel.engines import Engine, Job, Keep, Prepared
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.rows import by_parts, fold
+from simlabel.rows import blocks, by_parts, fold, n_rows
 from simlabel.similarities import Similarity
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
-_BLOCK_ROWS = 2048
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm
 
 
@@ -86,7 +86,7 @@ class Multiply:
     def __call__(self, X: Rows, targets: Any, weights: FloatArray) -> Products:
         m = self.features.prepared.n_rows
         found = Products(np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m))
-        for part in blocks(n_rows(X), _BLOCK_ROWS):
+        for part in blocks(n_rows(X), limits().block_rows):
             phi = self.features(X[part])
             weighted = phi * weights[part, None]
             found.G[:] += weighted.T @ phi
@@ -108,7 +108,7 @@ class LeaveOut:
 
     def __call__(self, X: Rows, targets: Any, weights: FloatArray) -> FloatArray:
         left_out = np.empty((n_rows(X), targets.shape[1]))
-        for part in blocks(n_rows(X), _BLOCK_ROWS):
+        for part in blocks(n_rows(X), limits().block_rows):
             phi, Y, w = self.features(X[part]), targets[part].toarray(), weights[part]
             left = np.minimum(w, 1.0)
             rest = np.maximum(self.total - left, 1e-12)[:, None]

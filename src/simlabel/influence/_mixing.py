@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel.engines import blocks
 from simlabel.influence._closed_form import RidgeSolution
+from simlabel.rows import blocks
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
-#: more labels and set sizes than this are left as they are: the mixture would have as many rows and columns
-MOST_COLUMNS = 1024
-
 _PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-_BLOCK_ROWS = 2048
 
 
 def mixed(solution: RidgeSolution, targets: Any, weights: FloatArray) -> RidgeSolution:
@@ -44,7 +41,7 @@ def mixed(solution: RidgeSolution, targets: Any, weights: FloatArray) -> RidgeSo
     the scores of the other rows, which the mixture is learnt from, still know of it.
     """
     n, width = solution.left_out.shape
-    if width > MOST_COLUMNS or n < 2:
+    if width > limits().mixed_columns or n < 2:
         return solution
     search = _Search(solution, targets, weights)
     errors = search.errors()
@@ -73,7 +70,7 @@ class _Search:
         self.rest = self.vectors.T @ rest
 
     def parts(self) -> Any:
-        return blocks(len(self.weights), _BLOCK_ROWS)
+        return blocks(len(self.weights), limits().block_rows)
 
     def block(self, part: slice) -> tuple[FloatArray, FloatArray]:
         """Leave-one-out scores of some rows less the mean, and what they leave over."""

@@ -23,15 +23,13 @@ from simlabel.influence._closed_form import (
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
 from simlabel.influence._mixing import mixed
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
-from simlabel.rows import References, is_lazy
+from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.support.validation import FloatArray, Rows, check_flag, check_number, take_rows
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 
 #: penalties that are tried where it is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-
-_EXACT_BYTES = 1 << 30  # three matrices of the references by themselves fit in this
-_INDUCING = 2048
 
 
 class RetuneWarning(UserWarning):
@@ -121,7 +119,7 @@ class Ridge(Influence):
     def n_inducing(self, n_references: int) -> int | None:
         """How many references are summed over; None for all."""
         if self.inducing == "auto":
-            return None if 3 * 8 * n_references**2 <= _EXACT_BYTES else _INDUCING
+            return None if 3 * 8 * n_references**2 <= limits().exact_bytes else limits().inducing_rows
         return None if self.inducing is None or self.inducing >= n_references else int(self.inducing)
 
     def solve(self, problem: Problem) -> Solved:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.influence._base import Influence, Problem, Solved
-from simlabel.rows import Stack
+from simlabel.rows import pieces, stacked
 
 
 class Uniform(Influence):
@@ -47,9 +47,8 @@ class LabelMean(Influence):
     def solve(self, problem: Problem) -> Solved:
         """The label rows, weighted, over the weight of each label."""
         V, n_labels = problem.rows, problem.references.n_labels
-        pieces = V.pieces if isinstance(V, Stack) else (V,)
-        counts = np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
+        counts = np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces(V)], axis=0)
         counts[n_labels:] = 1.0
         counts[counts == 0] = 1.0  # a label that nobody has keeps its zero
-        scaled = [sp.csr_array(piece.multiply(1.0 / counts[None, :])) for piece in pieces]
-        return Solved(Stack(scaled) if len(scaled) > 1 else scaled[0], scale=counts)
+        scaled = [sp.csr_array(piece.multiply(1.0 / counts[None, :])) for piece in pieces(V)]
+        return Solved(stacked(scaled), scale=counts)

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlabel.engines import blocks, prepare
+from simlabel.engines import prepare
 from simlabel.influence import Problem
+from simlabel.rows import blocks
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_TILE_BYTES = 1 << 25
-_OWN_ROWS = 256
 
 
 def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
@@ -36,9 +35,9 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
 
     references, stages = problem.references, problem.stages
     prepared = prepare(references.X, [stages.similarity])
-    own = np.concatenate([_own(problem, part) for part in blocks(prepared.n_rows, _OWN_ROWS)])
+    own = np.concatenate([_own(problem, part) for part in blocks(prepared.n_rows, limits().own_rows)])
     found = []
-    for part in blocks(references.n_rows, max(1, _TILE_BYTES // (8 * references.n_rows))):
+    for part in blocks(references.n_rows, max(1, limits().block_bytes // (8 * references.n_rows))):
         S = stages.similarities(references.X[part], prepared)
         S /= np.sqrt(np.maximum(own[part][:, None] * own[None, :], np.finfo(np.float64).tiny))
         rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import blocks
 from simlabel.inspection._terms import Terms
-from simlabel.rows import References
+from simlabel.rows import References, blocks, dense_rows, take_rows
 from simlabel.similarities import Similarity
-from simlabel.support.validation import FloatArray, Rows, dense_rows, take_rows
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -145,7 +143,7 @@ class Explanation:
         n = self._references.n_rows
         typical = sum(
             leaf.similarity.column_terms(q, read(self._references.X[part])).sum(axis=0)
-            for part in blocks(n, _ROWS)
+            for part in blocks(n, limits().block_rows)
         )
         frame = pd.DataFrame(
             {

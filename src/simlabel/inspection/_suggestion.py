@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from simlabel.engines import n_rows, prepare
+from simlabel.engines import prepare
 from simlabel.influence import Stages
-from simlabel.support.validation import FloatArray, Rows, take_rows
+from simlabel.rows import n_rows, take_rows
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, Rows
 
-_AT_MOST = 2000  # rows of the pool that are compared with each other, and labelled ones with them
 _NOISE = 0.1  # how much of an instance's variance its label leaves, beside its similarity to itself
 
 
@@ -54,7 +55,7 @@ def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) 
     array of int, (n,)
         Rows of the pool, in the order in which they were picked.
     """
-    rows = np.sort(np.argsort(-doubt, kind="stable")[: max(n, _AT_MOST)])
+    rows = np.sort(np.argsort(-doubt, kind="stable")[: max(n, limits().compared_rows)])
     C, noise = _left_over(take_rows(pool, rows), _evenly_spaced(known), stages)
     weights = doubt[rows]
     picked: list[int] = []
@@ -70,7 +71,8 @@ def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) 
 
 def _evenly_spaced(known: Rows) -> Rows:
     count = n_rows(known)
-    return take_rows(known, np.unique(np.linspace(0, count - 1, min(count, _AT_MOST)).astype(np.int64)))
+    spaced = np.linspace(0, count - 1, min(count, limits().compared_rows))
+    return take_rows(known, np.unique(spaced.astype(np.int64)))
 
 
 def _left_over(pool: Rows, known: Rows, stages: Stages) -> tuple[FloatArray, float]:

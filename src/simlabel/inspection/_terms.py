@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.engines import Job, blocks, n_rows, reducer_for
+from simlabel.engines import Job, reducer_for
 from simlabel.fitted import Scorer
-from simlabel.rows import Stack
+from simlabel.rows import Stack, blocks, n_rows
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
-
-_TERMS_BYTES = 1 << 25  # terms of some queries with all references
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
     shape = (n_rows(Q), columns.count, min(top, n))
     found = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
-    for part in blocks(shape[0], max(1, _TERMS_BYTES // (8 * n))):
+    for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
         psi = stages.by_pairs.reduce(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)[0].astype(
             np.float64
         )

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import blocks, prepare
+from simlabel.engines import prepare
 from simlabel.fitted import Scorer
 from simlabel.influence import Ridge, Uniform
 from simlabel.metrics import CRITERIA, Criterion, Truth
+from simlabel.rows import blocks
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
-_TILE_BYTES = 1 << 25
 _DECIMALS = 10  # of learned scores, which are near 0 and 1
 
 
@@ -80,7 +81,7 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
     rows_of = np.split(columns.indices, columns.indptr[1:-1])
     prepared = prepare(references.X, [stages.similarity])
     gains, counted = np.zeros(n), np.zeros(n)
-    for part in blocks(n, max(1, _TILE_BYTES // (8 * n))):
+    for part in blocks(n, max(1, limits().block_bytes // (8 * n))):
         S = stages.similarities(references.X[part], prepared, weighting)
         for i, terms in zip(range(part.start, part.stop), S * weights, strict=True):
             terms[i] *= max(weights[i] - 1.0, 0.0) / weights[i]

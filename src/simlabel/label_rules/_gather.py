@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from simlabel.label_rules._base import ScoreBlock, TrainingBlock
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
-
-_ENTRIES = 1 << 26  # scores kept at once
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def thinned(blocks: Iterable[TrainingBlock]) -> list[TrainingBlock]:
         if first < seen + n:
             kept.append((first, _every(block, first - seen, step)))
         seen += n
-        while sum(one.scores.labels.size for _, one in kept) > _ENTRIES and step < seen:
+        while sum(one.scores.labels.size for _, one in kept) > limits().gathered_entries and step < seen:
             step *= 2
             kept = _halved(kept, step)
     return [one for _, one in kept]

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel.support.limits import limits
 from simlabel.support.validation import check_sparse, is_missing
 
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 SETS = (set, frozenset, list, tuple)
-_BLOCK = 1 << 22  # entries of an array that are looked at in one go
 _NO_CLASSES = {"M": "Dates", "m": "Durations", "c": "Complex data", "V": "Records", "S": "Bytes"}
 
 
@@ -148,7 +148,7 @@ def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
 
 def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
     """A 0/1 array as CSR, or an error that says where it is not; part by part, since it may be mapped."""
-    step = max(1, _BLOCK // max(1, array.shape[1]))
+    step = max(1, limits().block_entries // max(1, array.shape[1]))
     parts = [
         _check_indicator_block(array[first : first + step], names, first)
         for first in range(0, max(1, array.shape[0]), step)

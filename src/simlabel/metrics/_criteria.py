@@ -12,8 +12,8 @@ from sklearn.metrics import hamming_loss as _hamming_loss
 
 from simlabel._kernels import ranking_criteria
 from simlabel.metrics._record import Criterion
-from simlabel.metrics._truth import BLOCK as _BLOCK
 from simlabel.metrics._truth import as_truth, check_scores, check_sets, no_pair, no_true_label
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
 
@@ -52,7 +52,7 @@ def _mean_over_defined(
     rows = np.flatnonzero(~undefined(truth))
     if rows.size == 0:
         return float("nan")
-    step = max(1, _BLOCK // truth.shape[1])
+    step = max(1, limits().block_entries // truth.shape[1])
     total = 0.0
     for start in range(0, rows.size, step):
         part = rows[start : start + step]

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.metrics import ndcg_score
 
 from simlabel.metrics._record import Criterion, Family
-from simlabel.metrics._truth import BLOCK as _BLOCK
 from simlabel.metrics._truth import as_truth, check_scores, no_true_label
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, check_number
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
@@ -50,7 +50,7 @@ def _top_blocks(Y_true: Any, scores: Any, k: int) -> Iterator[tuple[slice, Any, 
     truth = as_truth(Y_true)
     scores = check_scores(scores, truth)
     _check_k(k, truth.shape[1])
-    step = max(1, _BLOCK // truth.shape[1])
+    step = max(1, limits().block_entries // truth.shape[1])
     for start in range(0, truth.shape[0], step):
         part = slice(start, min(truth.shape[0], start + step))
         dense = truth[part].toarray()
@@ -126,7 +126,7 @@ def ndcg_at(Y_true: Any, scores: Any, k: int) -> float:
     if truth.shape[1] == 1:
         return 1.0  # one label is always in its place; scikit-learn refuses to say so
     total = 0.0
-    step = max(1, _BLOCK // truth.shape[1])
+    step = max(1, limits().block_entries // truth.shape[1])
     for start in range(0, rows.size, step):
         part = rows[start : start + step]
         total += ndcg_score(truth[part].toarray(), scores[part], k=k) * part.size

@@ -10,8 +10,6 @@ import scipy.sparse as sp
 
 from simlabel.support.validation import FloatArray, check_sparse
 
-BLOCK = 1 << 22  # entries made dense at a time
-
 
 @dataclass(frozen=True)
 class Truth:

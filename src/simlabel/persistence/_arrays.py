@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.persistence import _layout
 from simlabel.persistence._layout import Entry, ModelFileError, digest
+from simlabel.support.limits import limits
 from simlabel.support.validation import check_finite
 
 Bytes = npt.NDArray[np.uint8]
@@ -89,7 +89,8 @@ class Arrays:
 
 def verify(data: Bytes, entry: Entry, i: int, path: Path) -> Bytes:
     """A block of an array, whose checksum is right."""
-    block = data[i * _layout.BLOCK : (i + 1) * _layout.BLOCK]
+    size = limits().checksum_bytes
+    block = data[i * size : (i + 1) * size]
     if digest(block) != entry.digests[i]:
         raise ModelFileError(f"{path} is damaged: a block of an array has changed.")
     return block
@@ -143,7 +144,7 @@ class MappedRows:
 
     def __getitem__(self, index: Any) -> npt.NDArray[Any]:
         data = self._file.bytes(self._entry)
-        width, block = self.shape[1] * self.dtype.itemsize, _layout.BLOCK
+        width, block = self.shape[1] * self.dtype.itemsize, limits().checksum_bytes
         if isinstance(index, slice):
             start, stop, _ = index.indices(len(self))
             self._verify(data, range(start * width // block, -(-stop * width // block)))

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.persistence._migrations import FORMAT, migrated
+from simlabel.support.limits import limits
 
 MAGIC = "simlabel model"
-BLOCK = 1 << 22  # bytes of an array under one checksum
 _ALIGN = 64
 DTYPES = {
     "F64": "<f8",
@@ -62,7 +62,8 @@ def digest(block: Any) -> str:
 def byte_blocks(array: npt.NDArray[Any]) -> Iterator[memoryview]:
     """The bytes of an array, as they are put under checksums."""
     data: Any = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-    return (data[start : start + BLOCK] for start in range(0, len(data), BLOCK))
+    size = limits().checksum_bytes
+    return (data[start : start + size] for start in range(0, len(data), size))
 
 
 def header(state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
@@ -142,7 +143,7 @@ def _entry(name: str, entry: Any, digests: Any) -> Entry:
             and math.prod(shape) * dtype.itemsize == n_bytes
             and start % dtype.itemsize == 0
             and len(shape) <= 2
-            and len(digests) == -(-n_bytes // BLOCK)
+            and len(digests) == -(-n_bytes // limits().checksum_bytes)
             and all(isinstance(each, str) for each in digests)
         )
     except (KeyError, TypeError, ValueError):

@@ -1,14 +1,21 @@
 """Where rows live: in memory, in chunks, in files, on other machines; and the references."""
 
-from simlabel.rows._lazy import BLOCK_BYTES, Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
+from simlabel.rows._chunks import Chunk, Ids, number_after
+from simlabel.rows._containers import blocks, dense_rows, n_rows, row_width, take_rows
+from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
-from simlabel.rows._references import Chunk, Ids, References, number_after
-from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, stacked
+from simlabel.rows._references import References
+from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, pieces, stacked
 
 __all__ = [
+    "blocks",
+    "dense_rows",
+    "n_rows",
+    "pieces",
+    "row_width",
+    "take_rows",
     "as_rows",
-    "BLOCK_BYTES",
     "by_parts",
     "check_lazy",
     "Chunk",

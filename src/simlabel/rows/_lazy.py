@@ -9,10 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows
-
-BLOCK_ROWS = 65536  # what is read in one go, and the smallest part that is cut off for good
-BLOCK_BYTES = 1 << 25
 
 
 class LazyRows:
@@ -137,7 +135,7 @@ class DiskRows(LazyRows):
     def cuts(self) -> Iterator[slice]:
         """Blocks of rows."""
         width = self.shape[1] * self.dtype.itemsize
-        size = max(1, min(BLOCK_ROWS, 2 * BLOCK_BYTES // max(1, width)))
+        size = max(1, min(limits().piece_rows, 2 * limits().read_bytes // max(1, width)))
         return (slice(at, min(at + size, len(self))) for at in range(0, len(self), size))
 
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:

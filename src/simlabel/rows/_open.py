@@ -13,8 +13,8 @@ from simlabel.rows._files import MappedArray, NpzFile, ZarrRows, parquet_groups
 from simlabel.rows._lazy import DiskRows, LazyRows
 from simlabel.rows._stack import stacked
 from simlabel.support.files import not_regular
+from simlabel.support.limits import limits
 
-_LEAST_BYTES = 1 << 28  # a mapped array below this is taken into memory, where it is quicker
 _ENDINGS = (".npy", ".npz", ".parquet")
 _ZARR_SIGNS = ("zarr.json", ".zarray")
 
@@ -108,7 +108,7 @@ def as_rows(X: Any) -> Any:
     """
     if isinstance(X, np.memmap):
         rows = X.ndim == 2 and X.flags.c_contiguous and X.dtype in (np.float32, np.float64)
-        return DiskRows(MappedArray.of(X)) if rows and X.nbytes >= _LEAST_BYTES else X
+        return DiskRows(MappedArray.of(X)) if rows and X.nbytes >= limits().mapped_bytes else X
     if type(X).__module__.partition(".")[0] == "zarr" and len(getattr(X, "shape", ())) == 2:
         return DiskRows(ZarrRows(X))
     return X

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel.rows._containers import n_rows, take_rows
 from simlabel.rows._lazy import LazyRows
-from simlabel.support.validation import Rows, check_finite, take_rows
+from simlabel.support.validation import Rows, check_finite
 
 
 class Stack:
@@ -33,7 +34,7 @@ class Stack:
 
     def __init__(self, pieces: Iterable[Rows]) -> None:
         self.pieces = tuple(pieces)
-        self.starts = [0, *itertools.accumulate(map(_length, self.pieces))]
+        self.starts = [0, *itertools.accumulate(map(n_rows, self.pieces))]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,7 +87,7 @@ class Stack:
         """The first pieces, and another one behind them: none of them is looked at."""
         made = Stack.__new__(Stack)
         made.pieces = (*self.pieces[:first], piece)
-        made.starts = [*self.starts[: first + 1], self.starts[first] + _length(piece)]
+        made.starts = [*self.starts[: first + 1], self.starts[first] + n_rows(piece)]
         return made
 
     def whole(self) -> Rows:
@@ -94,24 +95,25 @@ class Stack:
         return self[:]
 
 
-def _length(rows: Rows) -> int:
-    return len(rows) if isinstance(rows, np.ndarray | list) else rows.shape[0]
+def pieces(X: Rows) -> tuple[Rows, ...]:
+    """The pieces of a stack, or the rows themselves as one."""
+    return X.pieces if isinstance(X, Stack) else (X,)
 
 
-def joined(pieces: Sequence[Rows]) -> Rows:
-    """Rows one after the other; one piece is given back as it is."""
-    if len(pieces) == 1:
-        return pieces[0]
-    if sp.issparse(pieces[0]):
-        return type(pieces[0])(sp.vstack(pieces, format="csr"))
-    if isinstance(pieces[0], list):
-        return [row for piece in pieces for row in piece]
-    return np.concatenate(pieces)
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows one after the other; one part is given back as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    if sp.issparse(parts[0]):
+        return type(parts[0])(sp.vstack(parts, format="csr"))
+    if isinstance(parts[0], list):
+        return [row for part in parts for row in part]
+    return np.concatenate(parts)
 
 
-def stacked(pieces: Sequence[Rows]) -> Rows:
-    """Pieces read as one; a single piece as it is."""
-    return pieces[0] if len(pieces) == 1 else Stack(pieces)
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Parts read as one; a single part as it is."""
+    return parts[0] if len(parts) == 1 else Stack(parts)
 
 
 def spliced(rows: Rows, first: int, piece: Rows) -> Rows:
@@ -151,11 +153,11 @@ def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *c
 
 def _with_companions(X: Rows, companions: Sequence[Any]) -> Iterator[tuple[Rows, list[Any]]]:
     """Pieces of rows with the same part of the companions."""
-    pieces, at = X.pieces if isinstance(X, Stack) else (X,), 0
-    if all(isinstance(piece, LazyRows) for piece in pieces):
-        pieces = pieces[0].together(pieces)
-    for piece in pieces:
-        n = piece.shape[0] if hasattr(piece, "shape") else len(piece)
+    parts, at = pieces(X), 0
+    if all(isinstance(piece, LazyRows) for piece in parts):
+        parts = parts[0].together(parts)
+    for piece in parts:
+        n = n_rows(piece)
         yield piece, [other[at : at + n] for other in companions]
         at += n
 

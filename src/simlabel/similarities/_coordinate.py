@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simlabel._kernels import in_panels, tile_rows
+from simlabel.rows import dense_rows
 from simlabel.similarities._base import Similarity
-from simlabel.support.validation import FloatArray, Rows, dense_rows
+from simlabel.support.validation import FloatArray, Rows
 
 
 class CoordinateSimilarity(Similarity):

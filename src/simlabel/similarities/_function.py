@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from simlabel.rows import dense_rows
 from simlabel.similarities._base import Similarity
-from simlabel.support.validation import FloatArray, Rows, check_flag, dense_rows
+from simlabel.support.validation import FloatArray, Rows, check_flag
 
 
 class Function(Similarity):

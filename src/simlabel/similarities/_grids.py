@@ -7,11 +7,10 @@ import scipy.sparse as sp
 
 from simlabel.rows import fold, is_lazy, lazy_moments
 from simlabel.similarities._base import Grid
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
 _FACTORS = tuple(2.0**power for power in range(-3, 10))
-_COLUMN_BLOCK = 1 << 22
-_SORTED_ROWS = 20_000
 
 
 def bandwidth_grid(mean_distance: float) -> Grid:
@@ -56,7 +55,7 @@ def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
         return max(0.0, 2.0 * (square - float(mean @ mean)))
     mean = weights.astype(X.dtype) @ X if X.dtype == np.float64 else weights @ X
     total = 0.0
-    step = max(1, _COLUMN_BLOCK // max(1, X.shape[1]))
+    step = max(1, limits().block_entries // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         centred = X[start : start + step] - mean  # centred first: offsets would cancel digits
         total += float(weights[start : start + step] @ np.einsum("ij,ij->i", centred, centred))
@@ -69,12 +68,12 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     Columns are sorted; of rows that are not in memory a sample is.
     """
     if is_lazy(X):
-        X, sample_weight = sampled_rows(X, sample_weight, 0, _SORTED_ROWS)
+        X, sample_weight = sampled_rows(X, sample_weight, 0, limits().sorted_rows)
         X = X[:]
     weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     weights = weights / weights.sum()
     columns = X.tocsc() if sp.issparse(X) else X
-    step = max(1, _COLUMN_BLOCK // max(1, X.shape[0]))
+    step = max(1, limits().block_entries // max(1, X.shape[0]))
     total = 0.0
     for start in range(0, X.shape[1], step):
         block = columns[:, start : start + step]

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 
 from simlabel.engines import Exclude, Job, Plan, Prepared
 from simlabel.influence import Stages
-from simlabel.rows import References
+from simlabel.rows import References, take_rows
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, Rows, take_rows
+from simlabel.support.validation import FloatArray, Rows
 
 _CHECKED_ROWS = 1000  # rows on which the error is measured
 

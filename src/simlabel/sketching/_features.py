@@ -10,12 +10,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.kernel_approximation import PolynomialCountSketch
 
-from simlabel.engines import Plan, blocks, n_rows
+from simlabel.engines import Plan
+from simlabel.rows import blocks, n_rows
 from simlabel.similarities import RBF, Laplacian, Polynomial, Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
-
-_BLOCK_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class FeatureSums:
             references=0,
             parts=1,
             threads=1,
-            memory=_BLOCK_BYTES * 3 + self.W.nbytes,
+            memory=limits().block_bytes * 3 + self.W.nbytes,
             operations=2.0 * n_queries * width * n_columns,
             reasons=("asked for by sketch=...; the number of references does not matter",),
         )
@@ -83,7 +83,7 @@ class FeatureSums:
 
 def feature_blocks(n: int, width: int) -> Any:
     """Blocks of rows whose columns take little memory."""
-    return blocks(n, max(1, _BLOCK_BYTES // (8 * width)))
+    return blocks(n, max(1, limits().block_bytes // (8 * width)))
 
 
 def collapse(columns: Any, width: int, problem: SketchProblem, words: str) -> FeatureSums:

@@ -11,19 +11,13 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, blocks, n_rows, prepare
+from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, prepare
+from simlabel.rows import blocks, dense_rows, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import (
-    FloatArray,
-    Rows,
-    check_finite,
-    check_number,
-    check_numbers,
-    dense_rows,
-    take_rows,
-)
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, Rows, check_finite, check_number, check_numbers
 
 _LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from
 _PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity
@@ -172,7 +166,7 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
     few = prepare(centers, [problem.similarity], keep_views=True)
     H, b = np.zeros((len(centers), len(centers))), np.zeros_like(V)
     count = np.asarray(problem.V.sum(axis=0)).ravel()
-    for part in blocks(len(rows), 2048):
+    for part in blocks(len(rows), limits().block_rows):
         wanted = problem.left_out(rows[part])
         rest = count - problem.V[rows[part]].toarray()  # a new query sees one more with each of its labels
         wanted *= np.divide(count, rest, out=np.ones_like(rest), where=rest > 0)

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.influence import Problem
-from simlabel.rows import References
+from simlabel.rows import References, take_rows
 from simlabel.similarities import Grid
-from simlabel.support.validation import take_rows
 
 Candidate = dict[str, Any]
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from simlabel.influence import Problem
 from simlabel.rows import References
 from simlabel.similarities import Grid
+from simlabel.support.limits import limits
 from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure
 from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two_sided
@@ -22,7 +23,6 @@ from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import RidgeSearch
 
 _REFINED = tuple(2.0**power for power in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75))
-RIDGE_ROWS = 2500  # rows on which bandwidth and penalty of learned influence are chosen, at the most
 
 
 class Search(BaseEstimator):
@@ -80,12 +80,12 @@ class Search(BaseEstimator):
         return ""
 
     def _run_ridge(self, problem: Problem, start: Candidate | None) -> tuple[Problem, TuningResult]:
-        n, note = problem.references.n_rows, ""
+        n, most, note = problem.references.n_rows, limits().tuned_rows, ""
         part = problem
-        if n > RIDGE_ROWS:
-            rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, RIDGE_ROWS, replace=False))
+        if n > most:
+            rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, most, replace=False))
             part = on_rows(problem, rows)
-            note = f"chosen on a sample of {RIDGE_ROWS:,} of {n:,} rows"
+            note = f"chosen on a sample of {most:,} of {n:,} rows"
         grids = grids_of(part)
         if len(_product(grids)) == 1:
             tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]

@@ -1,0 +1,182 @@
+"""Some labelled instances: immutable, with what they are called."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.labels import moved
+from simlabel.rows._containers import take_rows
+from simlabel.rows._lazy import LazyRows
+from simlabel.rows._stack import joined
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows
+
+Positions = npt.NDArray[np.int64]
+Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
+
+
+class Chunk:
+    """Some labelled instances.
+
+    Parameters
+    ----------
+    X : rows, (n, n_features)
+        Features as the similarity compares them.
+    Y : csr_array of 0/1, (n, n_labels)
+        Label sets.
+    weights : array, (n,)
+        How many times each counts.
+    ids : range or array, (n,)
+        What each is called.
+    raw : rows, (n, n_features), or None
+        Features as they came, where the normalizer could not learn anew from X.
+    """
+
+    def __init__(self, X: Rows, Y: Any, weights: FloatArray, ids: Ids, raw: Rows | None) -> None:
+        self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The set sizes that occur, in rising order."""
+        return np.unique(np.diff(self.Y.indptr)).astype(np.int64)
+
+    @cached_property
+    def index(self) -> dict[Any, int]:
+        """Where each id is."""
+        return {name: i for i, name in enumerate(np.asarray(self.ids).tolist())}
+
+    @property
+    def find(self) -> Callable[[Any], int | None]:
+        """Position of an id, or None."""
+        if not isinstance(self.ids, range):
+            return self.index.get
+        ids = self.ids
+        return lambda name: ids.index(name) if type(name) is int and name in ids else None
+
+    def influence(self, sizes: npt.NDArray[np.int64]) -> Any:
+        """[Y | one-hot of the set size], times the weights; made once for the same sizes."""
+        key = (self.Y.shape[1], sizes.tobytes())
+        known = self.__dict__.get("_influence")
+        if known is None or known[0] != key:
+            known = key, _weighted_rows(self.Y, self.weights, sizes, isinstance(self.X, LazyRows))
+            self.__dict__["_influence"] = known
+        return known[1]
+
+    def part(self, rows: Positions) -> Chunk:
+        """A copy of some rows; the arrays of this one are not kept alive."""
+        some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
+        ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
+        raw = None if self.raw is None else _taken(self.raw, rows)
+        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
+
+    def relabelled(self, places: Positions, n_labels: int) -> Chunk:
+        """The same rows where label k has moved to places[k]; the features are shared."""
+        return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
+
+
+def _taken(X: Rows, rows: Positions) -> Rows:
+    return X.taken(rows) if isinstance(X, LazyRows) else take_rows(X, rows)
+
+
+def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Any:
+    """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
+    n, n_labels = Y.shape
+    counts = np.diff(Y.indptr)
+    indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
+    last = np.zeros(int(indptr[-1]), dtype=bool)  # the size stands behind the labels
+    last[indptr[1:] - 1] = True
+    indices = np.empty(len(last), dtype=Y.indices.dtype)
+    indices[~last], indices[last] = Y.indices, n_labels + np.searchsorted(sizes, counts)
+    if short and (weights == 1.0).all():
+        data = _ones(len(last).bit_length())[: len(last)]
+    else:
+        data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
+    return sp.csr_array((data, indices, indptr), shape=(n, n_labels + len(sizes)))
+
+
+@lru_cache(maxsize=2)
+def _ones(power: int) -> npt.NDArray[np.float64]:
+    """2^power ones that all who ask share, so they are read only."""
+    ones = np.ones(1 << power)
+    ones.flags.writeable = False
+    return ones
+
+
+def merged(chunks: Sequence[Chunk]) -> Chunk:
+    """Chunks as one: a copy."""
+    ids = [chunk.ids for chunk in chunks]
+    follow = all(
+        isinstance(a, range) and isinstance(b, range) and a.stop == b.start
+        for a, b in itertools.pairwise(ids)
+    )
+    together = range(ids[0][0], ids[-1][-1] + 1) if follow else merged_ids(chunks)
+    raws = [chunk.raw for chunk in chunks]
+    return Chunk(
+        joined([chunk.X for chunk in chunks]),
+        joined([chunk.Y for chunk in chunks]),
+        joined([chunk.weights for chunk in chunks]),
+        together,
+        None if raws[0] is None else joined(raws),
+    )
+
+
+def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
+    """The ids of all chunks, int64 or objects."""
+    arrays = [np.asarray(chunk.ids) for chunk in chunks]
+    objects = any(a.dtype.kind != "i" for a in arrays)  # a range may begin beyond int64
+    return np.concatenate([a.astype(object) if objects else a for a in arrays])
+
+
+def cut(chunk: Chunk) -> Iterable[Chunk]:
+    """A chunk whose rows are not in memory, in the parts in which they are read; any other as it is."""
+    X, raw = chunk.X, chunk.raw
+    if not isinstance(X, LazyRows):
+        return [chunk]
+    return [
+        Chunk(
+            X.part(rows),
+            chunk.Y[rows],
+            chunk.weights[rows],
+            chunk.ids[rows],
+            raw.part(rows) if isinstance(raw, LazyRows) else None,
+        )
+        for rows in X.cuts()
+    ]
+
+
+def named_ids(chunks: Iterable[Chunk]) -> set[Any]:
+    """The ids that are no range."""
+    return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
+
+
+def id_ranges(chunks: Iterable[Chunk]) -> list[range]:
+    """The ids that are ranges, those that follow each other as one."""
+    found: list[range] = []
+    for chunk in chunks:
+        ids = chunk.ids
+        if not isinstance(ids, range):
+            continue
+        if found and found[-1].stop == ids.start:
+            found[-1] = range(found[-1].start, ids.stop)
+        else:
+            found.append(ids)
+    return found
+
+
+def number_after(ids: Ids, least: int) -> int:
+    """A number above all numbers among the ids."""
+    if isinstance(ids, range):
+        return max(least, ids.stop)
+    if ids.dtype == object:
+        return max([least, *(name + 1 for name in ids.tolist() if type(name) is int)])
+    return max(least, int(ids.max(initial=-1)) + 1)

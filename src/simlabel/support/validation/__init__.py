@@ -1,0 +1,39 @@
+"""The one place that checks what users hand in, and words the errors."""
+
+from simlabel.support.validation._companions import (
+    check_ids,
+    check_known,
+    check_same_length,
+    check_sample_weight,
+    check_unused,
+    is_missing,
+)
+from simlabel.support.validation._matrices import (
+    FloatArray,
+    Rows,
+    check_features,
+    check_finite,
+    check_matrix,
+    check_nonnegative,
+    check_sparse,
+)
+from simlabel.support.validation._parameters import check_flag, check_number, check_numbers
+
+__all__ = [
+    "FloatArray",
+    "Rows",
+    "check_features",
+    "check_finite",
+    "check_flag",
+    "check_ids",
+    "check_known",
+    "check_matrix",
+    "check_nonnegative",
+    "check_number",
+    "check_numbers",
+    "check_same_length",
+    "check_sample_weight",
+    "check_sparse",
+    "check_unused",
+    "is_missing",
+]

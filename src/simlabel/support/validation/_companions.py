@@ -1,0 +1,117 @@
+"""What comes beside X, one for each row: weights, and what the rows are called."""
+
+from __future__ import annotations
+
+import numbers
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simlabel.support.validation._matrices import FloatArray
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for one that is not known: None, NaN, NaT, pandas.NA."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth, a signalling NaN no order
+        return True
+
+
+def check_same_length(n_rows: int, other: Any, name: str) -> None:
+    """Refuse a companion of X (y, weights, ids) with another number of rows."""
+    length = other.shape[0] if hasattr(other, "shape") else len(other)
+    if length != n_rows:
+        raise ValueError(f"X has {n_rows} rows but {name} has {length}; they must be of the same length.")
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Check weights, which mean repetition: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return None
+    try:
+        if isinstance(sample_weight, numbers.Number):
+            weights = np.full(n_rows, float(sample_weight))  # type: ignore[arg-type]
+        else:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"sample_weight must be numbers, one for each row; got {sample_weight!r}.") from None
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {weights.shape}.")
+    check_same_length(n_rows, weights, "sample_weight")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight must be finite and not negative; row {row} has {weights[row]}. "
+            f"A weight says how many times the row is counted."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero on every row; at least one must be positive.")
+    return weights
+
+
+def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray[Any]:
+    """Check what rows are called: hashable, none twice; int64 for whole numbers, else objects.
+
+    There is one for each of `n_rows`, or any number of them where that is None.
+
+    Examples
+    --------
+    >>> check_ids(["a", "b", "a"], 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: ids must differ; given twice: 'a'.
+    """
+    dtype = getattr(ids, "dtype", None)
+    if getattr(dtype, "kind", "O") in "cmMV":  # as lists, some are numbers of another meaning
+        raise ValueError(
+            f"{name} must be whole numbers, strings or other hashable names, got {dtype}; "
+            f"give e.g. {name}.astype(str)."
+        )
+    names = ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else ids
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{name} must be a list of what the rows are called, got {ids!r}.")
+    names = list(names)
+    if n_rows is not None:
+        check_same_length(n_rows, names, name)
+    kinds = set(map(type, names))
+    if any(issubclass(kind, np.generic) for kind in kinds):  # numpy's numbers and texts are plain ones too
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
+        kinds = set(map(type, names))
+    for i, value in enumerate([] if kinds <= {int, str} else names):
+        if not isinstance(value, Hashable) or is_missing(value):
+            raise ValueError(
+                f"{name} must be numbers, strings or other hashable names; row {i} has {value!r}."
+            )
+    if len(set(names)) < len(names):
+        twice = [value for value, count in Counter(names).items() if count > 1]
+        raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
+    if kinds <= {int} and all(-(2**63) <= value < 2**63 - 1 for value in names):
+        return np.array(names, dtype=np.int64)
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def check_known(positions: npt.NDArray[np.int64], names: list[Any]) -> None:
+    """Refuse ids that are not there, and list them."""
+    wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if at < 0]
+    if wrong:
+        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was forgotten.")
+
+
+def check_unused(used: list[Any]) -> None:
+    """Refuse ids that are there already, and list them."""
+    if used:
+        raise ValueError(
+            f"The ids {_some(used)} are in use; forget them first, or leave ids out to have them numbered."
+        )
+
+
+def _some(names: list[Any]) -> str:
+    shown = ", ".join(repr(name) for name in names[:20])
+    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
