@@ -4,7 +4,6 @@ from simlabel.engines._base import Engine
 from simlabel.engines._choice import ENGINES, Auto, resolve_engine
 from simlabel.engines._collapsed import Collapsed, CollapsedSums
 from simlabel.engines._exact import Exact, reduce_similarities
-from simlabel.engines._neighbours import ANN
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, SlowSimilarityWarning
 from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum
@@ -16,7 +15,6 @@ from simlabel.engines._sums import is_objects, similarity_sums
 from simlabel.engines._tiles import Job
 
 __all__ = [
-    "ANN",
     "ENGINES",
     "Auto",
     "Collapsed",

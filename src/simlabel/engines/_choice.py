@@ -9,7 +9,6 @@ from typing import Any
 from simlabel.engines._base import Engine
 from simlabel.engines._collapsed import Collapsed
 from simlabel.engines._exact import Exact
-from simlabel.engines._neighbours import ANN
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._progress import Progress
 from simlabel.engines._reducers import Exclude
@@ -91,7 +90,7 @@ class Auto(Engine):
         return chosen.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
 
 
-ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed, ANN])
+ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed])
 
 
 def resolve_engine(spec: Any) -> Engine:

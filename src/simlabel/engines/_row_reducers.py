@@ -58,19 +58,6 @@ class Largest:
         values = np.full((n_queries, self.capacity), -np.inf)
         return _PartialLargest(self, values, np.zeros((n_queries, self.capacity), dtype=np.int64), exclude)
 
-    def of_candidates(self, S: FloatArray, places: Indices, exclude: Exclude | None) -> FloatArray:
-        """Results where some references were found to be near: their similarities, -inf for none.
-
-        Parameters
-        ----------
-        S, places : array, (n_queries, n_candidates)
-            Similarities, and positions among the references in rising order.
-        """
-        partial = self.start(len(S), exclude)
-        assert isinstance(partial, _PartialLargest)
-        keep_largest(S, places, partial.values, partial.indices)
-        return partial.finish()
-
     def part(self, rows: slice) -> Reducer:
         """Their largest entries."""
         return Candidates(self.capacity)
