@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_info
 
 from simlabel import SMLClassifier, similarity_sums
 from simlabel.engines import Exact, SlowSimilarityWarning
-from simlabel.engines._threads import effective_jobs, run_tasks
+from simlabel.engines.planning import effective_jobs
+from simlabel.engines.running import run_tasks
 from simlabel.similarities import RBF, Function, Laplacian, Linear
 
 
@@ -193,9 +194,8 @@ def test_ctrl_c_stops_promptly():
     assert b"KeyboardInterrupt" in errors
 
 
-def test_a_slow_function_says_how_long_and_what_to_do(monkeypatch, rng):
-    monkeypatch.setattr("simlabel.engines._progress._SLOW_SECONDS", 0.0)
-    monkeypatch.setattr("simlabel.engines._progress._LOOK_AFTER", 0.0)
+def test_a_slow_function_says_how_long_and_what_to_do(change_limits, rng):
+    change_limits(slow_seconds=0.0, slow_after=0.0)
     X = rng.random((300, 2))
     with pytest.warns(SlowSimilarityWarning, match=r"90,000 pairs.* s more.*blockwise=True"):
         similarity_sums(X, X, np.ones((300, 1)), Function(lambda a, b: float(a @ b)))

@@ -11,7 +11,7 @@ import pytest
 import zarr
 
 from simlabel import SMLClassifier
-from simlabel.engines import Exact, _shards
+from simlabel.engines import Exact
 from simlabel.influence import Ridge
 from simlabel.normalization import MinMax, ZScore
 from simlabel.rows import _lazy, _open, as_rows, open_rows
@@ -30,10 +30,10 @@ def data(rng):
 
 
 @pytest.fixture
-def tiny_blocks(monkeypatch):
+def tiny_blocks(change_limits, monkeypatch):
     """Seven rows at a time, so that small data show the seams."""
     monkeypatch.setattr(_lazy, "BLOCK_ROWS", 13)
-    monkeypatch.setattr(_shards, "BLOCK_BYTES", 7 * 4 * D)
+    change_limits(shard_bytes=7 * 4 * D)
 
 
 def stored(X, kind, folder):

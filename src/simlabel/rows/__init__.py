@@ -4,7 +4,7 @@ from simlabel.rows._lazy import BLOCK_BYTES, Columns, LazyRows, is_collection, i
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
 from simlabel.rows._references import Chunk, Ids, References, number_after
-from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, stacked
+from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, pieces, stacked
 
 __all__ = [
     "as_rows",
@@ -23,6 +23,7 @@ __all__ = [
     "LazyRows",
     "number_after",
     "open_rows",
+    "pieces",
     "References",
     "Stack",
     "stacked",

@@ -109,6 +109,11 @@ def joined(pieces: Sequence[Rows]) -> Rows:
     return np.concatenate(pieces)
 
 
+def pieces(X: Rows) -> tuple[Rows, ...]:
+    """The pieces of a stack, or the rows themselves as one."""
+    return X.pieces if isinstance(X, Stack) else (X,)
+
+
 def stacked(pieces: Sequence[Rows]) -> Rows:
     """Pieces read as one; a single piece as it is."""
     return pieces[0] if len(pieces) == 1 else Stack(pieces)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from sklearn.preprocessing import normalize
 
@@ -34,11 +32,6 @@ class Cosine(Similarity):
     column_sum = "cosine"
     sums_in_panels = staticmethod(power_sums)
     panel_parameters = (1.0, 0.0)
-
-    @property
-    def nearest(self) -> Literal["product"]:
-        """Of unit rows."""
-        return "product"
 
     def views(self) -> tuple[View, ...]:
         """Rows are brought to unit length first."""

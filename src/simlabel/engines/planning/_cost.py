@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlabel.engines._reducers import Sum
-from simlabel.engines._rows import Prepared, row_width
-from simlabel.engines._tiles import Job
+from simlabel.engines._contract import Job
+from simlabel.engines._prepared import Prepared, row_width
+from simlabel.engines.reducers import Sum
 
 _DENSE_PRODUCT = 0.022  # one feature of one pair in float32; float64 takes twice that
 _COORDINATE = 0.055  # one feature of one pair of a sum over coordinates

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import keep_largest
-from simlabel.engines._influence import Influence, turned_over
-from simlabel.engines._reducers import (
+from simlabel.engines.reducers._influence import Influence, turned_over
+from simlabel.engines.reducers._sums import (
     Additive,
     Exclude,
     Indices,

@@ -11,13 +11,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import in_panels, tile_rows
-from simlabel.rows import LazyRows, Stack, fold, is_remote, joined, stacked
+from simlabel.rows import LazyRows, fold, is_remote, joined, pieces, stacked
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_nonnegative, dense_rows
-
-_BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
-_FULL = 0.07  # a term of a sparse product takes 200 times as long as a dense one, of which it has the square
 
 
 def n_rows(X: Rows) -> int:
@@ -65,7 +63,7 @@ class Prepared:
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is quicker."""
         rows: Any = self.views.get(key, self.X)
-        return self.sparse and rows.nnz > _FULL * self.n_rows * max(1, row_width(rows))
+        return self.sparse and rows.nnz > limits().full_share * self.n_rows * max(1, row_width(rows))
 
     def by_column(self, key: Hashable) -> Any:
         """Sparse references as the leaf of `key` reads them, in float64, as CSC; made once."""
@@ -176,11 +174,6 @@ def _restored(X: Rows, dtype: np.dtype[Any], found: Iterable[Any]) -> Prepared:
     return made
 
 
-def pieces(X: Rows) -> tuple[Rows, ...]:
-    """The pieces of a stack, or the rows themselves as one."""
-    return X.pieces if isinstance(X, Stack) else (X,)
-
-
 _Piece = tuple[FloatArray, float, Rows | None]
 
 
@@ -228,7 +221,7 @@ def _check(leaf: Leaf, rows: Rows) -> None:
 
 
 def _rows_per_block(X: Rows) -> int:
-    return max(1, _BLOCK // max(1, row_width(X)))
+    return max(1, limits().prepared_entries // max(1, row_width(X)))
 
 
 def blocks(n: int, size: int) -> Iterable[slice]:
