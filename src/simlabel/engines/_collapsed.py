@@ -122,8 +122,7 @@ class Collapsed(Engine):
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """No explicit columns, or a weighting after the similarity."""
         for job in jobs:
-            leaves = job.similarity.leaves()
-            if len(leaves) != 1 or _width(prepared, job) is None:
+            if len(job.similarity.leaves()) != 1 or _width(prepared, job) is None:
                 return f"{type(job.similarity).__name__} has no explicit columns"  # asked for every query
             if job.weighting is not None or not isinstance(job.reducer, Sum):
                 return "a weighting needs the single similarities"
@@ -219,5 +218,7 @@ def _width(prepared: Prepared, job: Job) -> int | None:
     leaf = job.similarity.leaves()[0]
     if getattr(leaf.similarity, "degree", 1) > 1 and prepared.sparse:
         return None  # products of all pairs of columns would not be sparse
-    some: Any = leaf.view(prepared.X[:1]) if hasattr(prepared.X, "shape") else None
-    return None if some is None else leaf.similarity.expanded_width(row_width(some))
+    if not hasattr(prepared.X, "shape"):
+        return None
+    viewed = prepared.views[leaf.key] if leaf.key in prepared.views else leaf.view(prepared.X[:1])
+    return leaf.similarity.expanded_width(row_width(viewed))

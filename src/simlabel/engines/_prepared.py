@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import in_panels, tile_rows
 from simlabel.rows import LazyRows, fold, is_remote, joined, pieces, stacked
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
+from simlabel.support.arithmetic import squared_lengths
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_nonnegative, dense_rows
@@ -182,14 +182,17 @@ def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
     if is_remote(X):  # a worker finds them itself
         return Absent(n_rows(X)), float(fold(X, _Largest(leaf), max)), None  # type: ignore[return-value]
     beside = np.empty(n_rows(X))
-    kept = []
+    viewed, differ = [], False
     for part in blocks(n_rows(X), _rows_per_block(X)):
-        rows = leaf.view(X[part])
+        given = X[part]
+        rows = leaf.view(given)
         _check(leaf, rows)
         beside[part] = numbers_beside(leaf, rows)
+        differ = differ or rows is not given
         if keep_view:
-            kept.append(rows)
-    return beside, float(beside.max(initial=0.0)), joined(kept) if kept else None
+            viewed.append(rows)
+    view = joined(viewed) if viewed and differ else X  # no copy of rows that the leaf sees as they are
+    return beside, float(beside.max(initial=0.0)), view if viewed else None
 
 
 class _Largest:
@@ -233,10 +236,7 @@ def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:
     """Squared lengths (form "dot"), sums ("coordinate"), or zeros where none are needed."""
     form = leaf.similarity.form
     if form == "dot":
-        if sp.issparse(rows):
-            squares: npt.NDArray[Any] = np.asarray(rows.multiply(rows).sum(axis=1, dtype=np.float64))
-            return squares.ravel()
-        return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return squared_lengths(rows)
     if form == "coordinate":
         return np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     return np.zeros(n_rows(rows))
