@@ -23,19 +23,20 @@ def change_limits():
 
 
 @pytest.fixture
-def small_blocks(monkeypatch, change_limits):
+def small_blocks(change_limits):
     """Blocks of a few rows on several threads, so that small data show the seams."""
-    from simlabel.engines import _panels, _plan, _symmetric
 
     def use(queries=3, references=4, fewest=2):
-        monkeypatch.setattr(_plan, "_QUERY_BYTES", 8 * queries)
-        monkeypatch.setattr(_plan, "_REFERENCES", references)
-        monkeypatch.setattr(_plan, "_PANEL_REFERENCES", references)
-        monkeypatch.setattr(_panels, "tile_rows", lambda n_features, dtype: 3)
-        monkeypatch.setattr(_plan, "_FEWEST_QUERIES", fewest)
-        monkeypatch.setattr(_plan, "SERIAL_OPERATIONS", 0)
-        monkeypatch.setattr(_symmetric, "_SMALLEST_SIDE", 1)
-        change_limits(block_bytes=2000)
+        change_limits(
+            block_query_bytes=8 * queries,
+            block_references=references,
+            panel_references=references,
+            tile_rows=3,
+            fewest_block_queries=fewest,
+            serial_operations=0,
+            smallest_side=1,
+            block_bytes=2000,
+        )
 
     return use
 

@@ -8,7 +8,7 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Collapsed, Job, Sum, prepare
+from simlabel.engines import Collapsed, Job, ReduceCall, Sum, prepare
 from simlabel.similarities import Linear, Quadratic
 
 FEW, MANY, QUERIES = 10_000, 1_000_000, 2_000
@@ -24,7 +24,7 @@ def run(scale: Scale) -> Part:
             X, Y, Q = problem(scale, n, QUERIES, n_features)
             prepared, job = prepare(X, [similarity]), Job(similarity, None, Sum(Y))
             engine.ready(prepared, [job])
-            runs[f"{n:,}"] = partial(engine.reduce, Q, prepared, [job])
+            runs[f"{n:,}"] = partial(engine.reduce, ReduceCall(Q, prepared, [job]))
         seconds = alternate(runs, scale.rounds(21))
         name = type(similarity).__name__
         part.times(seconds, name, n_features, per=1000)

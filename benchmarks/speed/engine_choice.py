@@ -8,13 +8,14 @@ within the ranges below with a fixed seed, so that no cost is fitted to a shape 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, Sum, prepare
+from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, ReduceCall, Sum, prepare
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear, Polynomial, Quadratic, Similarity
 
 SEED, COUNT = 20261117, 16  # seed 20261116 was looked at when the costs were last changed
@@ -95,7 +96,7 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
         except ValueError:
             continue  # not possible here
         if engine.why_not(prepared, [job]) is None:
-            runs[name] = lambda engine=engine, job=job: engine.reduce(Q, prepared, [job])
+            runs[name] = partial(engine.reduce, ReduceCall(Q, prepared, [job]))
     job = Job(shape.similarity, None, Sum(V))
     Auto().ready(prepared, [job])
     chosen = Auto().plan(n_queries, prepared, [job]).how

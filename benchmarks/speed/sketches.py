@@ -6,7 +6,6 @@ what a sketch does was decided on the dev split.
 
 from __future__ import annotations
 
-import importlib.util
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,6 @@ from _shared.timing import Scale, alternate
 from sklearn.preprocessing import normalize
 
 from simlabel import SMLClassifier
-from simlabel.engines import ANN
 from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
 from simlabel.sampling import Balanced, Distribution, Uniform
@@ -45,10 +43,7 @@ def contestants() -> dict[str, dict[str, object]]:
         if n <= 1000:
             found[f"ridge, inducing {n}"] = {"influence": Ridge(inducing=n), "similarity": RBF()}
     found["condense 100"] = {"sketch": Condense(100)}
-    top = {"weighting": TopK(TOP), "influence": "uniform"}
-    found[f"top {TOP}, all pairs"] = top
-    if importlib.util.find_spec("faiss"):
-        found[f"top {TOP} through an index"] = top | {"engine": ANN(recall=0.95)}
+    found[f"top {TOP}"] = {"weighting": TopK(TOP), "influence": "uniform"}
     found["sampler, per query 1000"] = {"sampler": Uniform(1000, per_query=True)}
     found["random features 2048"] = {"sketch": RandomFeatures(2048)}
     found["random features 8192"] = {"sketch": RandomFeatures(8192)}
@@ -80,9 +75,6 @@ def run(scale: Scale) -> Part:
         part.row(name, f"{value:.4f}", f"{lost:+.4f}", f"{gains[name]:.1f}")
     auto = models["auto"].plan_
     part.notes.append(f"auto, with a tolerance of {TOLERANCE} checked on leave-one-out, took: {auto.how}.")
-    index = f"top {TOP} through an index"
-    if index in models:
-        part.notes.append(f"The index: {models[index].plan_.reasons[0]}.")
     for name, wanted in WANTED.items():
         if name in precision:
             value = f"{gains[name]:.0f}, AP {precision[name]:.4f}"

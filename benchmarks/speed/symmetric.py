@@ -8,7 +8,7 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Job, Sum, prepare, reduce_similarities
+from simlabel.engines import Exact, Job, ReduceCall, Sum, prepare
 from simlabel.similarities import RBF, Laplacian
 
 ROWS = 8_192
@@ -21,8 +21,8 @@ def run(scale: Scale) -> Part:
         X, Y, _ = problem(scale, ROWS, features=n_features)
         prepared, job = prepare(X, [similarity]), Job(similarity, None, Sum(Y.astype(float)))
         runs = {
-            "full": partial(reduce_similarities, X, prepared, [job]),
-            "symmetric": partial(reduce_similarities, X, prepared, [job], symmetric=True),
+            "full": partial(Exact().reduce, ReduceCall(X, prepared, [job])),
+            "symmetric": partial(Exact().reduce, ReduceCall(X, prepared, [job], symmetric=True)),
         }
         seconds = alternate(runs, scale.rounds(15))
         name = type(similarity).__name__

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import simlabel
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.cluster import ClusterError, DaskEngine, _engine, _spread
+from simlabel.cluster import ClusterError, DaskEngine
 from simlabel.engines import Exact
 from simlabel.influence import Ridge
 from simlabel.rows import open_rows
@@ -30,12 +30,9 @@ def data(rng):
 
 
 @pytest.fixture(autouse=True)
-def many_shards(monkeypatch):
+def many_shards(change_limits):
     """Shards of 17 rows and tasks of 25 queries, so that small data show the seams."""
-    monkeypatch.setattr(_spread, "_FEWEST_ROWS", 17)
-    monkeypatch.setattr(_spread, "_SHARDS_PER_THREAD", 4)
-    monkeypatch.setattr(_engine, "_FEWEST_QUERIES", 25)
-    monkeypatch.setattr(_engine, "_TASKS_PER_THREAD", 30)
+    change_limits(fewest_shard_rows=17, shards_per_thread=4, fewest_task_queries=25, tasks_per_thread=30)
 
 
 def test_workers_run_the_code_under_test(client):

@@ -17,7 +17,7 @@ from clusters import Greedy, Held, Slow, started
 from dask.distributed import Client
 
 from simlabel import SMLClassifier
-from simlabel.cluster import ClusterError, DaskEngine, _engine, _spread
+from simlabel.cluster import ClusterError, DaskEngine
 from simlabel.similarities import RBF, Function
 
 N, D, K = 160, 4, 3
@@ -30,10 +30,8 @@ def data(rng):
 
 
 @pytest.fixture(autouse=True)
-def many_tasks(monkeypatch):
-    monkeypatch.setattr(_spread, "_FEWEST_ROWS", 20)
-    monkeypatch.setattr(_spread, "_SHARDS_PER_THREAD", 4)
-    monkeypatch.setattr(_engine, "_FEWEST_QUERIES", 10)
+def many_tasks(change_limits):
+    change_limits(fewest_shard_rows=20, shards_per_thread=4, fewest_task_queries=10)
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +76,10 @@ def test_many_killed_workers_change_nothing(victim, data, seed):
     check_kill(victim, data, seed)
 
 
-def test_the_work_of_a_slow_worker_is_stolen(client, data, tmp_path, monkeypatch):
+def test_the_work_of_a_slow_worker_is_stolen(client, data, tmp_path, change_limits):
     """One worker is stuck in its first task until most of all tasks are done: only the other can do them."""
     X, Y, Q = data
-    monkeypatch.setattr(_engine, "_TASKS_PER_THREAD", 32)
+    change_limits(tasks_per_thread=32)
     names = sorted(worker["name"] for worker in client.scheduler_info()["workers"].values())
     log = tmp_path / "log"
     similarity = Function(Held(names[0], 24, log), blockwise=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import similarity_sums
-from simlabel.engines import Exact, Exclude, Job, prepare, reduce_similarities, reducer_for
+from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.similarities import RBF, Precomputed
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
@@ -127,7 +127,7 @@ def test_several_jobs_share_one_pass(rng, small_blocks):
         for similarity in similarities
         for which in WEIGHTING_CASES
     ]
-    results = reduce_similarities(Q, prepare(X, similarities), jobs, n_jobs=2)
+    results = Exact().reduce(ReduceCall(Q, prepare(X, similarities), jobs, n_jobs=2))
     wanted = [expected(Q, X, V, case, which.psi) for case in cases for which in WEIGHTING_CASES]
     for result, want in zip(results, wanted, strict=True):
         close(result, want, np.float64)
@@ -201,7 +201,7 @@ def test_weights_are_repetition(which, counts, leave_out, seed):
     phi, weighting = RBF(1.3), which.weighting
     exclude = Exclude(np.arange(n), (counts - 1) / counts) if leave_out else None
     job = Job(phi, weighting, reducer_for(weighting, V * counts[:, None], counts.astype(float)))
-    weighted = reduce_similarities(X, prepare(X, [phi]), [job], exclude=exclude)[0]
+    weighted = Exact().reduce(ReduceCall(X, prepare(X, [phi]), [job], exclude))[0]
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     repeated = similarity_sums(
         X,
@@ -219,9 +219,9 @@ def test_top_k_with_fractions_of_a_row(k):
     """Weights below 1: more rows than k make up k neighbours, the last one in part."""
     X, V, weights = np.array([[1.0], [2.0], [3.0], [4.0]]), np.eye(4), np.array([0.5, 0.25, 0.5, 0.25])
     case = next(c for c in SIMILARITY_CASES if str(c) == "Linear()")
-    from simlabel.engines._row_reducers import Largest
+    from simlabel.engines.reducers._rows import Largest
 
     job = Job(case.similarity, None, Largest(V * weights[:, None], k, weights))
-    result = reduce_similarities(np.array([[1.0]]), prepare(X, [case.similarity]), [job])[0]
+    result = Exact().reduce(ReduceCall(np.array([[1.0]]), prepare(X, [case.similarity]), [job]))[0]
     wanted = naive.sums([1.0], X.tolist(), V.tolist(), naive.dot, naive.top_k(k), weights.tolist())
     np.testing.assert_allclose(result[0], wanted)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.engines import CollapsedSums
+from simlabel.engines._collapsed import CollapsedSums
 from simlabel.similarities import RBF, Cosine, Linear, OnColumns, Polynomial, Quadratic
 
 CASES = [

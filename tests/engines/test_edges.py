@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import naive
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.engines import ANN, ENGINES, Collapsed, Exact, Sampled
+from simlabel.engines import ENGINES, Collapsed, Exact, Sampled
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear
 from simlabel.sketching import Condense, Nystroem, RandomFeatures
 from simlabel.weightings import TopK
@@ -28,18 +28,15 @@ CASES = {
     "collapsed": (lambda n: Collapsed(), Linear(), naive.dot, None, naive.keep_all, np.asarray),
     "auto": (lambda n: "auto", RBF(0.5), naive.rbf(0.5), None, naive.keep_all, np.asarray),
     "top-k": (lambda n: Exact(), RBF(0.5), naive.rbf(0.5), TopK(2), naive.top_k(2), np.asarray),
-    "ann": (lambda n: ANN(recall=1.0), RBF(0.5), naive.rbf(0.5), TopK(2), naive.top_k(2), np.asarray),
     "sampled": (
         lambda n: Sampled(np.full(n, 1.0 / n), 5), RBF(0.5), naive.rbf(0.5), None, naive.keep_all, np.asarray,
     ),
 }  # fmt: skip
-assert {"auto", "exact", "collapsed", "ann"} == set(ENGINES.names)
+assert {"auto", "exact", "collapsed"} == set(ENGINES.names)
 
 
 @pytest.fixture(params=CASES)
 def case(request):
-    if request.param == "ann":
-        pytest.importorskip("faiss")
     return request.param
 
 
@@ -100,7 +97,7 @@ def test_denormals(case, tiny):
 
 
 #: not those with a cosine or an inner product, which do not underflow
-FAR = ["all pairs", "coordinates", "auto", "top-k", "ann", "sampled", "non-zero products"]
+FAR = ["all pairs", "coordinates", "auto", "top-k", "sampled", "non-zero products"]
 
 
 @pytest.mark.parametrize("case", FAR, indirect=True)
@@ -114,7 +111,6 @@ def test_all_similarities_underflow(case):
 ESTIMATORS = {
     "exact": {},
     "top-k": {"weighting": TopK(2)},
-    "ann": {"weighting": TopK(2), "engine": ANN(1.0)},
     "sampler": {"sampler": 3},
     "ridge": {"influence": "ridge"},
     "condense": {"sketch": Condense(2)},
@@ -125,8 +121,6 @@ ESTIMATORS = {
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_far_from_everything_the_most_frequent_is_predicted(name):
     """Nothing is similar: scores are 0 (ridge: the mean), and sizes and labels are the most frequent."""
-    if name == "ann":
-        pytest.importorskip("faiss")
     X = [[0.0, 0.0], [0.1, 0.0], [0.0, 0.1], [0.2, 0.1], [0.1, 0.1]]
     y = [{"sea"}, {"sea"}, {"sea"}, {"sea", "sky"}, {"sea"}]
     model = SMLClassifier(RBF(1.0), normalizer=None, random_state=0, **ESTIMATORS[name]).fit(X, y)
@@ -140,17 +134,13 @@ def test_far_from_everything_the_most_frequent_is_predicted(name):
 
 @pytest.mark.parametrize("name", [*ESTIMATORS, "random features"])
 def test_a_single_reference(name):
-    if name == "ann":
-        pytest.importorskip("faiss")
     stages = ESTIMATORS.get(name, {"sketch": RandomFeatures(64)})
     model = SMLClassifier(RBF(1.0), normalizer=None, random_state=0, **stages).fit([[0.5, 0.5]], [{"sea"}])
     assert model.predict([[0.5, 0.4]]) == [{"sea"}]
 
 
-@pytest.mark.parametrize("name", ["exact", "top-k", "ann"])
+@pytest.mark.parametrize("name", ["exact", "top-k"])
 def test_rows_without_any_label(name):
-    if name == "ann":
-        pytest.importorskip("faiss")
     Y = np.zeros((4, 2), dtype=int)
     model = SMLClassifier(RBF(1.0), normalizer=None, **ESTIMATORS[name]).fit(np.eye(4), Y)
     assert not model.predict(np.eye(4)).any()

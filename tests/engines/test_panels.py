@@ -16,8 +16,8 @@ from simlabel._kernels._registers import (
     add_minima,
     add_products,
 )
-from simlabel.engines import Exclude, Job, prepare, reduce_similarities, reducer_for
-from simlabel.engines._exact import plan_reduction
+from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
+from simlabel.engines.planning import plan_reduction
 from simlabel.rows._stack import Stack
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Polynomial, Quadratic
 
@@ -137,7 +137,7 @@ def run(Q, X, V, similarities, **options):
     jobs = [Job(similarity, None, reducer) for similarity in fitted]
     prepared = prepare(X, fitted)
     assert plan_reduction(len(Q), prepared, jobs, symmetric=options.get("symmetric", False)).panels
-    return reduce_similarities(Q, prepared, jobs, **options)
+    return Exact().reduce(ReduceCall(Q, prepared, jobs, **options))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

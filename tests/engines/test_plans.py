@@ -8,19 +8,10 @@ import scipy.sparse as sp
 
 from fuzz import plans
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.engines import (
-    Exact,
-    Job,
-    Prepared,
-    Sampled,
-    _symmetric,
-    prepare,
-    reduce_similarities,
-    reducer_for,
-)
-from simlabel.engines._plan import make_plan
-from simlabel.engines._symmetric import rounds
-from simlabel.engines._threads import effective_jobs
+from simlabel.engines import Exact, Job, Prepared, ReduceCall, Sampled, prepare, reducer_for
+from simlabel.engines.planning import effective_jobs, make_plan
+from simlabel.engines.running import _symmetric
+from simlabel.engines.running._symmetric import rounds
 from simlabel.similarities import RBF, Linear
 
 
@@ -100,9 +91,8 @@ def test_small_blocks_do_not_meet_in_pairs(rng, monkeypatch):
     jobs = [Job(Linear(), None, reducer_for(None, X))]
     for n_jobs in (1, 100_000):
         for memory_mib in (0.001, 256):
-            (sums,) = reduce_similarities(
-                X, prepare(X, [Linear()]), jobs, symmetric=True, n_jobs=n_jobs, memory_mib=memory_mib
-            )
+            call = ReduceCall(X, prepare(X, [Linear()]), jobs, symmetric=True, n_jobs=n_jobs)
+            (sums,) = Exact(memory_mib).reduce(call)
             np.testing.assert_allclose(sums, X @ X.T @ X, rtol=1e-9)
     assert listed, "larger blocks do"
     assert max(listed) <= 300 // 32 + 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.engines import Exact, Exclude, Job, prepare, reduce_similarities, reducer_for
+from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.similarities import RBF, Cosine, Jaccard, Laplacian, Linear, OnColumns, Polynomial
 from simlabel.weightings import Cutoff, Power, TopK
 
@@ -69,7 +69,7 @@ def test_leaving_out_keeps_digits(similarity, phi, scale, rng):
     own = np.arange(n)
     own[::5] = -1
     exclude = Exclude(own, (weights - 1.0) / weights)
-    result = reduce_similarities(sp.csr_array(X), prepared, [job], exclude=exclude, visit="nonzero")[0]
+    result = NONZERO.reduce(ReduceCall(sp.csr_array(X), prepared, [job], exclude))[0]
     rows = X.tolist()
     wanted = np.array(
         [
@@ -128,7 +128,7 @@ def test_several_bandwidths_in_one_pass(rng):
     similarities = [RBF(0.5), RBF(3.0), Linear()]
     jobs = [Job(s, None, reducer_for(None, V)) for s in similarities]
     prepared = prepare(sp.csr_array(X), similarities)
-    results = reduce_similarities(sp.csr_array(Q), prepared, jobs, visit="nonzero")
+    results = NONZERO.reduce(ReduceCall(sp.csr_array(Q), prepared, jobs))
     for result, phi in zip(results, (naive.rbf(0.5), naive.rbf(3.0), naive.dot), strict=True):
         wanted = np.array([naive.sums(q, X.tolist(), V.tolist(), phi) for q in Q.tolist()])
         close(result, wanted, wanted)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel.engines import Exclude, Job, prepare, reduce_similarities, reducer_for
-from simlabel.engines._symmetric import can_be_symmetric, rounds
+from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
+from simlabel.engines.planning import can_be_symmetric
+from simlabel.engines.running._symmetric import rounds
 from simlabel.similarities import RBF, Laplacian, Linear
 from simlabel.weightings import TopK
 
@@ -29,7 +30,7 @@ def test_every_pair_meets_once_and_nobody_twice_in_a_round(n):
 def pass_over(X, V, case, which, exclude, n_jobs=2):
     phi = case.similarity.fit(X)
     job = Job(phi, which.weighting, reducer_for(which.weighting, V))
-    return reduce_similarities(X, prepare(X, [phi]), [job], exclude=exclude, symmetric=True, n_jobs=n_jobs)[0]
+    return Exact().reduce(ReduceCall(X, prepare(X, [phi]), [job], exclude, True, n_jobs))[0]
 
 
 @pytest.mark.parametrize("which", WEIGHTING_CASES, ids=str)
@@ -74,11 +75,10 @@ def test_where_it_is_refused_or_not_used(rng):
     prepared = prepare(X, [RBF(1.0)])
     job = Job(RBF(1.0), None, reducer_for(None, np.eye(6)))
     with pytest.raises(ValueError, match="got 2 queries and 6 references"):
-        reduce_similarities(X[:2], prepared, [job], symmetric=True)
+        Exact().reduce(ReduceCall(X[:2], prepared, [job], symmetric=True))
+    others = Exclude(np.arange(6)[::-1].copy(), np.zeros(6))
     with pytest.raises(ValueError, match="own must be i or -1"):
-        reduce_similarities(
-            X, prepared, [job], symmetric=True, exclude=Exclude(np.arange(6)[::-1].copy(), np.zeros(6))
-        )
+        Exact().reduce(ReduceCall(X, prepared, [job], others, symmetric=True))
     assert can_be_symmetric(prepare(X, [Laplacian(1.0)]), [job])
     top = Job(Linear(), TopK(2), reducer_for(TopK(2), np.eye(6)))
     assert not can_be_symmetric(prepare(X, [Linear()]), [top])

@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from simlabel import SMLClassifier
-from simlabel.engines._threads import one_blas_thread
+from simlabel.engines.running import one_blas_thread
 from simlabel.fitted._updates import one_teacher
 from simlabel.similarities import RBF
 

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from simlabel import SMLClassifier, load
+from simlabel.engines import Auto
 from simlabel.persistence import _migrations
+from simlabel.persistence._container import read_file, write_file
 from simlabel.persistence._migrations import FORMAT, migrated
 from simlabel.persistence._stages import CLASSES
+from simlabel.weightings import TopK
 
 FILES = Path(__file__).parent / "files"
 
@@ -52,3 +56,20 @@ def test_format_1_had_no_seed_and_other_names_for_f1():
     for each in (state["params"]["label_rule"], state["model"]["rule"]):
         assert each["values"] == {"criterion": "f1_macro", "minimum": 0}
     assert rule["values"]["criterion"] == "macro_f1"  # what was read is not changed
+
+
+INDEX = {"is": "stage", "class": "engines.ANN", "values": {"memory_mib": 77, "recall": 0.9}}
+
+
+@pytest.mark.parametrize(("asked", "wanted"), [("ann", "auto"), (INDEX, Auto(77))])
+def test_format_1_had_an_index_which_the_automatic_engine_replaces(asked, wanted, tmp_path):
+    path = tmp_path / "model.simlabel"
+    model = SMLClassifier("rbf", weighting=TopK(2)).fit([[0.1], [0.5], [0.9]], [{"a"}, {"b"}, {"b"}])
+    model.save(path)
+    state, arrays = read_file(path)
+    state["params"]["engine"], state["model"]["engine"] = asked, INDEX
+    write_file(path, migrated(state, 1), {name: arrays.whole(name) for name in arrays.entries})
+    opened = load(path)
+    assert str(opened.engine) == str(wanted)
+    assert str(opened._model.scorer.stages.engine) == str(Auto(77))
+    assert opened.predict([[0.8], [0.2]]) == model.predict([[0.8], [0.2]])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel.engines import Exact, Exclude, Job, prepare, reducer_for
+from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.rows import Chunk, References
 from simlabel.rows._stack import Stack
 
@@ -59,7 +59,7 @@ def test_sums_over_chunks_are_the_sums(case, which, rng, small_blocks):
         chunked = reducer_for(which.weighting, Stack(cut(Vm, ends)))
         whole = reducer_for(which.weighting, Vm)
         sums = [
-            Exact().reduce(Q, p, [Job(similarity, which.weighting, r)], exclude=exclude)[0]
+            Exact().reduce(ReduceCall(Q, p, [Job(similarity, which.weighting, r)], exclude))[0]
             for p, r in ((prepared, chunked), (prepare(Xm, [similarity]), whole))
         ]
         np.testing.assert_allclose(sums[0], sums[1], rtol=1e-9, atol=1e-12)

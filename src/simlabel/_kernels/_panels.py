@@ -20,9 +20,9 @@ from simlabel._kernels._registers import (
     add_minima,
     add_products,
 )
+from simlabel.support.limits import limits
 
 _PACKED = 256  # columns of a panel that are written together, and stay in the first cache
-_TILE_BYTES, _TILE_ROWS = 1 << 19, 144  # references of a tile: they stay in the second cache
 
 
 def in_panels(rows: Any) -> Any:
@@ -45,8 +45,8 @@ def _pack(rows: Any, panels: Any) -> None:
 
 def tile_rows(n_features: int, dtype: Any) -> int:
     """How many references make a tile."""
-    fit = _TILE_BYTES // (max(1, n_features) * np.dtype(dtype).itemsize)
-    return max(8 * ROWS, min(_TILE_ROWS, fit // ROWS * ROWS))
+    fit = limits().tile_bytes // (max(1, n_features) * np.dtype(dtype).itemsize)
+    return min(limits().tile_rows, max(8 * ROWS, fit // ROWS * ROWS))
 
 
 @inlined

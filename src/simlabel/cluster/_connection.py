@@ -14,6 +14,8 @@ try:
 except ImportError as missing:  # pragma: no cover
     raise ImportError("simlabel.cluster runs on Dask: pip install 'simlabel[dask]'.") from missing
 
+from simlabel.support.limits import limits
+
 Future = Any  # distributed has no types
 Client = Any
 
@@ -21,7 +23,6 @@ PATIENCE = 30.0
 #: what workers should have in their environment: Dask has them give every freed block back to the system
 #: at once, and blocks of similarities are taken and freed all the time
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 28}
-_LOOK_EVERY = 0.25
 
 _CLIENTS: dict[str, Client] = {}
 
@@ -93,7 +94,7 @@ def thread_counts(client: Client, patience: float = PATIENCE) -> dict[str, int]:
         if time.monotonic() > deadline:
             what = "no worker has come" if client.status == "running" else "the scheduler does not answer"
             raise ClusterError(f"For {patience:g} s {what}; the work was given up. Look after the cluster.")
-        time.sleep(_LOOK_EVERY)
+        time.sleep(limits().cluster_look_every)
 
 
 def _asked(client: Client) -> dict[str, int]:
@@ -141,7 +142,7 @@ def collect(
         while True:
             try:
                 with client.as_current():
-                    distributed.wait(futures, timeout=_LOOK_EVERY)
+                    distributed.wait(futures, timeout=limits().cluster_look_every)
                 break
             except TimeoutError:
                 if watch is not None:

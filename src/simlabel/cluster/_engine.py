@@ -21,16 +21,15 @@ from simlabel.cluster._connection import (
     thread_counts,
 )
 from simlabel.cluster._spread import Sent, Spread
-from simlabel.cluster._tasks import Found, join_found, reduce_block, tree
-from simlabel.engines import Engine, Exact, Exclude, Job, Plan, Prepared, Progress, close, resolve_engine
-from simlabel.rows import blocks, n_rows
-from simlabel.support.validation import FloatArray, Rows, check_number
+from simlabel.cluster._tasks import Results, join_results, reduce_block, tree
+from simlabel.engines import Engine, Exact, Job, Plan, Prepared, ReduceCall, resolve_engine
+from simlabel.engines._contract import Progress
+from simlabel.engines.running import close
+from simlabel.rows import blocks
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, check_number
 
 _KEPT = "dask"  # where a job keeps its shards
-_TASKS_PER_THREAD = 8  # so that the last ones end at about the same time
-_FEWEST_QUERIES, _MOST_QUERIES = 256, 8192  # in a task
-_PAUSE = 0.2
-_ATTEMPTS = 10  # before data that are lost again and again are given up
 
 
 class DaskEngine(Engine):
@@ -105,79 +104,66 @@ class DaskEngine(Engine):
         words = f"on {workers} of a Dask cluster; memory is that of one task"
         return replace(plan, how=f"{plan.how}, in shards", threads=n, reasons=(*plan.reasons, words))
 
-    def reduce(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        *,
-        exclude: Exclude | None = None,
-        symmetric: bool = False,
-        n_jobs: int | None = None,
-    ) -> list[FloatArray]:
+    def reduce(self, call: ReduceCall) -> list[FloatArray]:
         """The results of all jobs; each pair is visited, also where the queries are the references."""
-        reason = self.why_not(prepared, jobs)
+        reason = self.why_not(call.prepared, call.jobs)
         if reason is not None:
             raise ValueError(f"DaskEngine is not possible: {reason}.")
-        spread = self._spread(prepared, jobs)
-        asked = list(blocks(n_rows(Q), self._queries_per_task(spread, n_rows(Q)))) or [slice(0, 0)]
-        found: dict[int, Found] = {}
-        for attempt in range(_ATTEMPTS):
+        spread = self._spread(call.prepared, call.jobs)
+        asked = list(blocks(call.n_queries, self._queries_per_task(spread, call.n_queries))) or [slice(0, 0)]
+        done: dict[int, Results] = {}
+        attempts = limits().cluster_attempts
+        for attempt in range(attempts):
             try:
-                self._attempt(spread, Q, exclude, asked, found)
+                self._attempt(spread, call, asked, done)
                 break
             except DataLost:
-                time.sleep(_PAUSE * attempt)  # the scheduler may not have noticed yet
+                time.sleep(limits().cluster_pause * attempt)
         else:
-            raise ClusterError(f"Workers died in {_ATTEMPTS} attempts, each time with data; given up.")
-        joined = [np.concatenate(each) for each in zip(*(found[i] for i in range(len(asked))), strict=True)]
-        return close(jobs, joined, exclude, prepared.dtype)
+            raise ClusterError(f"Workers died in {attempts} attempts, each time with data; given up.")
+        joined = [np.concatenate(each) for each in zip(*(done[i] for i in range(len(asked))), strict=True)]
+        return close(call.jobs, joined, call.exclude, call.prepared.dtype)
 
     def _attempt(
-        self,
-        spread: Spread,
-        Q: Rows,
-        exclude: Exclude | None,
-        asked: Sequence[slice],
-        found: dict[int, Found],
+        self, spread: Spread, call: ReduceCall, asked: Sequence[slice], done: dict[int, Results]
     ) -> None:
-        """Ask for the blocks of queries that have not been found yet."""
+        """Ask for the blocks of queries that are not done yet."""
         client, shards = spread.client, spread.shards()
-        missing = [i for i in range(len(asked)) if i not in found]
+        missing = [i for i in range(len(asked)) if i not in done]
         parts: list[Future] = []
         ends: list[Future] = []
         held: list[Future] = []  # until all is there; see `tree`
         for i in missing:
-            some = Q[asked[i]], None if exclude is None else exclude.part(asked[i])
-            queries = sent(client, some)
+            queries = sent(client, (call.Q[asked[i]], call.excluded(asked[i])))
             mine = client.map(reduce_block, shards, queries=queries, engine=self.at_home, pure=False)
             parts += mine
-            joined = tree(client, mine, join_found, [job.reducer.joined for job in spread.jobs])
+            joined = tree(client, mine, join_results, [job.reducer.joined for job in spread.jobs])
             ends.append(joined[-1])
             held += [queries, *joined]
-        n_done = sum(asked[i].stop - asked[i].start for i in found)
+        n, n_before = call.n_queries, sum(asked[i].stop - asked[i].start for i in done)
 
         def watch() -> None:
             if self.on_block is not None:
-                done = sum(part.status == "finished" for part in parts)
-                pairs = n_rows(Q) * spread.prepared.n_rows
-                share = (n_done + (n_rows(Q) - n_done) * done / len(parts)) / max(1, n_rows(Q))
+                finished = sum(part.status == "finished" for part in parts) / len(parts)
+                pairs = n * spread.prepared.n_rows
+                share = (n_before + (n - n_before) * finished) / max(1, n)
                 self.on_block(int(pairs * share), pairs)
 
         try:
             for i, result in zip(missing, collect(client, ends, self.patience, watch), strict=True):
-                found[i] = result
+                done[i] = result
         except DataLost:
             for i, end in zip(missing, ends, strict=True):
                 if end.status == "finished":
-                    found[i] = collect(client, [end], self.patience)[0]
+                    done[i] = collect(client, [end], self.patience)[0]
             raise
         watch()
 
     def _queries_per_task(self, spread: Spread, n_queries: int) -> int:
         threads = sum(thread_counts(spread.client, self.patience).values())
-        n_blocks = -(-_TASKS_PER_THREAD * threads // max(1, len(spread.rows)))
-        return min(_MOST_QUERIES, max(_FEWEST_QUERIES, -(-n_queries // max(1, n_blocks))))
+        n_blocks = -(-limits().tasks_per_thread * threads // max(1, len(spread.rows)))
+        even = -(-n_queries // max(1, n_blocks))
+        return min(limits().most_task_queries, max(limits().fewest_task_queries, even))
 
     def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> Spread:
         client = find_client(self.client, self.patience)

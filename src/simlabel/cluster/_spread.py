@@ -9,12 +9,12 @@ from typing import Any
 from simlabel.cluster._connection import Client, Future, sent, thread_counts
 from simlabel.cluster._remote import RemoteRows
 from simlabel.cluster._tasks import build
-from simlabel.engines import Job, Prepared, cut_jobs, shard_rows
+from simlabel.engines import Job, Prepared
+from simlabel.engines.running import cut_jobs, shard_rows
 from simlabel.rows import LazyRows, n_rows, pieces
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows
 
-_SHARDS_PER_THREAD = 2  # at least, so that a slow worker's can be stolen
-_FEWEST_ROWS = 4096  # a smaller shard costs more to talk about than to compute
 _LOST = ("cancelled", "lost", "error")
 
 
@@ -109,7 +109,7 @@ def _nothing() -> None:
 def _cut(X: Rows, threads: int) -> Iterator[slice]:
     """Shards: blocks that lie on workers as they are, others evenly for all threads."""
     n = sum(n_rows(piece) for piece in pieces(X))
-    largest = max(_FEWEST_ROWS, -(-n // (_SHARDS_PER_THREAD * max(1, threads))))
+    largest = max(limits().fewest_shard_rows, -(-n // (limits().shards_per_thread * max(1, threads))))
     at = 0
     for piece in pieces(X):
         cuts = piece.cuts() if isinstance(piece, RemoteRows) else shard_rows(piece, largest)

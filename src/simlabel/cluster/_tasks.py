@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.engines import Engine, Exclude, Job, Shard, aligned, make_shard
-from simlabel.engines._reducers import Join
+from simlabel.engines import Engine, Exclude, Job
+from simlabel.engines.reducers import Join
+from simlabel.engines.running import Shard, aligned, make_shard
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_sparse
 
-_BRANCHES = 4  # of the tree in which results are joined
-
-Found = list[FloatArray]  # of each job
+Results = list[FloatArray]  # of each job
 
 
 def build(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
@@ -23,13 +23,13 @@ def build(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Sh
     return make_shard(X[:], jobs, rows, dtype)
 
 
-def reduce_block(shard: Shard, queries: tuple[Rows, Exclude | None], engine: Engine) -> Found:
+def reduce_block(shard: Shard, queries: tuple[Rows, Exclude | None], engine: Engine) -> Results:
     """What a shard gives for a block of queries, on the thread that the worker gives the task."""
     Q, exclude = queries
     return shard.reduce(engine, aligned(Q), exclude, n_jobs=1)
 
 
-def join_found(parts: Sequence[Found], joins: Sequence[Join]) -> Found:
+def join_results(parts: Sequence[Results], joins: Sequence[Join]) -> Results:
     """What some shards gave, in the order of their references, as one."""
     return [each(results) for each, results in zip(joins, zip(*parts, strict=True), strict=True)]
 
@@ -45,9 +45,9 @@ def tree(client: Any, parts: Sequence[Any], join: Any, how: Any) -> list[Any]:
     All futures on the way, the end last: a key that nobody holds may be dropped before the scheduler
     knows who needs it, so they are to be held until the end is there.
     """
-    held = list(parts)
+    held, n = list(parts), limits().join_branches
     while len(parts) > 1:
-        groups = [list(parts[i : i + _BRANCHES]) for i in range(0, len(parts), _BRANCHES)]
+        groups = [list(parts[i : i + n]) for i in range(0, len(parts), n)]
         parts = [
             client.submit(join, group, how, pure=False) if len(group) > 1 else group[0] for group in groups
         ]

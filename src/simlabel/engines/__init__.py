@@ -1,26 +1,23 @@
-"""Engines: the reduction over blocks of similarities, behind one door."""
+"""Engines: the reduction over blocks of similarities, behind one door.
 
-from simlabel.engines._base import Engine
-from simlabel.engines._choice import ENGINES, Auto, resolve_engine
-from simlabel.engines._collapsed import Collapsed, CollapsedSums
-from simlabel.engines._exact import Exact, reduce_similarities
-from simlabel.engines._neighbours import ANN
-from simlabel.engines._plan import Plan
-from simlabel.engines._progress import Progress, SlowSimilarityWarning
-from simlabel.engines._reducers import Exclude, Keep, Reducer, Sum
-from simlabel.engines._row_reducers import reducer_for
-from simlabel.engines._rows import Prepared, prepare
+`_contract` is what an engine is given and must provide; `planning` chooses the way and the blocks,
+`running` goes it, `reducers` are what happens to blocks of similarities on the way.
+"""
+
+from simlabel.engines._auto import ENGINES, Auto, resolve_engine
+from simlabel.engines._collapsed import Collapsed
+from simlabel.engines._contract import Engine, Job, Plan, ReduceCall
+from simlabel.engines._exact import Exact
+from simlabel.engines._prepared import Prepared, prepare
 from simlabel.engines._sampled import Sampled
-from simlabel.engines._shards import Shard, aligned, close, cut_jobs, make_shard, shard_rows
 from simlabel.engines._sums import is_objects, similarity_sums
-from simlabel.engines._tiles import Job
+from simlabel.engines.reducers import Exclude, Keep, Sum, reducer_for
+from simlabel.engines.running import SlowSimilarityWarning
 
 __all__ = [
-    "ANN",
     "ENGINES",
     "Auto",
     "Collapsed",
-    "CollapsedSums",
     "Engine",
     "Exact",
     "Exclude",
@@ -28,21 +25,13 @@ __all__ = [
     "Keep",
     "Plan",
     "Prepared",
-    "Progress",
-    "Reducer",
+    "ReduceCall",
     "Sampled",
-    "Shard",
     "SlowSimilarityWarning",
     "Sum",
-    "aligned",
-    "close",
-    "cut_jobs",
     "is_objects",
-    "make_shard",
     "prepare",
-    "reduce_similarities",
     "reducer_for",
     "resolve_engine",
-    "shard_rows",
     "similarity_sums",
 ]

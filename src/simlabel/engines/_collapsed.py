@@ -13,14 +13,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.engines._base import Engine
-from simlabel.engines._cost import collapsed_cost
+from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
 from simlabel.engines._exact import Exact, check_finite_sums
-from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
-from simlabel.engines._progress import Progress
-from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared
-from simlabel.engines._tiles import Job
+from simlabel.engines._prepared import Prepared
+from simlabel.engines.planning import collapsed_cost
+from simlabel.engines.reducers import Sum
 from simlabel.rows import blocks, dense_rows, n_rows, pieces, row_width
 from simlabel.similarities import Leaf
 from simlabel.support.validation import FloatArray, Rows
@@ -32,22 +29,23 @@ _KEPT = "collapsed"  # where a job keeps its sums
 class CollapsedSums:
     """Sums of explicit columns times influence.
 
-    Attributes
-    ----------
-    leaf : Leaf
-        The similarity, and the view of the rows that it reads.
-    W : array, (expanded width, n_columns)
-        Sum over references of e(x_j) v_j.
+        Attributes
+        ----------
+        leaf : Leaf
+            The similarity, and the view of the rows that it reads.
+        W : array, (expanded width, n_columns)
+            Sum over references of e(x_j) v_j.
 
-    Examples
-    --------
-    >>> from simlabel.similarities import Linear
-    >>> none = CollapsedSums.empty(Linear().leaves()[0], 2, 1)
-    >>> some = none.added(np.eye(2), np.ones((2, 1)))
-    >>> some.of(np.array([[3.0, 4.0]]))
-    array([[7.]])
-    >>> some.removed(np.eye(2)[:1], np.ones((1, 1))).of(np.array([[3.0, 4.0]]))
-    array([[4.]])
+        Examples
+        --------
+        >>> from simlabel.rows import pieces
+    from simlabel.similarities import Linear
+        >>> none = CollapsedSums.empty(Linear().leaves()[0], 2, 1)
+        >>> some = none.added(np.eye(2), np.ones((2, 1)))
+        >>> some.of(np.array([[3.0, 4.0]]))
+        array([[7.]])
+        >>> some.removed(np.eye(2)[:1], np.ones((1, 1))).of(np.array([[3.0, 4.0]]))
+        array([[4.]])
     """
 
     leaf: Leaf
@@ -124,8 +122,7 @@ class Collapsed(Engine):
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
         """No explicit columns, or a weighting after the similarity."""
         for job in jobs:
-            leaves = job.similarity.leaves()
-            if len(leaves) != 1 or _width(prepared, job) is None:
+            if len(job.similarity.leaves()) != 1 or _width(prepared, job) is None:
                 return f"{type(job.similarity).__name__} has no explicit columns"  # asked for every query
             if job.weighting is not None or not isinstance(job.reducer, Sum):
                 return "a weighting needs the single similarities"
@@ -196,24 +193,17 @@ class Collapsed(Engine):
             reasons=("the sum over references is taken before queries come: their number does not matter",),
         )
 
-    def reduce(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        *,
-        exclude: Exclude | None = None,
-        symmetric: bool = False,
-        n_jobs: int | None = None,
-    ) -> list[FloatArray]:
+    def reduce(self, call: ReduceCall) -> list[FloatArray]:
         """One product for each block of queries."""
-        if exclude is not None:
-            pairs = Exact(self.memory_mib, self.on_block)
-            return pairs.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
-        if not self.is_ready(jobs):
-            self.ready(prepared, jobs)
-        outputs = [job.kept[_KEPT].of(Q, self.memory_mib).astype(prepared.dtype, copy=False) for job in jobs]
-        check_finite_sums(outputs, jobs)
+        if call.exclude is not None:
+            return Exact(self.memory_mib, self.on_block).reduce(call)
+        if not self.is_ready(call.jobs):
+            self.ready(call.prepared, call.jobs)
+        outputs = [
+            job.kept[_KEPT].of(call.Q, self.memory_mib).astype(call.prepared.dtype, copy=False)
+            for job in call.jobs
+        ]
+        check_finite_sums(outputs, call.jobs)
         return outputs
 
 
@@ -228,5 +218,7 @@ def _width(prepared: Prepared, job: Job) -> int | None:
     leaf = job.similarity.leaves()[0]
     if getattr(leaf.similarity, "degree", 1) > 1 and prepared.sparse:
         return None  # products of all pairs of columns would not be sparse
-    some: Any = leaf.view(prepared.X[:1]) if hasattr(prepared.X, "shape") else None
-    return None if some is None else leaf.similarity.expanded_width(row_width(some))
+    if not hasattr(prepared.X, "shape"):
+        return None
+    viewed = prepared.views[leaf.key] if leaf.key in prepared.views else leaf.view(prepared.X[:1])
+    return leaf.similarity.expanded_width(row_width(viewed))

@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.engines._base import Engine
+from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, ReduceCall
 from simlabel.engines._exact import Exact
-from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
-from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, prepare
-from simlabel.engines._symmetric import empty_outputs
-from simlabel.engines._threads import effective_jobs, one_blas_thread, run_tasks
-from simlabel.engines._tiles import Job
-from simlabel.rows import blocks, n_rows, take_rows
+from simlabel.engines._prepared import Prepared, prepare
+from simlabel.engines.planning import effective_jobs
+from simlabel.engines.reducers import Exclude, Sum
+from simlabel.engines.running import empty_outputs, one_blas_thread, run_tasks
+from simlabel.rows import blocks, take_rows
 from simlabel.sampling import draw
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 
-_QUERIES_PER_TASK = 16
 _MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references
 _ROUNDING = 1e-8  # numpy's bound on what probabilities may sum to beside 1
 
@@ -101,55 +99,39 @@ class Sampled(Engine):
             reasons=(*plan.reasons, "a sample is drawn for each query: the sums are right on average only"),
         )
 
-    def reduce(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        *,
-        exclude: Exclude | None = None,
-        symmetric: bool = False,
-        n_jobs: int | None = None,
-    ) -> list[FloatArray]:
+    def reduce(self, call: ReduceCall) -> list[FloatArray]:
         """Query by query."""
-        reason = self.why_not(prepared, jobs)
+        reason = self.why_not(call.prepared, call.jobs)
         if reason is not None:
             raise ValueError(f"Sampling for each query is not possible: {reason}.")
-        plan = self.plan(n_rows(Q), prepared, jobs, n_jobs)
-        outputs = empty_outputs(plan, jobs)
+        plan = self.plan(call.n_queries, call.prepared, call.jobs, call.n_jobs)
+        exact, outputs = Exact(self.memory_mib / plan.threads), empty_outputs(plan, call.jobs)
 
         def work(queries: slice, stopped: Callable[[], bool]) -> None:
             for i in range(queries.start, queries.stop):
                 if stopped():
                     return
-                own = None if exclude is None else exclude.part(slice(i, i + 1))
-                found = self._one(Q[i : i + 1], prepared, jobs, own, self.memory_mib / plan.threads)
-                for output, row in zip(outputs, found, strict=True):
-                    output[i] = row
+                for output, sums in zip(outputs, exact.reduce(self._drawn(call, i)), strict=True):
+                    output[i] = sums[0]
 
         with one_blas_thread():
-            run_tasks(work, list(blocks(n_rows(Q), _QUERIES_PER_TASK)), plan.threads)
+            run_tasks(work, list(blocks(call.n_queries, limits().sampled_task_queries)), plan.threads)
         return outputs
 
-    def _one(
-        self,
-        q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        exclude: Exclude | None,
-        memory_mib: float,
-    ) -> list[FloatArray]:
+    def _drawn(self, call: ReduceCall, i: int) -> ReduceCall:
+        """Query i, and the references drawn for it."""
+        q, exclude = call.Q[i : i + 1], call.excluded(slice(i, i + 1))
         rng = np.random.default_rng([self.seed, _fingerprint(q)])
         rows, scales = draw(self.probabilities, self.n, rng)
-        some = prepare(take_rows(prepared.X, rows), [job.similarity for job in jobs])
-        drawn = [Job(job.similarity, job.weighting, Sum(_scaled(job, rows, scales))) for job in jobs]
+        some = prepare(take_rows(call.prepared.X, rows), [job.similarity for job in call.jobs])
+        jobs = [Job(job.similarity, job.weighting, Sum(_scaled(job, rows, scales))) for job in call.jobs]
         own = None
         if exclude is not None:
             place = np.searchsorted(rows, exclude.own)
             there = place < len(rows)
             there[there] = rows[place[there]] == exclude.own[there]
             own = Exclude(np.where(there, place, -1), exclude.kept)
-        return [sums[0] for sums in Exact(memory_mib).reduce(q, some, drawn, exclude=own, n_jobs=1)]
+        return ReduceCall(q, some, jobs, own, n_jobs=1)
 
 
 def _scaled(job: Job, rows: Any, scales: FloatArray) -> Any:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.engines._choice import resolve_engine
-from simlabel.engines._reducers import Exclude
-from simlabel.engines._row_reducers import reducer_for
-from simlabel.engines._rows import prepare
-from simlabel.engines._tiles import Job
+from simlabel.engines._auto import resolve_engine
+from simlabel.engines._contract import Job, ReduceCall
+from simlabel.engines._prepared import prepare
+from simlabel.engines.reducers import Exclude, reducer_for
 from simlabel.rows import n_rows
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.support.validation import (
@@ -84,7 +83,8 @@ def similarity_sums(
     phi = phi.fit(X)
     job = Job(phi, psi, reducer_for(psi, V))
     own = _check_exclude(exclude, n_rows(Q), n_references)
-    return resolve_engine(engine).reduce(Q, prepare(X, [phi]), [job], exclude=own, n_jobs=n_jobs)[0]
+    call = ReduceCall(Q, prepare(X, [phi]), [job], own, n_jobs=n_jobs)
+    return resolve_engine(engine).reduce(call)[0]
 
 
 def _check_resolved(similarity: Similarity) -> None:

@@ -90,9 +90,8 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         How parameters that are left open are resolved at fit: "validation" (the paper's), or "loo"
         (leave-one-out over all rows).
     engine : str or engine
-        How the sums are computed: "exact", "collapsed", "ann" (through an index), or "auto", the exact way
-        with the lowest predicted cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and
-        tells progress.
+        How the sums are computed: "exact", "collapsed", or "auto", the exact way with the lowest predicted
+        cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and tells progress.
     n_jobs : int or None
         Threads; None for all cores.
     random_state : int, RandomState or None

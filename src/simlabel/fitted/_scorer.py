@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Exclude, Job, Plan, Prepared, prepare, reducer_for
+from simlabel.engines import Exclude, Job, Plan, Prepared, ReduceCall, prepare, reducer_for
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import References, Stack, blocks, n_rows, take_rows
@@ -108,9 +108,8 @@ class Scorer:
             sums = self.sketch.sums(Q)
         else:
             stages = self.stages
-            sums = stages.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=stages.n_jobs)[
-                0
-            ]
+            call = ReduceCall(Q, self.prepared, [self.job], exclude, n_jobs=stages.n_jobs)
+            sums = stages.engine.reduce(call)[0]
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
 
     def block(self, sums: FloatArray) -> ScoreBlock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel.engines import Exclude, Job, prepare, reducer_for
+from simlabel.engines import Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.fitted._leave_one_out import own_entries
 from simlabel.fitted._scorer import Scorer
 from simlabel.rows import take_rows
@@ -20,7 +20,8 @@ def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatA
     reducer = reducer_for(stages.weighting, V, references.weights)
     job = Job(stages.similarity, stages.weighting, reducer)
     summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
-    return stages.by_pairs.reduce(Q, summed, [job], exclude=exclude, n_jobs=stages.n_jobs)[0][:, 0]
+    call = ReduceCall(Q, summed, [job], exclude, n_jobs=stages.n_jobs)
+    return stages.by_pairs.reduce(call)[0][:, 0]
 
 
 def typical_totals(scorer: Scorer) -> FloatArray:

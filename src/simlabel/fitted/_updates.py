@@ -120,8 +120,7 @@ def refuse_samples(model: Model, what: str) -> None:
     scorer = model.scorer
     if scorer.sketch is not None or scorer.stages.scales is not None or not scorer.stages.engine.exact:
         raise ValueError(
-            f"{what} needs all references as they are: not with a sketch, a sampler, or an index that "
-            f"may miss neighbours. Fit without."
+            f"{what} needs all references as they are: not with a sketch or a sampler. Fit without."
         )
 
 
@@ -129,9 +128,8 @@ def refuse_estimates(model: Model, what: str) -> None:
     """The terms of a sum do not add up to an estimate of it."""
     if model.scorer.sketch is not None or not model.scorer.stages.engine.exact:
         raise ValueError(
-            f"{what} lists the terms of a sum, but with a sketch, a draw for each query, or an index that "
-            f"may miss neighbours, scores are estimates of it. Fit with sketch=None, a sampler that draws at "
-            f"fit or none, and ANN(recall=1.0) or another engine."
+            f"{what} lists the terms of a sum, but with a sketch or a draw for each query scores are "
+            f"estimates of it. Fit with sketch=None, and a sampler that draws at fit or none."
         )
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.engines import Engine, Exact, Job, Keep, Prepared
+from simlabel.engines import Engine, Exact, Job, Keep, Prepared, ReduceCall
 from simlabel.metrics import Truth
 from simlabel.rows import References
 from simlabel.similarities import Similarity
@@ -54,7 +54,8 @@ class Stages:
     def similarities(self, Q: Rows, prepared: Prepared, weighting: Weighting | None = None) -> FloatArray:
         """Of queries to rows that were made ready, float64, (n_queries, n_rows)."""
         job = Job(self.similarity, weighting, Keep(prepared.n_rows))
-        return self.by_pairs.reduce(Q, prepared, [job], n_jobs=self.n_jobs)[0].astype(np.float64, copy=False)
+        call = ReduceCall(Q, prepared, [job], n_jobs=self.n_jobs)
+        return self.by_pairs.reduce(call)[0].astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)

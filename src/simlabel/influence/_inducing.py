@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel.engines import Engine, Job, Keep, Prepared
+from simlabel.engines import Engine, Job, Keep, Prepared, ReduceCall
 from simlabel.influence._closed_form import RidgeSolution
 from simlabel.rows import blocks, by_parts, fold, n_rows
 from simlabel.similarities import Similarity
@@ -46,7 +46,8 @@ class InducingFeatures:
             ) from None
 
     def _similarities(self, X: Rows) -> FloatArray:
-        S = self.engine.reduce(X, self.prepared, [self.job], n_jobs=self.n_jobs)[0]
+        call = ReduceCall(X, self.prepared, [self.job], n_jobs=self.n_jobs)
+        S = self.engine.reduce(call)[0]
         return S.astype(np.float64, copy=False)
 
     def __call__(self, X: Rows) -> FloatArray:

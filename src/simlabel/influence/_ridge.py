@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import Job, Keep, Sum, prepare
+from simlabel.engines import Job, Keep, ReduceCall, Sum, prepare
 from simlabel.influence._base import Influence, Kept, Problem, Solved
 from simlabel.influence._closed_form import (
     RidgeSolution,
@@ -249,4 +249,5 @@ class _Doubled:
     def _reduce(self, X: Rows, reducer: Any) -> Any:
         stages = self.stages
         job = Job(stages.similarity, None, reducer)
-        return stages.engine.at_home.reduce(X, self.prepared, [job], n_jobs=stages.n_jobs)[0]
+        call = ReduceCall(X, self.prepared, [job], n_jobs=stages.n_jobs)
+        return stages.engine.at_home.reduce(call)[0]

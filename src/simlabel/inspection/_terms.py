@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.engines import Job, reducer_for
+from simlabel.engines import Job, ReduceCall, reducer_for
 from simlabel.fitted import Scorer
 from simlabel.rows import Stack, blocks, n_rows
 from simlabel.support.limits import limits
@@ -59,9 +59,8 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     shape = (n_rows(Q), columns.count, min(top, n))
     found = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
     for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
-        psi = stages.by_pairs.reduce(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)[0].astype(
-            np.float64
-        )
+        call = ReduceCall(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)
+        psi = stages.by_pairs.reduce(call)[0].astype(np.float64)
         for k, (rows, values) in enumerate(columns):
             terms = psi[:, rows] * values
             found.totals[part, k] = terms.sum(axis=1)

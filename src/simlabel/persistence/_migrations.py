@@ -22,8 +22,10 @@ def migrated(state: State, version: int) -> State:
 
 
 def _from_1(state: State) -> State:
-    """Format 2 keeps the seed of fit, and calls F1 by one name."""
-    state = _replaced(state, _f1_by_one_name)
+    """Format 2 keeps the seed of fit, calls F1 by one name, and has no index of neighbours."""
+    state = _replaced(_replaced(state, _f1_by_one_name), _no_index)
+    if state.get("params", {}).get("engine") == "ann":
+        state = {**state, "params": {**state["params"], "engine": "auto"}}
     return {**state, "model": {"seed": 0, "sketch": None, **state["model"]}}
 
 
@@ -32,6 +34,13 @@ def _f1_by_one_name(value: State) -> State:
         return value
     values = value["values"]
     return {**value, "values": {**values, "criterion": current_name(values["criterion"])}}
+
+
+def _no_index(value: State) -> State:
+    if value.get("class") != "engines.ANN":
+        return value
+    values = {"memory_mib": value["values"]["memory_mib"], "on_block": None}
+    return {**value, "class": "engines.Auto", "values": values}
 
 
 def _replaced(value: Any, change: Callable[[State], State]) -> Any:

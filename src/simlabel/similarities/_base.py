@@ -84,12 +84,6 @@ class Similarity(BaseEstimator):
     #: names of what `fit` learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def nearest(self) -> Literal["distance", "product"] | None:
-        """What alone decides which of two rows is more similar: a smaller Euclidean distance of the
-        viewed rows, or a larger inner product; None where neither does."""
-        return None
-
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
 

@@ -53,11 +53,6 @@ class Polynomial(Similarity):
         self.degree = degree
         self.coef0 = coef0
 
-    @property
-    def nearest(self) -> Literal["product"] | None:
-        """An odd power rises with the product; an even one turns round at -c."""
-        return "product" if self.degree != "auto" and self.degree % 2 else None
-
     def check(self) -> None:
         """Raise ValueError where the degree is no whole number or c is negative."""
         check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True, also=("auto",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -32,11 +32,6 @@ class RBF(Bandwidth):
     form = "dot"
     column_sum = "squared distance"
     sums_in_panels = staticmethod(rbf_sums)
-
-    @property
-    def nearest(self) -> Literal["distance"]:
-        """The nearest is the most similar."""
-        return "distance"
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products and squared lengths to similarities, in place."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.engines import Exclude, Job, Plan, Prepared
+from simlabel.engines import Exclude, Job, Plan, Prepared, ReduceCall
 from simlabel.influence import Stages
 from simlabel.rows import References, take_rows
 from simlabel.similarities import Similarity
@@ -81,7 +81,8 @@ class SketchProblem:
     def sums(self, Q: Rows, exclude: Exclude | None = None) -> FloatArray:
         """Exact sums of normalized queries, (n_queries, n_columns)."""
         stages = self.stages
-        return stages.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=stages.n_jobs)[0]
+        call = ReduceCall(Q, self.prepared, [self.job], exclude, n_jobs=stages.n_jobs)
+        return stages.engine.reduce(call)[0]
 
     def sketched(self, sketch: FittedSketch) -> FloatArray:
         """Sketched sums of the checked rows, each left out of its own."""

@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, prepare
+from simlabel.engines import Exact, Job, Keep, Plan, Prepared, ReduceCall, Sum, prepare
 from simlabel.rows import blocks, dense_rows, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
@@ -68,14 +68,15 @@ class PrototypeSums:
 
     def sums(self, Q: Rows) -> FloatArray:
         """Sums over the prototypes."""
-        return Exact().reduce(Q, self.prepared, [self.job], n_jobs=self.n_jobs)[0]
+        return Exact().reduce(ReduceCall(Q, self.prepared, [self.job], n_jobs=self.n_jobs))[0]
 
     def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
         """Similarity of a reference to its own projection; learnt influence has none of it."""
         if self.projection is None:
             return np.zeros(len(rows))
         job = Job(self.similarity, None, Keep(self.prepared.n_rows))
-        S = Exact().reduce(Q, self.prepared, [job], n_jobs=self.n_jobs)[0].astype(np.float64)
+        call = ReduceCall(Q, self.prepared, [job], n_jobs=self.n_jobs)
+        S = Exact().reduce(call)[0].astype(np.float64)
         return np.einsum("ij,jk,ik->i", S, self.projection, S, optimize=True)
 
     def plan(self, n_queries: int) -> Plan:
@@ -98,7 +99,8 @@ class PrototypeSums:
         """The projection of the prototypes' sums over some references, added to their influence."""
         assert self.projection is not None  # what is learnt from all references is not added to
         job = Job(self.similarity, None, Sum(V))
-        sums = Exact().reduce(self.X, prepare(X, [self.similarity]), [job], n_jobs=self.n_jobs)[0]
+        call = ReduceCall(self.X, prepare(X, [self.similarity]), [job], n_jobs=self.n_jobs)
+        sums = Exact().reduce(call)[0]
         n = self.n_references + round(sign) * n_rows(X)
         return replace(self, V=self.V + sign * (self.projection @ sums.astype(np.float64)), n_references=n)
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
+
+
+def squared_lengths(rows: Rows) -> FloatArray:
+    """Of each row, in float64."""
+    if sp.issparse(rows):
+        rows = rows.astype(np.float64, copy=False)
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 def whole_power(S: FloatArray, exponent: int) -> FloatArray:

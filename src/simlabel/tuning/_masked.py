@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import Job, prepare, reducer_for
+from simlabel.engines import Job, ReduceCall, prepare, reducer_for
 from simlabel.fitted import one_copy, own_entries, rescaled
 from simlabel.influence import Problem, Stages
 from simlabel.metrics import Criterion
@@ -58,14 +58,9 @@ def measure(
         gone = one_copy(weights, problem.stages.scales)[asked]
         queries = references.X if symmetric else take_rows(references.X, asked)
         for some in blocks(len(jobs), at_once):
-            results = problem.stages.engine.reduce(
-                queries,
-                prepared,
-                jobs[some],
-                exclude=own_entries(asked, weights),
-                symmetric=symmetric,
-                n_jobs=problem.stages.n_jobs,
-            )
+            own = own_entries(asked, weights)
+            call = ReduceCall(queries, prepared, jobs[some], own, symmetric, problem.stages.n_jobs)
+            results = problem.stages.engine.reduce(call)
             for judge, sums in zip(judges[some], results, strict=True):
                 judge.add(truth, rescaled(sums[:, :n], solved.scale, truth.Y, gone), sums[:, n:])
     return _results(problem, judges, rows)
@@ -88,7 +83,8 @@ def measure_folds(
         jobs = _jobs(tried, V)
         prepared = prepare(part.references.X, [one.similarity for one in tried])
         queries = take_rows(problem.references.X, asked)
-        results = part.stages.engine.reduce(queries, prepared, jobs, n_jobs=part.stages.n_jobs)
+        call = ReduceCall(queries, prepared, jobs, n_jobs=part.stages.n_jobs)
+        results = part.stages.engine.reduce(call)
         truth = problem.truth[asked]
         for judge, sums in zip(judges, results, strict=True):
             judge.add(truth, sums, None)

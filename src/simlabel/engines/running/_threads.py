@@ -11,35 +11,9 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any, TypeVar
 
-import joblib
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from simlabel.support.validation import check_number
-
 Task = TypeVar("Task")
-
-_MOST_THREADS = 256  # where there are fewer cores: beyond it threads only wait, and systems refuse them
-
-
-def effective_jobs(n_jobs: int | None) -> int:
-    """How many threads to use: all cores for None, one less for each step below -1; never absurdly many.
-
-    ``OMP_NUM_THREADS``, which joblib sets in its worker processes, is an upper bound for None,
-    so that processes and threads do not multiply.
-    """
-    check_number("engine", "n_jobs", n_jobs, integer=True, also=(None,))
-    if n_jobs == 0:
-        raise ValueError("engine: n_jobs must not be 0; give a number of threads, or None for all cores.")
-    cores = _cores()
-    if n_jobs is None:
-        limit = os.environ.get("OMP_NUM_THREADS", "")
-        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
-    return min(n_jobs, max(cores, _MOST_THREADS)) if n_jobs > 0 else max(1, cores + 1 + n_jobs)
-
-
-@lru_cache(maxsize=1)
-def _cores() -> int:
-    return int(joblib.cpu_count())  # asks the system: too slow for every single query
 
 
 @lru_cache(maxsize=1)

@@ -3,88 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from simlabel._kernels import panel_width
-from simlabel.engines._cost import products_per_query
-from simlabel.engines._influence import FEW_QUERIES
-from simlabel.engines._rows import Prepared
+from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Plan
+from simlabel.engines._prepared import Prepared
+from simlabel.engines.planning._cost import products_per_query
 from simlabel.rows import row_width
-
-DEFAULT_MEMORY_MIB = 256
-_QUERY_BYTES, _REFERENCES = 4096, 512  # keeps a core's product and loops at full speed, and stays in cache
-_PANEL_REFERENCES = 4096  # in one call
-_PANEL_BYTES, _FEWEST_IN_PANELS = 1 << 20, 256  # of queries in panels, which all tiles read
-_WHOLE_REFERENCES = 1 << 17  # for a handful of queries: one product, which BLAS shares among the cores
-_FEWEST_QUERIES = 64  # with fewer in a block, cut references among threads instead
-_WORTH_A_THREAD = 64  # references that a thread compares one query with; for fewer, have fewer threads
-_PAIRS_PER_FUNCTION_BLOCK = 1 << 14  # Python calls: small blocks, so that progress shows and Ctrl-C works
-SERIAL_OPERATIONS = 2e7  # below this, starting threads costs more than it saves
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a reduction does.
-
-    Attributes
-    ----------
-    how : str
-        The way of summing, in words.
-    n_queries, n_references : int
-        Size of the problem.
-    dtype : dtype
-        Precision of the similarities; sums are always float64.
-    queries, references : int
-        Largest block; no references where pairs are not visited in blocks.
-    parts : int
-        Ranges of references that are reduced apart and merged, for few queries on many threads.
-    threads : int
-        How many.
-    memory : int
-        Bytes for blocks and partial results of all threads together, at most.
-    operations : float
-        Multiplications and additions for the similarities, predicted.
-    reasons : tuple of str
-        Why it is so.
-    panels : bool
-        Whether a compiled kernel makes similarities and sums in one go.
-
-    Examples
-    --------
-    >>> from simlabel import SMLClassifier
-    >>> model = SMLClassifier("linear", n_jobs=1).fit([[1.0, 0.0], [0.0, 1.0]], [{"a"}, {"b"}])
-    >>> print(model.plan([[1.0, 1.0]]))
-    exact sums over all pairs: 1 query x 2 references, in float64
-      blocks of 1 x 2 on 1 thread, at most 1 MiB, about 8 operations
-      float64 because the features are float64
-      few queries: one product, which the BLAS library shares among the cores
-    """
-
-    how: str
-    n_queries: int
-    n_references: int
-    dtype: np.dtype[Any]
-    queries: int
-    references: int
-    parts: int
-    threads: int
-    memory: int
-    operations: float
-    reasons: tuple[str, ...]
-    panels: bool = False
-
-    def __str__(self) -> str:
-        one = "query" if self.n_queries == 1 else "queries"
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        blocks = f"blocks of {self.queries:,} x {self.references:,} on" if self.references else "on"
-        lines = [
-            f"{self.how}: {self.n_queries:,} {one} x {self.n_references:,} references, in {self.dtype}",
-            f"  {blocks} {threads}, at most {max(1, self.memory >> 20)} MiB, "
-            f"about {self.operations:.3g} operations",
-        ]
-        return "\n".join(lines + [f"  {reason}" for reason in self.reasons])
+from simlabel.support.limits import limits
 
 
 def make_plan(
@@ -107,22 +32,22 @@ def make_plan(
     panels : bool
         Whether sums are made in panels, which keeps no block of similarities.
     """
-    budget = int(memory_mib * 2**20)
+    limit, budget = limits(), int(memory_mib * 2**20)
     n_references = prepared.n_rows
     operations = 2.0 * n_queries * _products(prepared)
     reasons = [why_dtype(prepared)]
-    if operations < SERIAL_OPERATIONS and not _calls_python(prepared):
+    if operations < limit.serial_operations and not _calls_python(prepared):
         threads = 1
     sizes = _Sizes.of(prepared, bytes_per_query, n_similarities, panels)
     if panels and sizes.least > budget // threads:  # a panel has many queries, a tile may have one
         panels, sizes = False, _Sizes.of(prepared, bytes_per_query, n_similarities, False)
-    queries = min(_QUERY_BYTES // prepared.dtype.itemsize, max(1, n_queries))
+    queries = min(limit.block_query_bytes // prepared.dtype.itemsize, max(1, n_queries))
     if panels:
         row = max(1, sizes.width) * prepared.dtype.itemsize
-        queries = min(queries, max(_FEWEST_IN_PANELS, _PANEL_BYTES // row))
-    references = min(_PANEL_REFERENCES if panels else _REFERENCES, max(1, n_references))
-    if n_queries < FEW_QUERIES and _only_products(prepared):
-        threads, references = 1, min(_WHOLE_REFERENCES, max(1, n_references))
+        queries = min(queries, max(limit.fewest_panel_queries, limit.panel_bytes // row))
+    references = min(limit.panel_references if panels else limit.block_references, max(1, n_references))
+    if n_queries < limit.few_queries and _only_products(prepared):
+        threads, references = 1, min(limit.whole_references, max(1, n_references))
         reasons.append("few queries: one product, which the BLAS library shares among the cores")
     if panels:
         reasons.append("each similarity is added to the sums as it is made: no block of them is kept")
@@ -131,7 +56,7 @@ def make_plan(
         reasons.append(
             "a Python function computes the similarities: one thread, since only one can run Python"
         )
-        references = min(references, max(1, _PAIRS_PER_FUNCTION_BLOCK // queries))
+        references = min(references, max(1, limit.function_block_pairs // queries))
     fitting = fewer_threads(threads, sizes.least, budget)
     if fitting < threads:
         reasons.append(too_many_threads(fitting, threads, memory_mib))
@@ -205,7 +130,7 @@ class _Sizes:
     @property
     def least(self) -> int:
         """Of a thread that is of any use."""
-        return self.block(1, _WORTH_A_THREAD)
+        return self.block(1, limits().worth_a_thread)
 
     def _whole(self, queries: int) -> int:
         return -(-queries // self.together) * self.together
@@ -255,7 +180,7 @@ def _share_out(
         return queries, 1
     rounds = -(-n_queries // (queries * threads))
     even = max(1, -(-n_queries // (max(1, rounds) * threads)))
-    if even >= min(_FEWEST_QUERIES, queries) or n_references <= references or most_parts == 1:
+    if even >= min(limits().fewest_block_queries, queries) or n_references <= references or most_parts == 1:
         return even, 1
     return queries, min(threads, most_parts, n_references)
 

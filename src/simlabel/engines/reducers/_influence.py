@@ -16,10 +16,8 @@ from simlabel._kernels import (
     turn_over,
 )
 from simlabel.rows import Stack
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
-
-_KEPT_BYTES = 1 << 26
-FEW_QUERIES = 8  # with fewer, a loop over queries is too short to vectorise: loop over references
 
 
 def turned_over(S: FloatArray) -> FloatArray:
@@ -44,7 +42,7 @@ class Store:
         if arrays is None:
             arrays = make()
             size = sum(array.nbytes for array in arrays)
-            if self.size + size <= _KEPT_BYTES:
+            if self.size + size <= limits().kept_bytes:
                 self.found[key], self.size = arrays, self.size + size
         return arrays
 
@@ -100,7 +98,7 @@ class Influence:
         out : array of float64, (width, n_queries)
             What is added to.
         """
-        if self.by_entry and S.shape[1] < FEW_QUERIES:
+        if self.by_entry and S.shape[1] < limits().few_queries:
             _add_few(turned_over(S), self._by_label(part, S.dtype), out)
             return
         for V, here, rows in self.stack.parts(part):
@@ -129,7 +127,10 @@ class Influence:
         if key not in self._columns:
             V = self.stack[part]
             size = V.shape[0] * self.width * np.dtype(dtype).itemsize * (len(self._columns) + 1)
-            if self.width >= self.DENSE_COLUMNS_PER_LOOKUP * self.entries_per_row or size > _KEPT_BYTES:
+            if (
+                self.width >= self.DENSE_COLUMNS_PER_LOOKUP * self.entries_per_row
+                or size > limits().kept_bytes
+            ):
                 self._columns[key] = sp.csc_array(V, dtype=dtype)
             elif (V.data == 1).all():
                 self._columns[key] = _presence(V)

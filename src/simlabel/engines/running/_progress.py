@@ -5,14 +5,10 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable
 
-from simlabel.engines._rows import Prepared
-
-Progress = Callable[[int, int], None]
-
-_SLOW_SECONDS = 10.0
-_LOOK_AFTER = 1.0  # seconds: the first block may have waited for the compiler
+from simlabel.engines._contract import Progress
+from simlabel.engines._prepared import Prepared
+from simlabel.support.limits import limits
 
 
 class SlowSimilarityWarning(UserWarning):
@@ -41,7 +37,7 @@ class Ticker:
     def _warn_if_slow(self) -> None:
         elapsed = time.perf_counter() - self.started
         left = elapsed / self.done * (self.total - self.done)
-        if elapsed >= _LOOK_AFTER and left > _SLOW_SECONDS:
+        if elapsed >= limits().slow_after and left > limits().slow_seconds:
             self.watching = False
             warnings.warn(
                 f"The similarity is a Python function called for each of {self.total:,} pairs; "

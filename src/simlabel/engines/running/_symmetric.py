@@ -7,40 +7,18 @@ the same block at once, and the order of the sums does not depend on the threads
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from simlabel.engines._panels import PanelSums
-from simlabel.engines._plan import Plan
-from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared
-from simlabel.engines._threads import run_tasks
-from simlabel.engines._tiles import Job, TileSums
+from simlabel.engines._contract import Plan, Progress, ReduceCall
+from simlabel.engines.running._panels import sums_of_block
+from simlabel.engines.running._progress import Ticker
+from simlabel.engines.running._threads import run_tasks
+from simlabel.engines.running._tiles import empty_outputs
 from simlabel.rows import blocks
-from simlabel.support.validation import FloatArray, Rows
-
-_SYMMETRIC_FORMS = ("dot", "coordinate")
-_SMALLEST_SIDE = 32  # of a block: with smaller ones, the list of all pairs of blocks is longer than the work
-
-
-def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
-    """Zeros for the results of all jobs."""
-    return [np.zeros((plan.n_queries, job.reducer.width), dtype=plan.dtype) for job in jobs]
-
-
-def can_be_symmetric(prepared: Prepared, jobs: Sequence[Job]) -> bool:
-    """Whether similarities are symmetric by their form, and sums take blocks in any order."""
-    forms = {leaf.similarity.form for leaf in prepared.leaves.values()}
-    return forms <= set(_SYMMETRIC_FORMS) and all(isinstance(job.reducer, Sum) for job in jobs)
-
-
-def is_worth_symmetric(plan: Plan) -> bool:
-    """Whether blocks are so large that their pairs are not many."""
-    fewest = min(plan.n_queries, plan.n_references, _SMALLEST_SIDE)
-    return math.isqrt(plan.queries * plan.references) >= fewest
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray
 
 
 def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
@@ -63,47 +41,28 @@ def rounds(n: int) -> Iterator[list[tuple[int, int]]]:
 def _block_size(plan: Plan) -> int:
     """The side of a square of the planned size, or a little less, so that no thread waits for another."""
     side = max(1, math.isqrt(plan.queries * plan.references))
-    most = max(1, plan.n_references // _SMALLEST_SIDE)
+    most = max(1, plan.n_references // limits().smallest_side)
     at_once = min(2 * plan.threads, most)  # blocks that meet in pairs, one pair on each thread
     count = -(-plan.n_references // side)
     return -(-plan.n_references // (-(-count // at_once) * at_once)) if count > 1 else side
 
 
 class SymmetricRun:
-    """Blocks against blocks.
+    """Blocks against blocks; a row can leave out itself, and nothing else."""
 
-    Parameters
-    ----------
-    X : rows, (n_references, n_features)
-        The references, which are the queries.
-    exclude : Exclude or None
-        A row can leave out itself, and nothing else.
-    """
-
-    def __init__(
-        self,
-        X: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        exclude: Exclude | None,
-        plan: Plan,
-        on_block: Progress | None,
-    ) -> None:
+    def __init__(self, call: ReduceCall, plan: Plan, on_block: Progress | None) -> None:
+        own = None if call.exclude is None else call.exclude.own
         if plan.n_queries != plan.n_references:
             raise ValueError(
                 f"A symmetric pass needs the references as queries; got {plan.n_queries} queries "
                 f"and {plan.n_references} references."
             )
-        if exclude is not None and not ((exclude.own < 0) | (exclude.own == np.arange(plan.n_queries))).all():
+        if own is not None and not ((own < 0) | (own == np.arange(plan.n_queries))).all():
             raise ValueError("In a symmetric pass a row can leave out itself only: own must be i or -1.")
-        self.jobs, self.plan = jobs, plan
-        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
+        self.jobs, self.plan = call.jobs, plan
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, call.prepared)
         self.blocks = list(blocks(plan.n_references, _block_size(plan)))
-        kind = PanelSums if plan.panels else TileSums
-        self.sums: list[Any] = [
-            kind(prepared, X[part], jobs, None if exclude is None else exclude.part(part))
-            for part in self.blocks
-        ]
+        self.sums = [sums_of_block(call, part, plan) for part in self.blocks]
 
     def results(self) -> list[FloatArray]:
         """Play all rounds and gather."""

@@ -2,54 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
-from simlabel.engines._influence import FEW_QUERIES, Influence
-from simlabel.engines._reducers import Exclude, Partial, PartialSum, Sum
-from simlabel.engines._rows import Prepared, Side
-from simlabel.engines._tiles import Job
+from simlabel.engines._contract import Job, Plan, ReduceCall
+from simlabel.engines._prepared import Prepared, Side
+from simlabel.engines.reducers import Exclude, Influence, Partial, PartialSum, Sum
+from simlabel.engines.running._tiles import TileSums
 from simlabel.rows import n_rows, row_width
-from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
-_SUMS_IN_CACHE = 1 << 17  # sums of a panel of queries: a megabyte, in which the labels of each row are met
+
+class BlockSums(Protocol):
+    """What the jobs make of a block of queries, as it takes in references."""
+
+    def add(self, part: slice) -> None:
+        """Take in the references `part`."""
+
+    def meet(self, other: Any, mine: slice, part: slice) -> None:
+        """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
+
+    def partials(self) -> list[Partial]:
+        """The results so far."""
 
 
-def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symmetric: bool) -> bool:
-    """Whether all jobs are plain sums with one influence, of one statistic that a kernel sums by itself.
-
-    In a symmetric pass what comes back is a dense product with V: not for more labels than features.
-    """
-    if n_queries < FEW_QUERIES or len(prepared.leaves) != 1 or not jobs:
-        return False
-    if prepared.sparse and not prepared.densify(next(iter(prepared.leaves))):
-        return False
-    kernels = {_kernel(job.similarity) for job in jobs}
-    one = jobs[0].reducer
-    return (
-        len(kernels) == 1
-        and None not in kernels
-        and isinstance(one, Sum)
-        and one.width * panel_width(prepared.dtype) <= _SUMS_IN_CACHE
-        and (not symmetric or one.width <= row_width(prepared.X))
-        and all(job.reducer is one and job.weighting is None for job in jobs)
-    )
-
-
-def _kernel(similarity: Similarity) -> Callable[..., None] | None:
-    """The kernel of a similarity, unless a subclass changed what the kernel would compute."""
-    for kind in type(similarity).__mro__:
-        if "sums_in_panels" in vars(kind):
-            return similarity.sums_in_panels
-        if {"finish", "sums"} & vars(kind).keys():
-            return None
-    return None
+def sums_of_block(call: ReduceCall, queries: slice, plan: Plan) -> BlockSums:
+    """What takes in references for some of the queries, as planned."""
+    kind: type[PanelSums | TileSums] = PanelSums if plan.panels else TileSums
+    return kind(call.prepared, call.Q[queries], call.jobs, call.excluded(queries))
 
 
 class PanelSums:
@@ -66,7 +51,7 @@ class PanelSums:
     """
 
     def __init__(
-        self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None = None
+        self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None
     ) -> None:
         assert isinstance(jobs[0].reducer, Sum)
         self.prepared, self.q_rows, self.influence = prepared, q_rows, jobs[0].reducer.influence

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlabel.engines._reducers import Sum
-from simlabel.engines._rows import Prepared
-from simlabel.engines._tiles import Job
+from simlabel.engines._contract import Job
+from simlabel.engines._prepared import Prepared
+from simlabel.engines.reducers import Sum
 from simlabel.rows import row_width
 
 _DENSE_PRODUCT = 0.022  # one feature of one pair in float32; float64 takes twice that

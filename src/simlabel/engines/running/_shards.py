@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.engines._base import Engine
-from simlabel.engines._reducers import Exclude, Reducer, Sum
-from simlabel.engines._rows import Prepared, prepare
-from simlabel.engines._tiles import Job
+from simlabel.engines._contract import Engine, Job, ReduceCall
+from simlabel.engines._prepared import Prepared, prepare
+from simlabel.engines.reducers import Exclude, Reducer, Sum
 from simlabel.rows import blocks, n_rows, pieces, row_width
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
@@ -43,9 +42,10 @@ class Shard:
     ) -> list[FloatArray]:
         """What these references give for queries, to be joined."""
         own = None if exclude is None else exclude.among(self.rows)
-        found = engine.reduce(Q, self.prepared, self.jobs, exclude=own, n_jobs=n_jobs)
+        results = engine.reduce(ReduceCall(Q, self.prepared, self.jobs, own, n_jobs=n_jobs))
         return [
-            job.reducer.placed(result, self.rows.start) for job, result in zip(self.jobs, found, strict=True)
+            job.reducer.placed(result, self.rows.start)
+            for job, result in zip(self.jobs, results, strict=True)
         ]
 
     def __reduce__(self) -> Any:
@@ -100,15 +100,15 @@ def shard_rows(X: Rows, largest: int | None = None) -> Iterator[slice]:
 
 def join(jobs: Sequence[Job], parts: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
     """What shards gave, in the order of their references, as one."""
-    found = zip(*parts, strict=True)
-    return [job.reducer.joined(results) for job, results in zip(jobs, found, strict=True)]
+    by_job = zip(*parts, strict=True)
+    return [job.reducer.joined(results) for job, results in zip(jobs, by_job, strict=True)]
 
 
 def close(
-    jobs: Sequence[Job], found: Sequence[FloatArray], exclude: Exclude | None, dtype: np.dtype[Any]
+    jobs: Sequence[Job], joined: Sequence[FloatArray], exclude: Exclude | None, dtype: np.dtype[Any]
 ) -> list[FloatArray]:
     """From what all shards gave together to the results."""
     return [
         job.reducer.closed(result, exclude).astype(dtype, copy=False)
-        for job, result in zip(jobs, found, strict=True)
+        for job, result in zip(jobs, joined, strict=True)
     ]

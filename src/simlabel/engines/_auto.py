@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from simlabel.engines._base import Engine
 from simlabel.engines._collapsed import Collapsed
+from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
 from simlabel.engines._exact import Exact
-from simlabel.engines._neighbours import ANN
-from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
-from simlabel.engines._progress import Progress
-from simlabel.engines._reducers import Exclude
-from simlabel.engines._rows import Prepared
-from simlabel.engines._tiles import Job
-from simlabel.rows import n_rows
+from simlabel.engines._prepared import Prepared
+from simlabel.engines.reducers import Exclude
 from simlabel.support.registry import Registry
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray
 
 
 class Auto(Engine):
@@ -77,22 +72,12 @@ class Auto(Engine):
             plan = replace(plan, reasons=(*plan.reasons, words))
         return plan
 
-    def reduce(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        *,
-        exclude: Exclude | None = None,
-        symmetric: bool = False,
-        n_jobs: int | None = None,
-    ) -> list[FloatArray]:
+    def reduce(self, call: ReduceCall) -> list[FloatArray]:
         """What the choice computes."""
-        chosen = self.choose(n_rows(Q), prepared, jobs, exclude)
-        return chosen.reduce(Q, prepared, jobs, exclude=exclude, symmetric=symmetric, n_jobs=n_jobs)
+        return self.choose(call.n_queries, call.prepared, call.jobs, call.exclude).reduce(call)
 
 
-ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed, ANN])
+ENGINES: Registry[Engine] = Registry("engine", Engine, [Auto, Exact, Collapsed])
 
 
 def resolve_engine(spec: Any) -> Engine:

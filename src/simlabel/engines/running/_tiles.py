@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from simlabel.engines._influence import FEW_QUERIES, turned_over
-from simlabel.engines._reducers import Exclude, Partial, Reducer
-from simlabel.engines._rows import Prepared, Side, statistic
+from simlabel.engines._contract import Job, Plan
+from simlabel.engines._prepared import Prepared, Side, statistic
+from simlabel.engines.reducers import Exclude, Partial, turned_over
 from simlabel.rows import n_rows
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
-from simlabel.weightings import Weighting
-
-
-@dataclass(frozen=True)
-class Job:
-    """One reduction: which similarity, under which weighting, reduced how.
-
-    `kept` is where engines keep what they made of the references for later queries.
-    """
-
-    similarity: Similarity
-    weighting: Weighting | None
-    reducer: Reducer
-    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Tile:
@@ -57,7 +42,7 @@ class Tile:
         jobs: Sequence[Job],
     ) -> None:
         self.prepared, self.queries, self.q_rows, self.part = prepared, queries, q_rows, part
-        self.by_query = n_rows(q_rows) < FEW_QUERIES
+        self.by_query = n_rows(q_rows) < limits().few_queries
         self.waiting: dict[Hashable, int] = {}
         for job in jobs:
             for leaf in job.similarity.leaves():
@@ -110,7 +95,7 @@ class TileSums:
     """
 
     def __init__(
-        self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None = None
+        self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None
     ) -> None:
         self.prepared, self.q_rows, self.jobs = prepared, q_rows, jobs
         self.reduced = [job.reducer.start(n_rows(q_rows), exclude) for job in jobs]
@@ -143,3 +128,8 @@ class TileSums:
     def partials(self) -> list[Partial]:
         """The results so far."""
         return self.reduced
+
+
+def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
+    """Zeros for the results of all jobs."""
+    return [np.zeros((plan.n_queries, job.reducer.width), dtype=plan.dtype) for job in jobs]

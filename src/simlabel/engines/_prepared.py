@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import in_panels, tile_rows
@@ -24,11 +23,10 @@ from simlabel.rows import (
     stacked,
 )
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
+from simlabel.support.arithmetic import squared_lengths
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_nonnegative
-
-_BLOCK = 1 << 21  # entries of a block while the numbers beside the rows are computed
-_FULL = 0.07  # a term of a sparse product takes 200 times as long as a dense one, of which it has the square
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Prepared:
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is quicker."""
         rows: Any = self.views.get(key, self.X)
-        return self.sparse and rows.nnz > _FULL * self.n_rows * max(1, row_width(rows))
+        return self.sparse and rows.nnz > limits().full_share * self.n_rows * max(1, row_width(rows))
 
     def by_column(self, key: Hashable) -> Any:
         """Sparse references as the leaf of `key` reads them, in float64, as CSC; made once."""
@@ -184,14 +182,17 @@ def _prepare_piece(X: Rows, leaf: Leaf, keep_view: bool) -> _Piece:
     if is_remote(X):  # a worker finds them itself
         return Absent(n_rows(X)), float(fold(X, _Largest(leaf), max)), None  # type: ignore[return-value]
     beside = np.empty(n_rows(X))
-    kept = []
+    viewed, differ = [], False
     for part in blocks(n_rows(X), _rows_per_block(X)):
-        rows = leaf.view(X[part])
+        given = X[part]
+        rows = leaf.view(given)
         _check(leaf, rows)
         beside[part] = numbers_beside(leaf, rows)
+        differ = differ or rows is not given
         if keep_view:
-            kept.append(rows)
-    return beside, float(beside.max(initial=0.0)), joined(kept) if kept else None
+            viewed.append(rows)
+    view = joined(viewed) if viewed and differ else X  # no copy of rows that the leaf sees as they are
+    return beside, float(beside.max(initial=0.0)), view if viewed else None
 
 
 class _Largest:
@@ -223,17 +224,14 @@ def _check(leaf: Leaf, rows: Rows) -> None:
 
 
 def _rows_per_block(X: Rows) -> int:
-    return max(1, _BLOCK // max(1, row_width(X)))
+    return max(1, limits().prepared_entries // max(1, row_width(X)))
 
 
 def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:
     """Squared lengths (form "dot"), sums ("coordinate"), or zeros where none are needed."""
     form = leaf.similarity.form
     if form == "dot":
-        if sp.issparse(rows):
-            squares: npt.NDArray[Any] = np.asarray(rows.multiply(rows).sum(axis=1, dtype=np.float64))
-            return squares.ravel()
-        return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return squared_lengths(rows)
     if form == "coordinate":
         return np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
     return np.zeros(n_rows(rows))

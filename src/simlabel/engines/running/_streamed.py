@@ -5,33 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from simlabel.engines._base import Engine
-from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude
-from simlabel.engines._rows import Prepared
-from simlabel.engines._shards import Shard, close, cut_jobs, join, shard_rows
-from simlabel.engines._tiles import Job
-from simlabel.rows import n_rows
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.engines._contract import Engine, Job, Progress, ReduceCall
+from simlabel.engines._prepared import Prepared
+from simlabel.engines.running._progress import Ticker
+from simlabel.engines.running._shards import Shard, close, cut_jobs, join, shard_rows
+from simlabel.support.validation import FloatArray
 
 
-def reduce_streamed(
-    engine: Engine,
-    Q: Rows,
-    prepared: Prepared,
-    jobs: Sequence[Job],
-    exclude: Exclude | None,
-    n_jobs: int | None,
-    on_block: Progress | None,
-) -> list[FloatArray]:
+def reduce_streamed(call: ReduceCall, engine: Engine, on_block: Progress | None) -> list[FloatArray]:
     """The results of all jobs, shard by shard; `engine` works on what has been read."""
-    ticker = Ticker(n_rows(Q) * prepared.n_rows, on_block, prepared)
-    found: list[FloatArray] = []
-    for shard in _read_ahead(prepared, jobs):
-        part = shard.reduce(engine, Q, exclude, n_jobs)
-        found = join(jobs, [found, part]) if found else part
-        ticker.tick(n_rows(Q) * shard.prepared.n_rows)
-    return close(jobs, found, exclude, prepared.dtype)
+    ticker = Ticker(call.n_queries * call.prepared.n_rows, on_block, call.prepared)
+    results: list[FloatArray] = []
+    for shard in _read_ahead(call.prepared, call.jobs):
+        part = shard.reduce(engine, call.Q, call.exclude, call.n_jobs)
+        results = join(call.jobs, [results, part]) if results else part
+        ticker.tick(call.n_queries * shard.prepared.n_rows)
+    return close(call.jobs, results, call.exclude, call.prepared.dtype)
 
 
 def _read_ahead(prepared: Prepared, jobs: Sequence[Job]) -> Iterator[Shard]:

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from simlabel.engines._panels import PanelSums
-from simlabel.engines._plan import Plan
-from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude, Partial
-from simlabel.engines._rows import Prepared
-from simlabel.engines._symmetric import empty_outputs
-from simlabel.engines._threads import run_tasks
-from simlabel.engines._tiles import Job, TileSums
+from simlabel.engines._contract import Plan, Progress, ReduceCall
+from simlabel.engines.reducers import Partial
+from simlabel.engines.running._panels import sums_of_block
+from simlabel.engines.running._progress import Ticker
+from simlabel.engines.running._threads import run_tasks
+from simlabel.engines.running._tiles import empty_outputs
 from simlabel.rows import blocks
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray
 
 
 class PairsRun:
     """Blocks of queries as tasks, each over all references or a range of them."""
 
-    def __init__(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        exclude: Exclude | None,
-        plan: Plan,
-        on_block: Progress | None,
-    ) -> None:
-        self.Q, self.prepared, self.jobs = Q, prepared, jobs
-        self.exclude, self.plan = exclude, plan
-        self.outputs = empty_outputs(plan, jobs)
-        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
+    def __init__(self, call: ReduceCall, plan: Plan, on_block: Progress | None) -> None:
+        self.call, self.plan = call, plan
+        self.outputs = empty_outputs(plan, call.jobs)
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, call.prepared)
 
     def results(self) -> list[FloatArray]:
         """All sums."""
@@ -52,9 +40,7 @@ class PairsRun:
 
     def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[Partial] | None:
         queries, part = task
-        own = None if self.exclude is None else self.exclude.part(queries)
-        kind: Any = PanelSums if self.plan.panels else TileSums
-        sums = kind(self.prepared, self.Q[queries], self.jobs, own)
+        sums = sums_of_block(self.call, queries, self.plan)
         for block in blocks(part.stop - part.start, self.plan.references):
             if stopped():
                 return None

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import keep_largest
-from simlabel.engines._influence import Influence, turned_over
-from simlabel.engines._reducers import (
+from simlabel.engines.reducers._influence import Influence, turned_over
+from simlabel.engines.reducers._sums import (
     Additive,
     Exclude,
     Indices,
@@ -57,19 +57,6 @@ class Largest:
         """No neighbours yet."""
         values = np.full((n_queries, self.capacity), -np.inf)
         return _PartialLargest(self, values, np.zeros((n_queries, self.capacity), dtype=np.int64), exclude)
-
-    def of_candidates(self, S: FloatArray, places: Indices, exclude: Exclude | None) -> FloatArray:
-        """Results where some references were found to be near: their similarities, -inf for none.
-
-        Parameters
-        ----------
-        S, places : array, (n_queries, n_candidates)
-            Similarities, and positions among the references in rising order.
-        """
-        partial = self.start(len(S), exclude)
-        assert isinstance(partial, _PartialLargest)
-        keep_largest(S, places, partial.values, partial.indices)
-        return partial.finish()
 
     def part(self, rows: slice) -> Reducer:
         """Their largest entries."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines._influence import Influence, turned_over
+from simlabel.engines.reducers._influence import Influence, turned_over
 from simlabel.support.validation import FloatArray
 
 Indices = npt.NDArray[np.int64]

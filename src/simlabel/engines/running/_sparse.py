@@ -6,94 +6,55 @@ one row that does not depend on the query. What the other pairs have beyond that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import add_rows, nonzero_products
-from simlabel.engines._plan import Plan
-from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude, Sum
-from simlabel.engines._rows import Prepared, numbers_beside
-from simlabel.engines._symmetric import empty_outputs
-from simlabel.engines._threads import run_tasks
-from simlabel.engines._tiles import Job
+from simlabel.engines._contract import Job, Plan, Progress, ReduceCall
+from simlabel.engines._prepared import Prepared, numbers_beside
+from simlabel.engines.reducers import Sum
+from simlabel.engines.running._progress import Ticker
+from simlabel.engines.running._threads import run_tasks
+from simlabel.engines.running._tiles import empty_outputs
 from simlabel.rows import blocks
 from simlabel.similarities import Leaf
-from simlabel.support.validation import FloatArray, Rows
-from simlabel.weightings import Cutoff, Power
-
-QUERIES_PER_TASK = 64
-
-
-def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> str | None:
-    """What stands against this way of summing, for these queries where they are known, or None."""
-    if not prepared.sparse:
-        return "the references are not sparse"
-    for job in jobs:
-        leaves = job.similarity.leaves()
-        if len(leaves) != 1 or leaves[0].similarity.form != "dot":
-            return f"{job.similarity!r} is not a function of one inner product"
-        factor = leaves[0].similarity.zero_product_factor(np.ones(1))
-        if factor is None:
-            return f"{job.similarity!r} does not say what it is for rows with nothing in common"
-        if factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):
-            return "features below 0 give products below 0, which would cancel digits of the background"
-        if not isinstance(job.reducer, Sum):
-            return "the weighting is no sum over references"
-        if job.weighting is not None and (factor.any() or not _keeps_zero(job)):
-            return f"{job.weighting!r} does not leave pairs with nothing in common at 0"
-    return None
-
-
-def _negative(rows: Any) -> bool:
-    if rows is None:
-        return False
-    values = rows.data if sp.issparse(rows) else rows
-    return bool(values.min(initial=0.0) < 0)
-
-
-def _keeps_zero(job: Job) -> bool:
-    psi = job.weighting
-    return isinstance(psi, Power) or (isinstance(psi, Cutoff) and psi.minimum > 0)
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray
 
 
 class SparseRun:
     """Blocks of queries as tasks; parameters as for the run over all pairs."""
 
-    def __init__(
-        self,
-        Q: Rows,
-        prepared: Prepared,
-        jobs: Sequence[Job],
-        exclude: Exclude | None,
-        plan: Plan,
-        on_block: Progress | None,
-    ) -> None:
-        self.Q, self.jobs, self.exclude, self.plan = sp.csr_array(Q), jobs, exclude, plan
-        self.outputs = empty_outputs(plan, jobs)
-        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, prepared)
-        self.indexes = {key: _Index(prepared, key) for key in prepared.leaves}
-        self.backgrounds = [_Background(job, self.indexes[job.similarity.leaves()[0].key]) for job in jobs]
+    def __init__(self, call: ReduceCall, plan: Plan, on_block: Progress | None) -> None:
+        self.call, self.plan, self.Q = call, plan, sp.csr_array(call.Q)
+        self.outputs = empty_outputs(plan, call.jobs)
+        self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, call.prepared)
+        self.indexes = {key: _Index(call.prepared, key) for key in call.prepared.leaves}
+        self.backgrounds = [
+            _Background(job, self.indexes[job.similarity.leaves()[0].key]) for job in call.jobs
+        ]
 
     def results(self) -> list[FloatArray]:
         """All sums."""
-        run_tasks(self._task, list(blocks(self.plan.n_queries, QUERIES_PER_TASK)), self.plan.threads)
+        tasks = list(blocks(self.plan.n_queries, limits().sparse_task_queries))
+        run_tasks(self._task, tasks, self.plan.threads)
         return self.outputs
 
     def _task(self, queries: slice, stopped: Callable[[], bool]) -> None:
         readers = {key: _Reader(index, self.Q[queries]) for key, index in self.indexes.items()}
+        exclude = self.call.excluded(queries)
         for i in range(queries.stop - queries.start):
             if stopped():
                 return
             own, kept = -1, 0.0
-            if self.exclude is not None:
-                own, kept = int(self.exclude.own[queries.start + i]), self.exclude.kept[queries.start + i]
+            if exclude is not None:
+                own, kept = int(exclude.own[i]), exclude.kept[i]
             for reader in readers.values():
                 reader.read(i)
-            for job, background, output in zip(self.jobs, self.backgrounds, self.outputs, strict=True):
+            for job, background, output in zip(self.call.jobs, self.backgrounds, self.outputs, strict=True):
                 reader = readers[job.similarity.leaves()[0].key]
                 output[queries.start + i] = background.sums(reader, i, own, kept)
         self.ticker.tick((queries.stop - queries.start) * self.plan.n_references)

@@ -1,0 +1,23 @@
+"""Which way a sum is taken, in which blocks, on how many threads, and what it costs."""
+
+from simlabel.engines.planning._cost import collapsed_cost, nonzero_cost, pairs_cost
+from simlabel.engines.planning._jobs import effective_jobs
+from simlabel.engines.planning._plan import make_plan
+from simlabel.engines.planning._ways import (
+    can_be_symmetric,
+    is_worth_symmetric,
+    plan_reduction,
+    why_not_sparse,
+)
+
+__all__ = [
+    "can_be_symmetric",
+    "collapsed_cost",
+    "effective_jobs",
+    "is_worth_symmetric",
+    "make_plan",
+    "nonzero_cost",
+    "pairs_cost",
+    "plan_reduction",
+    "why_not_sparse",
+]
