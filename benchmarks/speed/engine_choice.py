@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, Sum, prepare
+from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, SumReducer, prepare
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear, Polynomial, Quadratic, Similarity
 
 SEED, COUNT = 20261117, 16  # seed 20261116 was looked at when the costs were last changed
@@ -88,7 +88,7 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
         engines["non-zero products"] = Exact(visit="nonzero")
     runs = {}
     for name, engine in engines.items():
-        job = Job(shape.similarity, None, Sum(V))
+        job = Job(shape.similarity, None, SumReducer(V))
         try:
             engine.ready(prepared, [job])
             engine.plan(n_queries, prepared, [job])
@@ -96,7 +96,7 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
             continue  # not possible here
         if engine.why_not(prepared, [job]) is None:
             runs[name] = lambda engine=engine, job=job: engine.reduce(Q, prepared, [job])
-    job = Job(shape.similarity, None, Sum(V))
+    job = Job(shape.similarity, None, SumReducer(V))
     Auto().ready(prepared, [job])
     chosen = Auto().plan(n_queries, prepared, [job]).how
     first = min(alternate(runs, 1).values())

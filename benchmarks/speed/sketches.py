@@ -19,7 +19,7 @@ from simlabel import SMLClassifier
 from simlabel.engines import ANN
 from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
-from simlabel.sampling import Balanced, Distribution, Uniform
+from simlabel.sampling import Balanced, Distribution, UniformSampler
 from simlabel.similarities import RBF
 from simlabel.sketching import AutoSketch, Condense, Nystroem, RandomFeatures
 from simlabel.weightings import TopK
@@ -37,7 +37,7 @@ WANTED = {
 def contestants() -> dict[str, dict[str, object]]:
     found: dict[str, dict[str, object]] = {"exact": {}}
     for n in SIZES:
-        found[f"sampler, uniform {n}"] = {"sampler": Uniform(n)}
+        found[f"sampler, uniform {n}"] = {"sampler": UniformSampler(n)}
         found[f"sampler, balanced {n}"] = {"sampler": Balanced(n)}
         found[f"sampler, importance {n}"] = {"sampler": Distribution(lambda X, Y: 1.0 + Y.sum(axis=1), n)}
         found[f"condense {n}"] = {"sketch": Condense(n)}
@@ -49,7 +49,7 @@ def contestants() -> dict[str, dict[str, object]]:
     found[f"top {TOP}, all pairs"] = top
     if importlib.util.find_spec("faiss"):
         found[f"top {TOP} through an index"] = top | {"engine": ANN(recall=0.95)}
-    found["sampler, per query 1000"] = {"sampler": Uniform(1000, per_query=True)}
+    found["sampler, per query 1000"] = {"sampler": UniformSampler(1000, per_query=True)}
     found["random features 2048"] = {"sketch": RandomFeatures(2048)}
     found["random features 8192"] = {"sketch": RandomFeatures(8192)}
     found["auto"] = {"sketch": AutoSketch(TOLERANCE)}

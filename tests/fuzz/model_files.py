@@ -16,7 +16,7 @@ from simlabel import SMLClassifier, load
 from simlabel.influence import Ridge
 from simlabel.persistence import ModelFileError, _layout, read_file, register
 from simlabel.persistence._stages import CLASSES
-from simlabel.sampling import Uniform
+from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns, Quadratic
 from simlabel.sketching import Condense, Nystroem, RandomFeatures, TensorSketch
 from simlabel.weightings import TopK
@@ -101,7 +101,7 @@ def models():
         "tensor": (SMLClassifier(Quadratic(), sketch=TensorSketch(64), random_state=0).fit(X, y), Q, few),
         "drawn": (SMLClassifier("jaccard", sampler=8, random_state=0).fit(X, Y), Q, (X[:3], Y[:3])),
         "draws": (
-            SMLClassifier(RBF(1.0), sampler=Uniform(6, per_query=True), random_state=0).fit(
+            SMLClassifier(RBF(1.0), sampler=UniformSampler(6, per_query=True), random_state=0).fit(
                 X, sp.csr_array(Y)
             ),
             Q,

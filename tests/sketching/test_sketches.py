@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 import naive
 from simlabel import SMLClassifier, load
-from simlabel.engines import Exact, Job, Sum, prepare
+from simlabel.engines import Exact, Job, SumReducer, prepare
+from simlabel.influence import Stages, Uniform
 from simlabel.metrics import average_precision
 from simlabel.rows._references import References
 from simlabel.similarities import RBF, Function, Laplacian, Linear, Polynomial, Quadratic
@@ -38,8 +39,9 @@ def problem(similarity, rng, n=300):
     X, Y = clusters(rng, n)
     references = References(X, sp.csr_array(Y), np.ones(n))
     prepared = prepare(X, [similarity])
-    job = Job(similarity, None, Sum(references.influence))
-    return SketchProblem(references, prepared, job, Exact(), 1, seed=0), X, Y
+    job = Job(similarity, None, SumReducer(references.influence))
+    stages = Stages(similarity=similarity, influence=Uniform(), engine=Exact(), n_jobs=1)
+    return SketchProblem(stages, references, prepared, job), X, Y
 
 
 CASES = [

@@ -18,7 +18,7 @@ from simlabel.engines._cost import collapsed_cost
 from simlabel.engines._exact import Exact, check_finite_sums
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._progress import Progress
-from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._reducers import Exclude, SumReducer
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, row_width
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Leaf
@@ -126,7 +126,7 @@ class Collapsed(Engine):
             leaves = job.similarity.leaves()
             if len(leaves) != 1 or _width(prepared, job) is None:
                 return f"{type(job.similarity).__name__} has no explicit columns"  # asked for every query
-            if job.weighting is not None or not isinstance(job.reducer, Sum):
+            if job.weighting is not None or not isinstance(job.reducer, SumReducer):
                 return "a weighting needs the single similarities"
         return None
 
@@ -134,7 +134,7 @@ class Collapsed(Engine):
         """Collapsing the references, where that is not done yet, and a product for each query."""
         total = 0.0
         for job in jobs:
-            assert isinstance(job.reducer, Sum)
+            assert isinstance(job.reducer, SumReducer)
             left = 0 if _KEPT in job.kept else prepared.n_rows
             width = _width(prepared, job) or 0
             total += collapsed_cost(left, prepared, width, job.reducer.influence.entries_per_row)
@@ -152,7 +152,7 @@ class Collapsed(Engine):
             raise ValueError(f"engine='collapsed' is not possible: {reason}.")
         for job in jobs:
             if _KEPT not in job.kept:
-                assert isinstance(job.reducer, Sum)
+                assert isinstance(job.reducer, SumReducer)
                 V = job.reducer.influence.V
                 leaf = job.similarity.leaves()[0]
                 none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
@@ -218,7 +218,7 @@ class Collapsed(Engine):
 
 def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Any]]:
     """Pieces of references and their influence, by where they are in memory: a piece never changes."""
-    assert isinstance(job.reducer, Sum)
+    assert isinstance(job.reducer, SumReducer)
     pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
     return {(id(X), (V.data if sp.issparse(V) else V).ctypes.data): (X, V) for X, V in pairs}
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlabel.engines._reducers import Sum
+from simlabel.engines._reducers import SumReducer
 from simlabel.engines._rows import Prepared, row_width
 from simlabel.engines._tiles import Job
 
@@ -58,7 +58,7 @@ def _statistic_cost(prepared: Prepared, key: object) -> float:
 
 
 def _label_cost(job: Job) -> float:
-    if not isinstance(job.reducer, Sum):
+    if not isinstance(job.reducer, SumReducer):
         return _COLUMN * 16
     influence = job.reducer.influence
     return _ENTRY * influence.entries_per_row if influence.by_entry else _COLUMN * influence.width
@@ -72,7 +72,7 @@ def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> flo
         found = min(products, prepared.n_rows)
         total += _SPARSE_PRODUCT * products
         for job in jobs:
-            assert isinstance(job.reducer, Sum)
+            assert isinstance(job.reducer, SumReducer)
             total += found * (_FOUND + _SCATTERED * job.reducer.influence.entries_per_row)
     return n_queries * total
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
-from simlabel.engines._influence import FEW_QUERIES, Influence
-from simlabel.engines._reducers import Exclude, Partial, PartialSum, Sum
+from simlabel.engines._influence import FEW_QUERIES, InfluenceColumns
+from simlabel.engines._reducers import Exclude, Partial, PartialSum, SumReducer
 from simlabel.engines._rows import Prepared, Side, n_rows, row_width
 from simlabel.engines._tiles import Job
 from simlabel.similarities import Similarity
@@ -34,7 +34,7 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
     return (
         len(kernels) == 1
         and None not in kernels
-        and isinstance(one, Sum)
+        and isinstance(one, SumReducer)
         and one.width * panel_width(prepared.dtype) <= _SUMS_IN_CACHE
         and (not symmetric or one.width <= row_width(prepared.X))
         and all(job.reducer is one and job.weighting is None for job in jobs)
@@ -67,7 +67,7 @@ class PanelSums:
     def __init__(
         self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None = None
     ) -> None:
-        assert isinstance(jobs[0].reducer, Sum)
+        assert isinstance(jobs[0].reducer, SumReducer)
         self.prepared, self.q_rows, self.influence = prepared, q_rows, jobs[0].reducer.influence
         (self.key,) = prepared.leaves
         step = tile_rows(row_width(q_rows), prepared.dtype)
@@ -123,13 +123,13 @@ class InfluenceInTiles:
 
     Parameters
     ----------
-    influence : Influence
+    influence : InfluenceColumns
         V.
     step : int
         References of a tile.
     """
 
-    def __init__(self, influence: Influence, step: int, dtype: Any) -> None:
+    def __init__(self, influence: InfluenceColumns, step: int, dtype: Any) -> None:
         self.influence, self.step, self.dtype = influence, step, dtype
 
     def rows(self, part: slice) -> tuple[FloatArray, tuple[FloatArray, ...]]:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel.engines._base import Engine
 from simlabel.engines._exact import Exact
 from simlabel.engines._plan import DEFAULT_MEMORY_MIB, Plan
-from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._reducers import Exclude, SumReducer
 from simlabel.engines._rows import Prepared, blocks, n_rows, prepare
 from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import effective_jobs, one_blas_thread, run_tasks
@@ -77,7 +77,7 @@ class Sampled(Engine):
         """A weighting of whole rows, or a matrix in place of references."""
         if any(leaf.similarity.form == "precomputed" for leaf in prepared.leaves.values()):
             return "a precomputed matrix has no references to draw"
-        if not all(isinstance(job.reducer, Sum) for job in jobs):
+        if not all(isinstance(job.reducer, SumReducer) for job in jobs):
             return "a weighting that looks at whole rows is no sum that could be estimated"
         return None
 
@@ -141,7 +141,7 @@ class Sampled(Engine):
         rng = np.random.default_rng([self.seed, _fingerprint(q)])
         rows, scales = draw(self.probabilities, self.n, rng)
         some = prepare(take_rows(prepared.X, rows), [job.similarity for job in jobs])
-        drawn = [Job(job.similarity, job.weighting, Sum(_scaled(job, rows, scales))) for job in jobs]
+        drawn = [Job(job.similarity, job.weighting, SumReducer(_scaled(job, rows, scales))) for job in jobs]
         own = None
         if exclude is not None:
             place = np.searchsorted(rows, exclude.own)
@@ -152,7 +152,7 @@ class Sampled(Engine):
 
 
 def _scaled(job: Job, rows: Any, scales: FloatArray) -> Any:
-    assert isinstance(job.reducer, Sum)
+    assert isinstance(job.reducer, SumReducer)
     V = job.reducer.influence.rows(rows)
     return sp.csr_array(V.multiply(scales[:, None])) if sp.issparse(V) else V * scales[:, None]
 

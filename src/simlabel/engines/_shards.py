@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.engines._base import Engine
-from simlabel.engines._reducers import Exclude, Reducer, Sum
+from simlabel.engines._reducers import Exclude, Reducer, SumReducer
 from simlabel.engines._rows import Prepared, blocks, n_rows, pieces, prepare, row_width
 from simlabel.engines._tiles import Job
 from simlabel.rows import BLOCK_BYTES
@@ -71,7 +71,7 @@ def aligned(rows: Rows) -> Rows:
 
 
 def _aligned_reducer(reducer: Reducer) -> Reducer:
-    return Sum(aligned(reducer.influence.V)) if isinstance(reducer, Sum) else reducer
+    return SumReducer(aligned(reducer.influence.V)) if isinstance(reducer, SumReducer) else reducer
 
 
 def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from simlabel._kernels import add_rows, nonzero_products
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._reducers import Exclude, SumReducer
 from simlabel.engines._rows import Prepared, blocks, numbers_beside
 from simlabel.engines._symmetric import empty_outputs
 from simlabel.engines._threads import run_tasks
@@ -40,7 +40,7 @@ def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> s
             return f"{job.similarity!r} does not say what it is for rows with nothing in common"
         if factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):
             return "features below 0 give products below 0, which would cancel digits of the background"
-        if not isinstance(job.reducer, Sum):
+        if not isinstance(job.reducer, SumReducer):
             return "the weighting is no sum over references"
         if job.weighting is not None and (factor.any() or not _keeps_zero(job)):
             return f"{job.weighting!r} does not leave pairs with nothing in common at 0"
@@ -142,7 +142,7 @@ class _Background:
 
     def __init__(self, job: Job, index: _Index) -> None:
         self.job, self.index = job, index
-        assert isinstance(job.reducer, Sum)
+        assert isinstance(job.reducer, SumReducer)
         self.V: Any = sp.csr_array(job.reducer.influence.V)
         self.similarity = job.similarity.leaves()[0].similarity
         self.factors: Any = self.similarity.zero_product_factor(index.beside)

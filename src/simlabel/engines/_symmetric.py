@@ -15,7 +15,7 @@ import numpy as np
 from simlabel.engines._panels import PanelSums
 from simlabel.engines._plan import Plan
 from simlabel.engines._progress import Progress, Ticker
-from simlabel.engines._reducers import Exclude, Sum
+from simlabel.engines._reducers import Exclude, SumReducer
 from simlabel.engines._rows import Prepared, blocks
 from simlabel.engines._threads import run_tasks
 from simlabel.engines._tiles import Job, TileSums
@@ -33,7 +33,7 @@ def empty_outputs(plan: Plan, jobs: Sequence[Job]) -> list[FloatArray]:
 def can_be_symmetric(prepared: Prepared, jobs: Sequence[Job]) -> bool:
     """Whether similarities are symmetric by their form, and sums take blocks in any order."""
     forms = {leaf.similarity.form for leaf in prepared.leaves.values()}
-    return forms <= set(_SYMMETRIC_FORMS) and all(isinstance(job.reducer, Sum) for job in jobs)
+    return forms <= set(_SYMMETRIC_FORMS) and all(isinstance(job.reducer, SumReducer) for job in jobs)
 
 
 def is_worth_symmetric(plan: Plan) -> bool:

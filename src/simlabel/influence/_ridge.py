@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import Job, Keep, Sum, prepare
+from simlabel.engines import Job, Keep, SumReducer, prepare
 from simlabel.influence._base import Influence, Kept, Problem, Solved
 from simlabel.influence._closed_form import (
     RidgeSolution,
@@ -246,7 +246,7 @@ class _Doubled:
 
     def sums(self, V: FloatArray) -> Any:
         """S V, (n_references, width)."""
-        return self._reduce(self.X, Sum(V))
+        return self._reduce(self.X, SumReducer(V))
 
     def _reduce(self, X: Rows, reducer: Any) -> Any:
         stages = self.stages

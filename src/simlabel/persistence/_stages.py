@@ -13,16 +13,14 @@ from typing import Any
 from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
 from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
-from simlabel.label_rules import LABEL_RULES
-from simlabel.label_rules import Custom as CustomRule
+from simlabel.label_rules import LABEL_RULES, CustomRule
 from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
 from simlabel.sketching import SKETCHES, CountSketch, FeatureSums, PrototypeSums, Waves
 from simlabel.support.registry import Registry
 from simlabel.tuning import TUNERS, TuningResult
-from simlabel.weightings import WEIGHTINGS
-from simlabel.weightings import Custom as CustomWeighting
+from simlabel.weightings import WEIGHTINGS, CustomWeighting
 
 
 def _classes() -> Iterable[type[Any]]:

@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel.engines import Exact, Job, Keep, Plan, Prepared, Sum, blocks, n_rows, prepare
+from simlabel.engines import Exact, Job, Keep, Plan, Prepared, SumReducer, blocks, n_rows, prepare
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.forks import cached_property
@@ -70,7 +70,7 @@ class PrototypeSums:
     @cached_property
     def job(self) -> Job:
         """What is summed."""
-        return Job(self.similarity, None, Sum(self.V))
+        return Job(self.similarity, None, SumReducer(self.V))
 
     def sums(self, Q: Rows) -> FloatArray:
         """Sums over the prototypes."""
@@ -103,7 +103,7 @@ class PrototypeSums:
     def added(self, X: Rows, V: Any, sign: float = 1.0) -> PrototypeSums:
         """The projection of the prototypes' sums over some references, added to their influence."""
         assert self.projection is not None  # what is learnt from all references is not added to
-        job = Job(self.similarity, None, Sum(V))
+        job = Job(self.similarity, None, SumReducer(V))
         sums = Exact().reduce(self.X, prepare(X, [self.similarity]), [job], n_jobs=self.n_jobs)[0]
         n = self.n_references + round(sign) * n_rows(X)
         return replace(self, V=self.V + sign * (self.projection @ sums.astype(np.float64)), n_references=n)
