@@ -21,7 +21,7 @@ from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
 from simlabel.sampling import Balanced, Distribution, UniformSampler
 from simlabel.similarities import RBF
-from simlabel.sketching import AutoSketch, Condense, Nystroem, RandomFeatures
+from simlabel.sketching import AutoSketch, Condense, RandomFeatures
 from simlabel.weightings import TopK
 
 GAMMA, SIZES, TOLERANCE, TOP = 8.0, (300, 1000, 3000), 0.015, 50
@@ -41,7 +41,6 @@ def contestants() -> dict[str, dict[str, object]]:
         found[f"sampler, balanced {n}"] = {"sampler": Balanced(n)}
         found[f"sampler, importance {n}"] = {"sampler": Distribution(lambda X, Y: 1.0 + Y.sum(axis=1), n)}
         found[f"condense {n}"] = {"sketch": Condense(n)}
-        found[f"nystroem {n}"] = {"sketch": Nystroem(n)}
         if n <= 1000:
             found[f"ridge, inducing {n}"] = {"influence": Ridge(inducing=n), "similarity": RBF()}
     found["condense 100"] = {"sketch": Condense(100)}

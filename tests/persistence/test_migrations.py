@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from simlabel.persistence import _migrations
+from fuzz import model_files as campaign
+from simlabel import load
+from simlabel.persistence import ModelFileError, _migrations, read_file
 from simlabel.persistence._migrations import FORMAT, migrated
-from simlabel.persistence._stages import CLASSES
+from simlabel.persistence._stages import CLASSES, REMOVED
 
 FILES = Path(__file__).parent / "files"
 
@@ -52,3 +54,24 @@ def test_format_1_had_no_seed_and_other_names_for_f1():
     for each in (state["params"]["label_rule"], state["model"]["rule"]):
         assert each["values"] == {"criterion": "f1_macro", "minimum": 0}
     assert rule["values"]["criterion"] == "macro_f1"  # what was read is not changed
+
+
+def test_format_2_had_prototypes_with_a_projection():
+    sums = {"is": "stage", "class": "sketching.PrototypeSums", "values": {"words": "9 prototypes"}}
+
+    def read(projection):
+        values = {**sums["values"], "projection": projection}
+        return migrated({"model": {"sketch": {**sums, "values": values}}}, 2)["model"]["sketch"]
+
+    assert read(None) == sums
+    assert read({"is": "array", "name": "sketch.projection"})["class"] in REMOVED
+
+
+@pytest.mark.parametrize("name", sorted(REMOVED))
+def test_a_file_that_names_what_is_no_more_says_what_read_it(name, tmp_path):
+    state, arrays = read_file(FILES / "format_1" / "sketch.simlabel")
+    state["params"]["sketch"]["class"] = name
+    whole = {each: arrays.whole(each) for each in arrays.entries}
+    (tmp_path / "model").write_bytes(campaign.file_bytes(state, whole))
+    with pytest.raises(ModelFileError, match=rf"names '{name}'.* simlabel 0\.1\.0 .* read it; fit .* anew"):
+        load(tmp_path / "model")

@@ -34,6 +34,19 @@ def _f1_by_one_name(value: State) -> State:
     return {**value, "values": {**values, "criterion": current_name(values["criterion"])}}
 
 
+def _from_2(state: State) -> State:
+    """Format 3 has prototypes without a projection."""
+    return _replaced(state, _without_projection)
+
+
+def _without_projection(value: State) -> State:
+    if value.get("class") != "sketching.PrototypeSums":
+        return value
+    values = dict(value["values"])
+    projected = values.pop("projection", None) is not None
+    return {**value, "values": values, "class": "sketching.Nystroem" if projected else value["class"]}
+
+
 def _replaced(value: Any, change: Callable[[State], State]) -> Any:
     """JSON with every stage in it changed."""
     if isinstance(value, list):
@@ -44,7 +57,7 @@ def _replaced(value: Any, change: Callable[[State], State]) -> Any:
     return change(inside) if inside.get("is") == "stage" else inside
 
 
-_STEPS: tuple[Callable[[State], State], ...] = (_from_1,)
+_STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2)
 
 #: what this version writes
 FORMAT = len(_STEPS) + 1
