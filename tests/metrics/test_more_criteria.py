@@ -94,11 +94,11 @@ def test_evaluate_takes_any_of_them_and_counts_what_is_undefined(rng):
     assert all(find_criterion(name).higher_is_better for name in MORE_CRITERIA)
 
 
-def test_blocks_do_not_show(monkeypatch, rng):
+def test_blocks_do_not_show(change_limits, rng):
     Y, F = (rng.random((50, 6)) < 0.4).astype(int), rng.random((50, 6))
     names, propensity = [name for name in MORE_CRITERIA if "@" in name], metrics.propensities(Y)
     whole = evaluate(Y, Y, F, criteria=names, propensity=propensity).values
-    monkeypatch.setattr("simlabel.metrics._top_k._BLOCK", 20)
+    change_limits(ranked_entries=20)
     assert evaluate(Y, Y, F, criteria=names, propensity=propensity).values == pytest.approx(whole)
 
 

@@ -103,8 +103,8 @@ def checks(monkeypatch):
 @pytest.mark.parametrize(
     "tuning", [LeaveOneOut(), Validation(), Validation(literal=True, share=1.0)], ids=str
 )
-def test_the_truth_is_checked_once_for_a_search(tuning, influence, checks, monkeypatch, rng):
-    monkeypatch.setattr("simlabel.tuning._masked._SCORES_BYTES", 1 << 14)  # many blocks
+def test_the_truth_is_checked_once_for_a_search(tuning, influence, checks, change_limits, rng):
+    change_limits(search_bytes=1 << 14)  # many blocks
     Y, _, X = made(rng)
     fitted = SMLClassifier(tuning=tuning, influence=influence, normalizer=None).fit(X, Y)
     assert len(fitted.tuning_.values) > 5

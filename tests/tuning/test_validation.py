@@ -12,7 +12,7 @@ from simlabel.metrics import average_precision
 from simlabel.rows import References
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
 from simlabel.similarities._grids import mean_l1_distance, mean_squared_distance
-from simlabel.tuning import Validation, _masked
+from simlabel.tuning import Validation
 
 
 def clusters(rng, n=60):
@@ -115,11 +115,10 @@ def test_mean_distances_in_closed_form(seed, weighted):
 
 
 @pytest.mark.parametrize("most", [1, 2000])
-def test_candidates_of_many_labels_in_several_passes_are_scored_the_same(most, rng, monkeypatch):
+def test_candidates_of_many_labels_in_several_passes_are_scored_the_same(most, rng, change_limits):
     X, Y = rng.random((60, 4)), (rng.random((60, 7)) < 0.4).astype(int)
     wanted = SMLClassifier("rbf").fit(X, Y).tuning_
-    monkeypatch.setattr(_masked, "_SCORES_BYTES", most)
-    monkeypatch.setattr(_masked, "_FEWEST_QUERIES", 8)
+    change_limits(search_bytes=most, search_queries=8)
     found = SMLClassifier("rbf").fit(X, Y).tuning_
     assert found.candidates == wanted.candidates
     np.testing.assert_allclose(found.values, wanted.values)

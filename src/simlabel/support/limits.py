@@ -22,6 +22,12 @@ class Limits:
     tail_rows: int = 2048  # chunks are merged up to this: few of them, and little is copied for a batch
     piece_rows: int = 65536  # a chunk in which rows are forgotten is cut into pieces of this
 
+    # metrics and tuning
+    ranked_entries: int = 1 << 22  # made dense at a time where labels are ranked
+    search_bytes: int = 1 << 26  # scores of all candidates for one chunk of queries
+    search_queries: int = 64  # of a chunk, at least: with many labels, rather fewer candidates in a pass
+    symmetric_search_bytes: int = 1 << 30  # scores of all queries at once, where each pair is touched once
+
 
 _current = [Limits()]
 

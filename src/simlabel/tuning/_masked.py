@@ -13,15 +13,12 @@ from simlabel.fitted import one_copy, own_entries, rescaled
 from simlabel.influence import Problem, Stages
 from simlabel.metrics import Criterion
 from simlabel.rows import Stack
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, take_rows
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, on_rows, resolved
 
 Rows = npt.NDArray[np.int64]
-
-_SCORES_BYTES = 1 << 26  # scores of all candidates for one chunk of queries
-_FEWEST_QUERIES = 64  # of a chunk: with many labels, rather fewer candidates in a pass
-_SYMMETRIC_BYTES = 1 << 30  # and for all queries at once, where each pair is touched once
 
 
 def measure(
@@ -50,9 +47,12 @@ def measure(
     judges = [Judge(criterion, references.sizes) for _ in jobs]
     n, weights = references.n_labels, references.weights
     each = 8 * max(1, V.shape[1])  # bytes of a candidate's scores for one query
-    symmetric = symmetric and each * len(jobs) * len(rows) <= _SYMMETRIC_BYTES
-    at_once = len(jobs) if symmetric else max(1, min(len(jobs), _SCORES_BYTES // (each * _FEWEST_QUERIES)))
-    size = len(rows) if symmetric else max(1, _SCORES_BYTES // (each * at_once))
+    most = limits()
+    symmetric = symmetric and each * len(jobs) * len(rows) <= most.symmetric_search_bytes
+    at_once, size = len(jobs), len(rows)
+    if not symmetric:
+        at_once = max(1, min(at_once, most.search_bytes // (each * most.search_queries)))
+        size = max(1, most.search_bytes // (each * at_once))
     for part in blocks(len(rows), size):
         asked = rows[part]
         truth = problem.truth[asked]
