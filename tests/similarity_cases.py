@@ -19,7 +19,7 @@ from simlabel.similarities import (
     Polynomial,
     Quadratic,
 )
-from simlabel.weightings import WEIGHTINGS, Custom, Cutoff, Power, TopK
+from simlabel.weightings import WEIGHTINGS, CustomWeighting, Cutoff, Power, TopK
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,13 @@ WEIGHTING_CASES = [
     Weighted("cutoff", Cutoff(minimum=0.3), naive.cutoff(0.3)),
     Weighted("top-3", TopK(k=3), naive.top_k(3)),
     Weighted(
-        "function", Custom(lambda S: S * S), lambda s, w: [a * a * b for a, b in zip(s, w, strict=True)]
+        "function",
+        CustomWeighting(lambda S: S * S),
+        lambda s, w: [a * a * b for a, b in zip(s, w, strict=True)],
     ),
     Weighted(
         "row-function",
-        Custom(lambda S: S - S.max(axis=1, keepdims=True), scope="row"),
+        CustomWeighting(lambda S: S - S.max(axis=1, keepdims=True), scope="row"),
         lambda s, w: [(a - max(s)) * b for a, b in zip(s, w, strict=True)],
     ),
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from simlabel.engines import ENGINES
 from simlabel.estimators._inspect import Asking
 from simlabel.influence import INFLUENCES
 from simlabel.inspection._values import data_values
-from simlabel.label_rules import LABEL_RULES, Auto, PerLabel
+from simlabel.label_rules import LABEL_RULES, AutoRule, PerLabel
 from simlabel.label_rules._sweeps import TUNED
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
 from simlabel.normalization import NORMALIZERS
@@ -24,7 +27,8 @@ from simlabel.sketching import SKETCHES
 from simlabel.tuning import TUNERS
 from simlabel.weightings import WEIGHTINGS
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
 REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES]
 STAGES = {registry.kind: registry for registry in REGISTRIES}
@@ -68,7 +72,7 @@ def test_the_classifier_documents_the_names_of(stage):
 
 @pytest.mark.parametrize(
     ("thing", "known"),
-    [(PerLabel, set(TUNED)), (Auto, set(TUNED)), (Asking.data_values, RANKING), (data_values, RANKING)],
+    [(PerLabel, set(TUNED)), (AutoRule, set(TUNED)), (Asking.data_values, RANKING), (data_values, RANKING)],
     ids=["PerLabel", "Auto", "model.data_values", "diagnostics"],
 )
 def test_docstrings_have_the_criteria_of(thing, known):
@@ -81,11 +85,10 @@ def test_what_label_rules_are_tuned_for_are_criteria_of_sets():
 
 def test_one_spelling_in_code_and_docs():
     """Former names stand in the records alone, and in what tests that they are still understood."""
-    root = Path(__file__).parents[1]
     former = {find_criterion(name).former_name for name in (*CRITERIA, *MORE_CRITERIA)} - {None}
     assert former
     files = [
-        path for folder in ("src", "docs", "benchmarks", "examples") for path in (root / folder).rglob("*.*")
+        path for folder in ("src", "docs", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.*")
     ]
     texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in (".py", ".md")}
     found = {path.name for path, text in texts.items() if any(name in text for name in former)}
@@ -97,3 +100,31 @@ def test_errors_name_all_of(stage):
     registry = STAGES[stage]
     with pytest.raises(ValueError, match=re.escape(f"Expected one of {registry.choice}, a ")):
         registry.resolve("no such name")
+
+
+def test_no_two_classes_share_a_name():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert len(names) > 100
+    assert [name for name, times in names.items() if times > 1 and not name.startswith("_")] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "former", "now"),
+    [
+        ("engines", "Sum", "SumReducer"),
+        ("label_rules", "Auto", "AutoRule"),
+        ("label_rules", "Custom", "CustomRule"),
+        ("label_rules", "Cutoff", "CutoffRule"),
+        ("sampling", "Uniform", "UniformSampler"),
+        ("weightings", "Custom", "CustomWeighting"),
+    ],
+)
+def test_former_names_of_classes_are_understood(module, former, now):
+    room = importlib.import_module(f"simlabel.{module}")
+    with pytest.warns(FutureWarning, match=rf"simlabel\.{module}\.{former} is called {now} now") as told:
+        assert getattr(room, former) is getattr(room, now)
+    assert told[0].filename == __file__
+    assert former not in room.__all__
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        room.Nothing  # noqa: B018

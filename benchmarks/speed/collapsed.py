@@ -8,7 +8,7 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Collapsed, Job, ReduceCall, Sum, prepare
+from simlabel.engines import Collapsed, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import Linear, Quadratic
 
 FEW, MANY, QUERIES = 10_000, 1_000_000, 2_000
@@ -22,7 +22,7 @@ def run(scale: Scale) -> Part:
         engine, runs = Collapsed(), {}
         for n in (FEW, MANY):
             X, Y, Q = problem(scale, n, QUERIES, n_features)
-            prepared, job = prepare(X, [similarity]), Job(similarity, None, Sum(Y))
+            prepared, job = prepare(X, [similarity]), Job(similarity, None, SumReducer(Y))
             engine.ready(prepared, [job])
             runs[f"{n:,}"] = partial(engine.reduce, ReduceCall(Q, prepared, [job]))
         seconds = alternate(runs, scale.rounds(21))

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, ReduceCall, Sum, prepare
+from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear, Polynomial, Quadratic, Similarity
 
 SEED, COUNT = 20261117, 16  # seed 20261116 was looked at when the costs were last changed
@@ -89,7 +89,7 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
         engines["non-zero products"] = Exact(visit="nonzero")
     runs = {}
     for name, engine in engines.items():
-        job = Job(shape.similarity, None, Sum(V))
+        job = Job(shape.similarity, None, SumReducer(V))
         try:
             engine.ready(prepared, [job])
             engine.plan(n_queries, prepared, [job])
@@ -97,7 +97,7 @@ def timed(shape: Shape, scale: Scale) -> tuple[str, float, dict[str, float]]:
             continue  # not possible here
         if engine.why_not(prepared, [job]) is None:
             runs[name] = partial(engine.reduce, ReduceCall(Q, prepared, [job]))
-    job = Job(shape.similarity, None, Sum(V))
+    job = Job(shape.similarity, None, SumReducer(V))
     Auto().ready(prepared, [job])
     chosen = Auto().plan(n_queries, prepared, [job]).how
     first = min(alternate(runs, 1).values())

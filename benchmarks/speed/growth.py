@@ -14,7 +14,7 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Exact, Job, ReduceCall, Sum, prepare
+from simlabel.engines import Exact, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import RBF
 
 
@@ -47,7 +47,7 @@ def task(shape: Shape, scale: Scale):
     X, Y, Q = problem(scale, **asdict(shape))
     similarity = RBF(7.0)
     prepared = prepare(X, [similarity], keep_views=True)
-    return partial(Exact().reduce, ReduceCall(Q, prepared, [Job(similarity, None, Sum(Y))]))
+    return partial(Exact().reduce, ReduceCall(Q, prepared, [Job(similarity, None, SumReducer(Y))]))
 
 
 def exponent(values: list[int], seconds: list[float]) -> float:

@@ -17,9 +17,9 @@ from sklearn.preprocessing import normalize
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
-from simlabel.sampling import Balanced, Distribution, Uniform
+from simlabel.sampling import Balanced, Distribution, UniformSampler
 from simlabel.similarities import RBF
-from simlabel.sketching import AutoSketch, Condense, Nystroem, RandomFeatures
+from simlabel.sketching import AutoSketch, Condense, RandomFeatures
 from simlabel.weightings import TopK
 
 GAMMA, SIZES, TOLERANCE, TOP = 8.0, (300, 1000, 3000), 0.015, 50
@@ -35,16 +35,15 @@ WANTED = {
 def contestants() -> dict[str, dict[str, object]]:
     found: dict[str, dict[str, object]] = {"exact": {}}
     for n in SIZES:
-        found[f"sampler, uniform {n}"] = {"sampler": Uniform(n)}
+        found[f"sampler, uniform {n}"] = {"sampler": UniformSampler(n)}
         found[f"sampler, balanced {n}"] = {"sampler": Balanced(n)}
         found[f"sampler, importance {n}"] = {"sampler": Distribution(lambda X, Y: 1.0 + Y.sum(axis=1), n)}
         found[f"condense {n}"] = {"sketch": Condense(n)}
-        found[f"nystroem {n}"] = {"sketch": Nystroem(n)}
         if n <= 1000:
             found[f"ridge, inducing {n}"] = {"influence": Ridge(inducing=n), "similarity": RBF()}
     found["condense 100"] = {"sketch": Condense(100)}
     found[f"top {TOP}"] = {"weighting": TopK(TOP), "influence": "uniform"}
-    found["sampler, per query 1000"] = {"sampler": Uniform(1000, per_query=True)}
+    found["sampler, per query 1000"] = {"sampler": UniformSampler(1000, per_query=True)}
     found["random features 2048"] = {"sketch": RandomFeatures(2048)}
     found["random features 8192"] = {"sketch": RandomFeatures(8192)}
     found["auto"] = {"sketch": AutoSketch(TOLERANCE)}

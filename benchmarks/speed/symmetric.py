@@ -8,7 +8,7 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Exact, Job, ReduceCall, Sum, prepare
+from simlabel.engines import Exact, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import RBF, Laplacian
 
 ROWS = 8_192
@@ -19,7 +19,7 @@ def run(scale: Scale) -> Part:
     part = Part(f"Symmetric passes over {ROWS:,} rows", ["similarity", "features", "pass", "ms", "/ full"])
     for similarity, n_features, wanted in CASES:
         X, Y, _ = problem(scale, ROWS, features=n_features)
-        prepared, job = prepare(X, [similarity]), Job(similarity, None, Sum(Y.astype(float)))
+        prepared, job = prepare(X, [similarity]), Job(similarity, None, SumReducer(Y.astype(float)))
         runs = {
             "full": partial(Exact().reduce, ReduceCall(X, prepared, [job])),
             "symmetric": partial(Exact().reduce, ReduceCall(X, prepared, [job], symmetric=True)),

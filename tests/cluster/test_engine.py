@@ -17,7 +17,7 @@ from simlabel.engines import Exact
 from simlabel.influence import Ridge
 from simlabel.rows import open_rows
 from simlabel.similarities import RBF, Cosine, Laplacian
-from simlabel.weightings import Custom, TopK
+from simlabel.weightings import CustomWeighting, TopK
 
 N, D, K = 120, 6, 5
 
@@ -55,7 +55,7 @@ CASES = {
     "ridge": {"similarity": RBF(1.0), "influence": Ridge(penalty=0.3)},
     "inducing": {"similarity": RBF(1.0), "influence": Ridge(penalty=0.3, inducing=40)},
     "top-k": {"similarity": RBF(1.0), "weighting": TopK(9)},
-    "whole rows": {"similarity": RBF(1.0), "weighting": Custom(shares, scope="row")},
+    "whole rows": {"similarity": RBF(1.0), "weighting": CustomWeighting(shares, scope="row")},
     "threshold": {"similarity": RBF(1.0), "label_rule": "threshold"},
 }
 

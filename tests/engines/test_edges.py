@@ -10,7 +10,7 @@ import naive
 from simlabel import SMLClassifier, similarity_sums
 from simlabel.engines import ENGINES, Collapsed, Exact, Sampled
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear
-from simlabel.sketching import Condense, Nystroem, RandomFeatures
+from simlabel.sketching import Condense, RandomFeatures
 from simlabel.weightings import TopK
 
 # name, engine for n references, similarity, its meaning, weighting, its meaning, kind of rows
@@ -114,7 +114,6 @@ ESTIMATORS = {
     "sampler": {"sampler": 3},
     "ridge": {"influence": "ridge"},
     "condense": {"sketch": Condense(2)},
-    "nystroem": {"sketch": Nystroem(4)},
 }
 
 

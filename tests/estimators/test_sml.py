@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
-from simlabel.label_rules import Cutoff, FixedSize, SetSize, Threshold
+from simlabel.label_rules import CutoffRule, FixedSize, SetSize, Threshold
 from simlabel.similarities import RBF, ChiSquare, Function, Linear, OnColumns, Polynomial, Precomputed
 from simlabel.weightings import TopK
 
@@ -453,8 +453,8 @@ def test_ties_go_to_the_smaller_size_and_the_first_label():
     [
         (SetSize(minimum=2), 2),
         (SetSize(maximum=0), 0),
-        (Cutoff(1e9, minimum=1), 1),
-        (Cutoff(-1.0, maximum=2), 2),
+        (CutoffRule(1e9, minimum=1), 1),
+        (CutoffRule(-1.0, maximum=2), 2),
         (FixedSize(9), 3),
         (lambda scores: scores > 1e9, 0),
     ],

@@ -16,9 +16,9 @@ from simlabel import SMLClassifier, load
 from simlabel.influence import Ridge
 from simlabel.persistence import ModelFileError, _layout, read_file, register
 from simlabel.persistence._stages import CLASSES
-from simlabel.sampling import Uniform
-from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns, Quadratic
-from simlabel.sketching import Condense, Nystroem, RandomFeatures, TensorSketch
+from simlabel.sampling import UniformSampler
+from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
+from simlabel.sketching import Condense, RandomFeatures
 from simlabel.weightings import TopK
 
 SECONDS = 20.0
@@ -96,12 +96,10 @@ def models():
             (frame[:3], pd.DataFrame(Y[:3], columns=list("abc"))),
         ),
         "condense": (SMLClassifier(RBF(0.5), sketch=Condense(6)).fit(X, y), Q, few),
-        "nystroem": (SMLClassifier(RBF(0.5), sketch=Nystroem(8)).fit(X, y), Q, few),
         "waves": (SMLClassifier(RBF(0.5), sketch=RandomFeatures(64), random_state=0).fit(X, y), Q, few),
-        "tensor": (SMLClassifier(Quadratic(), sketch=TensorSketch(64), random_state=0).fit(X, y), Q, few),
         "drawn": (SMLClassifier("jaccard", sampler=8, random_state=0).fit(X, Y), Q, (X[:3], Y[:3])),
         "draws": (
-            SMLClassifier(RBF(1.0), sampler=Uniform(6, per_query=True), random_state=0).fit(
+            SMLClassifier(RBF(1.0), sampler=UniformSampler(6, per_query=True), random_state=0).fit(
                 X, sp.csr_array(Y)
             ),
             Q,
@@ -138,9 +136,7 @@ KINDS = [
     "composite",
     "frame",
     "condense",
-    "nystroem",
     "waves",
-    "tensor",
     "drawn",
     "draws",
     "single",

@@ -11,7 +11,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
-from simlabel.sampling import Uniform
+from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
 
 NAMES = ["desert", "sea", "sunset", "trees"]
@@ -173,7 +173,7 @@ def test_any_objects_single_classes_and_precomputed(rng):
 
 def test_estimates_are_not_explained(rng):
     X, y, Q = problem(rng)
-    for options in ({"sketch": "condense"}, {"sampler": Uniform(5, per_query=True)}):
+    for options in ({"sketch": "condense"}, {"sampler": UniformSampler(5, per_query=True)}):
         model = SMLClassifier(RBF(2.0), random_state=0, **options).fit(X, y)
         with pytest.raises(ValueError, match="explain lists the terms of a sum"):
             model.explain(Q)

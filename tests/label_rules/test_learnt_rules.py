@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from simlabel import SMLClassifier, load
-from simlabel.label_rules import Auto, Cutoff, PerLabel, ScoreBlock, SetSize, Threshold, _gather
+from simlabel.label_rules import AutoRule, CutoffRule, PerLabel, ScoreBlock, SetSize, Threshold, _gather
 from simlabel.label_rules._base import TrainingBlock
 from simlabel.label_rules._gather import Gathered
 from simlabel.label_rules._sweeps import tuned_thresholds
 from simlabel.metrics import find_criterion, hamming_loss
+from simlabel.persistence import _layout
 from simlabel.similarities import RBF
 
 
@@ -126,9 +127,9 @@ def test_a_rule_is_changed_without_a_refit(rng):
         model.change_rule("threshhold")
 
 
-@pytest.mark.parametrize("rule", [PerLabel, Auto])
+@pytest.mark.parametrize("rule", [PerLabel, AutoRule])
 @pytest.mark.parametrize("former", ["macro_f1", "micro_f1", "instance_f1"])
-def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, recwarn):
+def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, recwarn, monkeypatch):
     X, Y = data(rng)
     kind, _, average = reversed(former.partition("_"))
     now = f"{kind}_{average}"
@@ -137,7 +138,9 @@ def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, re
     same = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(now)).fit(X, Y)
     assert str(model.label_rule_) == str(same.label_rule_)
     assert np.array_equal(model.predict(X), same.predict(X))
-    model.save(tmp_path / "before.simlabel")  # with the name that the user gave, as files written before
+    with monkeypatch.context() as earlier:  # format 1 knew no other names
+        earlier.setattr(_layout, "FORMAT", 1)
+        model.save(tmp_path / "before.simlabel")
     assert former.encode() in (tmp_path / "before.simlabel").read_bytes()
     loaded = load(tmp_path / "before.simlabel")
     assert loaded.label_rule.criterion == now
@@ -149,12 +152,12 @@ def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, re
 def test_auto_judges_as_the_metrics_do(criterion, rng):
     X, Y = data(rng)
     Y[:5] = 0
-    model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=Auto(criterion)).fit(X, Y)
+    model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=AutoRule(criterion)).fit(X, Y)
     from simlabel.fitted._leave_one_out import training_blocks
 
     record = find_criterion(criterion)
     values = {}
-    for rule in (SetSize(), Threshold(), Cutoff("auto"), PerLabel(criterion)):
+    for rule in (SetSize(), Threshold(), CutoffRule("auto"), PerLabel(criterion)):
         fitted = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule).fit(X, Y)
         blocks = training_blocks(fitted._model.scorer)
         sets = np.concatenate([fitted.label_rule_.predict(block.scores).toarray() for block in blocks])

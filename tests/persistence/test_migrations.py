@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from fuzz import model_files as campaign
 from simlabel import SMLClassifier, load
 from simlabel.engines import Auto
-from simlabel.persistence import _migrations
+from simlabel.persistence import ModelFileError, _migrations
 from simlabel.persistence._container import read_file, write_file
 from simlabel.persistence._migrations import FORMAT, migrated
-from simlabel.persistence._stages import CLASSES
+from simlabel.persistence._stages import CLASSES, REMOVED
 from simlabel.weightings import TopK
 
 FILES = Path(__file__).parent / "files"
@@ -73,3 +74,24 @@ def test_format_1_had_an_index_which_the_automatic_engine_replaces(asked, wanted
     assert str(opened.engine) == str(wanted)
     assert str(opened._model.scorer.stages.engine) == str(Auto(77))
     assert opened.predict([[0.8], [0.2]]) == model.predict([[0.8], [0.2]])
+
+
+def test_format_1_had_prototypes_with_a_projection():
+    sums = {"is": "stage", "class": "sketching.PrototypeSums", "values": {"words": "9 prototypes"}}
+
+    def read(projection):
+        values = {**sums["values"], "projection": projection}
+        return migrated({"model": {"sketch": {**sums, "values": values}}}, 1)["model"]["sketch"]
+
+    assert read(None) == sums
+    assert read({"is": "array", "name": "sketch.projection"})["class"] in REMOVED
+
+
+@pytest.mark.parametrize("name", sorted(REMOVED))
+def test_a_file_that_names_what_is_no_more_says_what_read_it(name, tmp_path):
+    state, arrays = read_file(FILES / "format_1" / "sketch.simlabel")
+    state["params"]["sketch"]["class"] = name
+    whole = {each: arrays.whole(each) for each in arrays.entries}
+    (tmp_path / "model").write_bytes(campaign.file_bytes(state, whole))
+    with pytest.raises(ModelFileError, match=rf"names '{name}'.* simlabel 0\.1\.0 .* read it; fit .* anew"):
+        load(tmp_path / "model")

@@ -22,7 +22,7 @@ from simlabel.influence import Ridge
 from simlabel.label_rules import PerLabel
 from simlabel.persistence import register
 from simlabel.similarities import RBF, Function, Linear, OnColumns
-from simlabel.weightings import Custom
+from simlabel.weightings import CustomWeighting
 
 NAMES = list("abcde")
 
@@ -226,7 +226,7 @@ class Strange:
 @pytest.mark.parametrize(
     ("options", "labels", "message"),
     [
-        ({"weighting": Custom(np.sqrt)}, None, "weighting.fn is the Python function 'sqrt'"),
+        ({"weighting": CustomWeighting(np.sqrt)}, None, "weighting.fn is the Python function 'sqrt'"),
         ({"label_rule": lambda s: s > 0.1}, None, "label_rule is the Python function '<lambda>'"),
         ({"random_state": np.random.RandomState(0)}, None, r"random_state is RandomState.*cannot hold"),
         ({}, [{Strange()}, {"b"}], r"labels\[0\] is <strange>, a Strange"),

@@ -17,7 +17,7 @@ from simlabel.normalization import MinMax, ZScore
 from simlabel.rows import as_rows, open_rows
 from simlabel.rows._lazy import DiskRows
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
-from simlabel.weightings import Custom, TopK
+from simlabel.weightings import CustomWeighting, TopK
 
 N, D, K = 90, 5, 4
 
@@ -96,7 +96,7 @@ CASES = {
     "collapsed": {"similarity": Cosine(), "engine": "collapsed"},
     "chain": {"similarity": Laplacian(0.3), "normalizer": ["zscore", "l2"]},
     "top-k": {"similarity": RBF(1.0), "weighting": TopK(6)},
-    "whole rows": {"similarity": RBF(1.0), "weighting": Custom(flattened, scope="row")},
+    "whole rows": {"similarity": RBF(1.0), "weighting": CustomWeighting(flattened, scope="row")},
     "label mean": {"similarity": RBF(1.0), "influence": "label_mean"},
     "ridge": {"similarity": RBF(1.0), "influence": Ridge(penalty=0.3)},
     "inducing": {"similarity": RBF(1.0), "influence": Ridge(penalty=0.3, inducing=20)},

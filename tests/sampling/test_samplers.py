@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import naive
 from simlabel import SMLClassifier, load, similarity_sums
 from simlabel.engines import Sampled
-from simlabel.sampling import Balanced, Distribution, Uniform, draw, resolve_sampler
+from simlabel.sampling import Balanced, Distribution, UniformSampler, draw, resolve_sampler
 from simlabel.similarities import RBF, Precomputed
 
 
@@ -21,7 +21,7 @@ def data(rng, n=60):
 
 
 SAMPLERS = [
-    Uniform(12),
+    UniformSampler(12),
     Balanced(12),
     Distribution(lambda X, Y: 0.2 + np.linalg.norm(X, axis=1), n=12),
     Distribution(np.linspace(1, 5, 60), n=12),
@@ -77,7 +77,9 @@ def test_a_draw_counts_as_often_as_it_was_drawn():
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_each_query_has_its_own_draw_whatever_its_company(make, rng):
     X, Y = data(rng)
-    model = SMLClassifier(RBF(0.3), sampler=Uniform(10, per_query=True), random_state=0).fit(make(X), Y)
+    model = SMLClassifier(RBF(0.3), sampler=UniformSampler(10, per_query=True), random_state=0).fit(
+        make(X), Y
+    )
     Q = make(rng.normal(size=(6, 3)))
     together = model.decision_function(Q)
     alone = np.vstack([model.decision_function(Q[i : i + 1]) for i in range(6)])
@@ -95,7 +97,9 @@ def test_references_that_were_not_drawn_are_dropped(rng):
     assert model.predict(X).shape == Y.shape  # labels that were not drawn are still labels
 
 
-@pytest.mark.parametrize("sampler", [Uniform(10), Balanced(10), Uniform(10, per_query=True)], ids=repr)
+@pytest.mark.parametrize(
+    "sampler", [UniformSampler(10), Balanced(10), UniformSampler(10, per_query=True)], ids=repr
+)
 def test_saved_and_loaded_it_answers_the_same(sampler, rng, tmp_path):
     X, Y = data(rng)
     model = SMLClassifier(RBF(0.3), sampler=sampler, random_state=0).fit(X, Y)
@@ -127,7 +131,7 @@ def test_mistakes_are_named(rng):
         SMLClassifier(sampler=Distribution([1.0, 0.0] * 30)).fit(X, Y)
     with pytest.raises(ValueError, match="for each of the 60 references, got shape"):
         SMLClassifier(sampler=np.ones(3)).fit(X, Y)
-    with pytest.raises(ValueError, match="Uniform: n must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="UniformSampler: n must be a whole number of at least 1, got 0"):
         SMLClassifier(sampler=0).fit(X, Y)
     with pytest.raises(ValueError, match="give p"):
         resolve_sampler("distribution")
@@ -135,9 +139,9 @@ def test_mistakes_are_named(rng):
         resolve_sampler("unifrom")
     S = np.eye(60)
     with pytest.raises(ValueError, match="precomputed"):
-        SMLClassifier(Precomputed(), sampler=Uniform(5, per_query=True)).fit(S, Y).predict(S)
+        SMLClassifier(Precomputed(), sampler=UniformSampler(5, per_query=True)).fit(S, Y).predict(S)
     with pytest.raises(ValueError, match="whole rows"):
-        SMLClassifier(weighting="top_k", sampler=Uniform(5, per_query=True)).fit(X, Y).predict(X)
+        SMLClassifier(weighting="top_k", sampler=UniformSampler(5, per_query=True)).fit(X, Y).predict(X)
 
 
 def test_label_means_are_those_of_the_sample_with_each_row_counted_for_what_it_stands_for(rng):
@@ -147,7 +151,7 @@ def test_label_means_are_those_of_the_sample_with_each_row_counted_for_what_it_s
         RBF(0.3), normalizer=None, influence="label_mean", sampler=Balanced(40), random_state=3
     ).fit(X, Y)
     scorer = model._model.scorer
-    ids, scales = scorer.references.ids.tolist(), scorer.scales
+    ids, scales = scorer.references.ids.tolist(), scorer.stages.scales
     assert len(set(scales.tolist())) > 1
 
     def mean(x, k, but=None):
@@ -172,7 +176,10 @@ def test_tuning_counts_drawn_rows_for_what_they_stand_for(influence, tuning, rng
         "rbf", normalizer=None, influence=influence, sampler=Balanced(40), tuning=tuning, random_state=1
     ).fit(X, Y)
     scorer = model._model.scorer
-    ids, scales = scorer.references.ids.tolist(), dict(zip(scorer.references.ids, scorer.scales, strict=True))
+    ids, scales = (
+        scorer.references.ids.tolist(),
+        dict(zip(scorer.references.ids, scorer.stages.scales, strict=True)),
+    )
     first = model.tuning_.candidates[0]["gamma"]
     total = weight = 0.0
     for i in ids:

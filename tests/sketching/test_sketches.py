@@ -8,18 +8,17 @@ import scipy.sparse as sp
 
 import naive
 from simlabel import SMLClassifier, load
-from simlabel.engines import Exact, Job, Sum, prepare
+from simlabel.engines import Exact, Job, SumReducer, prepare
+from simlabel.influence import Stages, Uniform
 from simlabel.metrics import average_precision
 from simlabel.rows import References
-from simlabel.similarities import RBF, Function, Laplacian, Linear, Polynomial, Quadratic
+from simlabel.similarities import RBF, Function, Laplacian, Linear
 from simlabel.sketching import (
     SKETCHES,
     AutoSketch,
     Condense,
-    Nystroem,
     RandomFeatures,
     SketchProblem,
-    TensorSketch,
 )
 from simlabel.weightings import Power
 
@@ -38,17 +37,14 @@ def problem(similarity, rng, n=300):
     X, Y = clusters(rng, n)
     references = References(X, sp.csr_array(Y), np.ones(n))
     prepared = prepare(X, [similarity])
-    job = Job(similarity, None, Sum(references.influence))
-    return SketchProblem(references, prepared, job, Exact(), 1, seed=0), X, Y
+    job = Job(similarity, None, SumReducer(references.influence))
+    stages = Stages(similarity=similarity, influence=Uniform(), engine=Exact(), n_jobs=1)
+    return SketchProblem(stages, references, prepared, job), X, Y
 
 
 CASES = [
     (RandomFeatures(8192), RBF(0.3), naive.rbf(0.3), 0.05),
     (RandomFeatures(8192), Laplacian(0.1), naive.laplacian(0.1), 0.05),
-    (TensorSketch(4096), Quadratic(), naive.polynomial(2, 1.0), 0.1),
-    (TensorSketch(4096), Polynomial(3, 0.5), naive.polynomial(3, 0.5), 0.2),
-    (Nystroem(300), RBF(0.3), naive.rbf(0.3), 1e-6),
-    (Nystroem(100), Laplacian(0.1), naive.laplacian(0.1), 0.02),
     (Condense(300), RBF(0.3), naive.rbf(0.3), 0.02),
     (Condense(60), Linear(), naive.dot, 0.02),
 ]
@@ -75,7 +71,7 @@ def test_the_error_is_measured_without_a_rows_own_entry(sketch, similarity, phi,
     sketched = task.sketched(fitted)
     for at in (0, 7, 29):  # half of the rows are checked, since they are few
         i = task.checked[at]
-        own = fitted.own_similarity(X[i : i + 1], np.array([i]))[0]
+        own = fitted.own_similarity(X[i : i + 1])[0]
         np.testing.assert_allclose(sketched[at], fitted.sums(X[i : i + 1])[0] - own * V[i], atol=1e-6)
         wanted = naive.sums(X[i].tolist(), X.tolist(), V.tolist(), phi, exclude=i)
         np.testing.assert_allclose(task.exact[at], wanted, rtol=1e-9)
@@ -98,7 +94,7 @@ def test_noise_is_refused(rng):
     SMLClassifier(narrow, normalizer=None, sketch=None).fit(X, Y)
 
 
-@pytest.mark.parametrize("sketch", [Condense(100), Nystroem(100), RandomFeatures(2048), "auto"], ids=str)
+@pytest.mark.parametrize("sketch", [Condense(100), RandomFeatures(2048), "auto"], ids=str)
 def test_the_estimator_predicts_nearly_the_same(sketch, rng):
     X, Y = clusters(rng, 600)
     Q = X[:50] + 0.1
@@ -132,19 +128,10 @@ def test_auto_keeps_its_tolerance_and_takes_the_cheapest(rng):
     assert AutoSketch(tolerance=0.0).choose(narrow) is not None
 
 
-STORED = [
-    (Condense(30), RBF(1.0)),
-    (Nystroem(100), RBF(1.0)),
-    (RandomFeatures(256), RBF(1.0)),
-    (TensorSketch(256), Quadratic()),
-    (AutoSketch(), RBF(1.0)),
-]
-
-
-@pytest.mark.parametrize(("sketch", "similarity"), STORED, ids=[repr(case[0]) for case in STORED])
-def test_saved_and_loaded_it_answers_the_same(sketch, similarity, rng, tmp_path):
+@pytest.mark.parametrize("sketch", [Condense(30), RandomFeatures(256), AutoSketch()], ids=repr)
+def test_saved_and_loaded_it_answers_the_same(sketch, rng, tmp_path):
     X, Y = clusters(rng, 300)
-    model = SMLClassifier(similarity, sketch=sketch, random_state=0).fit(X, Y)
+    model = SMLClassifier(RBF(1.0), sketch=sketch, random_state=0).fit(X, Y)
     model.save(tmp_path / "model.simlabel")
     loaded = load(tmp_path / "model.simlabel")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
@@ -152,13 +139,14 @@ def test_saved_and_loaded_it_answers_the_same(sketch, similarity, rng, tmp_path)
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["same columns", "new label"])
-@pytest.mark.parametrize(("sketch", "similarity"), STORED[1:4], ids=[repr(case[0]) for case in STORED[1:4]])
-def test_taught_the_sums_are_those_of_all_references(sketch, similarity, again, rng):
+@pytest.mark.parametrize("similarity", [RBF(1.0), Laplacian(0.1)], ids=repr)
+def test_taught_the_sums_are_those_of_all_references(similarity, again, rng):
     """The short form is linear in the references: taught in two parts it is what it is for all at once."""
     X, Y = clusters(rng, 300)
     names = [{f"l{k}" for k in np.flatnonzero(row)} for row in Y]
     if again:
         names[250] = {"l0", "l1", "l2", "new"}
+    sketch = RandomFeatures(2048)
     model = SMLClassifier(similarity, normalizer=None, sketch=sketch, random_state=0).fit(
         X[:200], names[:200]
     )
@@ -172,10 +160,10 @@ def test_taught_the_sums_are_those_of_all_references(sketch, similarity, again, 
     assert np.abs(model.decision_function(X) - exact).max() < 0.25 * exact.max()
 
 
-@pytest.mark.parametrize(("sketch", "similarity"), STORED[2:4], ids=[repr(case[0]) for case in STORED[2:4]])
-def test_forgotten_rows_are_gone_from_the_sums(sketch, similarity, rng):
+@pytest.mark.parametrize("similarity", [RBF(1.0), Laplacian(0.1)], ids=repr)
+def test_forgotten_rows_are_gone_from_the_sums(similarity, rng):
     X, Y = clusters(rng, 300)
-    model = SMLClassifier(similarity, normalizer=None, sketch=sketch, random_state=0).fit(X, Y)
+    model = SMLClassifier(similarity, normalizer=None, sketch=RandomFeatures(256), random_state=0).fit(X, Y)
     short = model.sketch_
     model.forget(list(range(100, 150)))
     references = model._model.scorer.references
@@ -188,25 +176,18 @@ def test_forgotten_rows_are_gone_from_the_sums(sketch, similarity, rng):
 
 def test_what_cannot_be_updated_says_why(rng):
     X, Y = clusters(rng, 100)
-    condensed, projected = (
-        SMLClassifier(RBF(1.0), sketch=sketch, random_state=0).fit(X, Y)
-        for sketch in (Condense(20), Nystroem(20))
-    )
+    condensed = SMLClassifier(RBF(1.0), sketch=Condense(20), random_state=0).fit(X, Y)
     for change in (lambda: condensed.partial_fit(X, Y), lambda: condensed.forget([0])):
         with pytest.raises(ValueError, match="learnt from all references at once"):
             change()
-    with pytest.raises(ValueError, match="some references are its prototypes"):
-        projected.forget([0])
-    assert condensed.n_references_ == projected.n_references_ == 100
+    assert condensed.n_references_ == 100
 
 
 def test_what_cannot_be_sketched_says_why(rng):
     X, Y = clusters(rng, 50)
     for sketch, similarity, words in [
         ("random_features", "linear", "random features are for RBF and Laplacian"),
-        ("tensor_sketch", RBF(1.0), "it is for polynomials"),
         ("condense", Function(lambda a, b: 1.0), "does not compare features"),
-        ("nystroem", Function(lambda a, b: 1.0), "is not positive definite"),
     ]:
         with pytest.raises(ValueError, match=words):
             SMLClassifier(similarity, sketch=sketch).fit(X, Y)
@@ -216,4 +197,4 @@ def test_what_cannot_be_sketched_says_why(rng):
         SMLClassifier(RBF(1.0), sketch=RandomFeatures(5)).fit(X, Y)
     with pytest.raises(ValueError, match="Unknown sketch"):
         SMLClassifier(RBF(1.0), sketch="condens").fit(X, Y)
-    assert set(SKETCHES.names) == {"auto", "condense", "nystroem", "random_features", "tensor_sketch"}
+    assert set(SKETCHES.names) == {"auto", "condense", "random_features"}

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from simlabel.baselines._adtree_view import Tree, draw, write
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._boosting_kernels import LOWER
-from simlabel.baselines._conditions import Condition, Mask, Search, Weights, evaluate, searching
+from simlabel.baselines._conditions import Condition, ConditionSearch, Mask, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
 from simlabel.support.limits import limits
@@ -199,7 +199,7 @@ class ADTBoostMH(BaselineClassifier):
         return Tree(self.test_nodes_, names, thresholds, self.node_scores_, self.classes_, top)
 
 
-def _choose(search: Search, weights: Weights, reached: list[Mask]) -> _Choice | None:
+def _choose(search: ConditionSearch, weights: Weights, reached: list[Mask]) -> _Choice | None:
     """Find the node and the condition of lowest Z."""
     best: _Choice | None = None
     for node, rows in enumerate(reached):

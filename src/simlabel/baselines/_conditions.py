@@ -106,7 +106,7 @@ class _Words:
         return mask
 
 
-class Search:
+class ConditionSearch:
     """The conditions on the columns of X, looked through by a few threads."""
 
     def __init__(self, X: Rows, n_threads: int, pool: ThreadPoolExecutor) -> None:
@@ -137,12 +137,12 @@ class Search:
 
 
 @contextmanager
-def searching(X: Rows, n_jobs: int | None) -> Iterator[Search]:
-    """Open a :class:`Search` whose threads end with the block."""
+def searching(X: Rows, n_jobs: int | None) -> Iterator[ConditionSearch]:
+    """Open a :class:`ConditionSearch` whose threads end with the block."""
     check_number("boosting", "n_jobs", n_jobs, integer=True, also=(None,))
     n_threads = min(effective_n_jobs(n_jobs), max(1, X.shape[1]))  # each looks at some of the columns
     with ThreadPoolExecutor(n_threads) as pool:
-        yield Search(X, n_threads, pool)
+        yield ConditionSearch(X, n_threads, pool)
 
 
 def evaluate(X: Rows, columns: Any, thresholds: Any, words: bool) -> Mask:

@@ -18,7 +18,7 @@ from simlabel.cli._models import BLOCK, FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.datasets import Dataset, FeatureChunks
 from simlabel.experiments import FoldResult, criteria_for, summarize
-from simlabel.metrics import evaluate, find_criterion, needs_propensities
+from simlabel.metrics import evaluate, find_criterion
 from simlabel.reports import check_report_path, evaluation_report, write_report
 
 
@@ -40,7 +40,7 @@ def evaluate_verb(
     debug: options.Debug = False,
 ) -> None:
     """Compare a model's predictions with the true labels of a file."""
-    shown = [name for name in options.criteria_of(criteria) if not needs_propensities(name)]
+    shown = [name for name in options.criteria_of(criteria) if not find_criterion(name).needs_propensities]
     for path in report or ():
         check_report_path(path)
     fitted = FittedModel.open(model)
@@ -114,7 +114,7 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
             bar(part.stop, data.n_rows, "evaluating")
     seconds = time.perf_counter() - started
     sets = sp.csr_array(predicted)
-    wanted = [name for name in criteria_for(len(names)) if not needs_propensities(name)]
+    wanted = [name for name in criteria_for(len(names)) if not find_criterion(name).needs_propensities]
     found = evaluate(truth, sets, scores, criteria=wanted)
     return summarize(found, truth, sets, probabilities, (0.0, seconds)), joint
 

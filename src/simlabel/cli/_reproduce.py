@@ -14,7 +14,7 @@ from simlabel.experiments import FULL, QUICK, KFolds, reproduce
 from simlabel.reports import check_report_path, reproduction_report, write_report
 
 
-class Table(StrEnum):
+class PaperTable(StrEnum):
     """The paper's tables."""
 
     yeast = "yeast"
@@ -23,7 +23,7 @@ class Table(StrEnum):
 
 @guarded
 def reproduce_verb(
-    table: Annotated[Table, typer.Argument(help="Which of the paper's tables.")],
+    table: Annotated[PaperTable, typer.Argument(help="Which of the paper's tables.")],
     quick: Annotated[bool, typer.Option("--quick", help="SML and ML-kNN only.")] = False,
     folds: options.Folds = 10,
     seed: options.Seed = 0,

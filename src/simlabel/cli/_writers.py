@@ -22,7 +22,7 @@ Sets = Sequence[tuple[str, ...]]
 Figures = Mapping[str, Any]  # "score" or "probability" -> matrix, (n_rows, n_labels)
 
 
-class Writer(Protocol):
+class TableWriter(Protocol):
     """Takes in predictions, block by block."""
 
     def write(self, first: int, sets: Sets, figures: Figures) -> None:
@@ -93,7 +93,7 @@ def _short(value: float) -> str:
 @contextmanager
 def open_writer(
     output: Path, kind: str, labels: Sequence[str], kinds: Sequence[str], separator: str
-) -> Iterator[Writer]:
+) -> Iterator[TableWriter]:
     """A writer to a file, which is there only when it is whole; ``-`` is stdout."""
     if str(output) == "-":
         yield _text_writer(sys.stdout, kind, labels, kinds, separator)
@@ -116,7 +116,7 @@ def open_writer(
 
 def _text_writer(
     stream: TextIO, kind: str, labels: Sequence[str], kinds: Sequence[str], separator: str
-) -> Writer:
+) -> TableWriter:
     if kind == "jsonl":
         return JsonLinesWriter(stream, labels)
     return CsvWriter(stream, labels, kinds, separator)

@@ -11,7 +11,7 @@ from typing import Any
 import arff
 
 from simlabel.datasets._arff_header import Header, read_header, unescape, without_comment
-from simlabel.datasets._columns import Columns
+from simlabel.datasets._columns import TableColumns
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import Missing, check_missing, impute
@@ -44,7 +44,7 @@ def read_arff(
     lines = numbered_lines(path, max_gib)
     header = read_header(lines, path)
     positions = _label_positions(header, path, labels)
-    columns = Columns(header.attributes, positions, path, missing)
+    columns = TableColumns(header.attributes, positions, path, missing)
     X, Y = gather(_ArffRows(lines, len(header.attributes), path), columns)
     return Dataset(
         name=set_name(path),

@@ -28,7 +28,7 @@ class Attribute:
         return [f"{self.name}={value}" for value in self.values]
 
 
-class Columns:
+class TableColumns:
     """Columns of X, and after them, from `width` on, those of Y.
 
     A numeric attribute is a column; so is a nominal one whose values are 0 and 1. Another nominal one is a

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simlabel.datasets._columns import Attribute, Columns
+from simlabel.datasets._columns import Attribute, TableColumns
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import Missing, check_missing, finite_number, impute
@@ -57,7 +57,7 @@ def read_csv(
         rows.peel(positions[0], separator)
         positions = []
     attributes = _infer(rows)
-    columns = Columns(attributes, positions, path, missing)
+    columns = TableColumns(attributes, positions, path, missing)
     X, Y = gather(rows, columns)
     names = columns.label_names
     if rows.lists is not None:

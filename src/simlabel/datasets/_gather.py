@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.datasets._columns import Columns
+from simlabel.datasets._columns import TableColumns
 from simlabel.datasets._errors import DatasetError
 
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
@@ -79,7 +79,7 @@ class SparseRows:
         return matrix
 
 
-def gather(rows: Rows, columns: Columns) -> tuple[Any, Any]:
+def gather(rows: Rows, columns: TableColumns) -> tuple[Any, Any]:
     """Read all rows; X is sparse if they are, or if one-hot columns make it much wider than they are."""
     sparse = rows.sparse or columns.width > WIDE * len(columns.convert)
     implied_left = max(_IMPLIED_ALWAYS, rows.size)
@@ -110,7 +110,7 @@ def gather(rows: Rows, columns: Columns) -> tuple[Any, Any]:
 
 
 def _convert(
-    items: Iterable[tuple[int, str]], columns: Columns, line: int
+    items: Iterable[tuple[int, str]], columns: TableColumns, line: int
 ) -> tuple[list[int], list[int], list[float]]:
     """Labels of a row, and the columns and numbers of its features that are not 0."""
     labels: list[int] = []

@@ -4,6 +4,8 @@
 `running` goes it, `reducers` are what happens to blocks of similarities on the way.
 """
 
+from typing import TYPE_CHECKING
+
 from simlabel.engines._auto import ENGINES, Auto, resolve_engine
 from simlabel.engines._collapsed import Collapsed
 from simlabel.engines._contract import Engine, Job, Plan, ReduceCall
@@ -11,8 +13,9 @@ from simlabel.engines._exact import Exact
 from simlabel.engines._prepared import Prepared, prepare
 from simlabel.engines._sampled import Sampled
 from simlabel.engines._sums import is_objects, similarity_sums
-from simlabel.engines.reducers import Exclude, Keep, Sum, reducer_for
+from simlabel.engines.reducers import Exclude, Keep, SumReducer, reducer_for
 from simlabel.engines.running import SlowSimilarityWarning
+from simlabel.support.renamed import renamed
 
 __all__ = [
     "ENGINES",
@@ -28,10 +31,13 @@ __all__ = [
     "ReduceCall",
     "Sampled",
     "SlowSimilarityWarning",
-    "Sum",
+    "SumReducer",
     "is_objects",
     "prepare",
     "reducer_for",
     "resolve_engine",
     "similarity_sums",
 ]
+
+if not TYPE_CHECKING:  # with it every name would be one of the module
+    __getattr__ = renamed(__name__, {"Sum": "SumReducer"})

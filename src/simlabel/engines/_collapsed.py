@@ -17,7 +17,7 @@ from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Pr
 from simlabel.engines._exact import Exact, check_finite_sums
 from simlabel.engines._prepared import Prepared
 from simlabel.engines.planning import collapsed_cost
-from simlabel.engines.reducers import Sum
+from simlabel.engines.reducers import SumReducer
 from simlabel.rows import blocks, dense_rows, n_rows, pieces, row_width
 from simlabel.similarities import Leaf
 from simlabel.support.validation import FloatArray, Rows
@@ -124,7 +124,7 @@ class Collapsed(Engine):
         for job in jobs:
             if len(job.similarity.leaves()) != 1 or _width(prepared, job) is None:
                 return f"{type(job.similarity).__name__} has no explicit columns"  # asked for every query
-            if job.weighting is not None or not isinstance(job.reducer, Sum):
+            if job.weighting is not None or not isinstance(job.reducer, SumReducer):
                 return "a weighting needs the single similarities"
         return None
 
@@ -132,7 +132,7 @@ class Collapsed(Engine):
         """Collapsing the references, where that is not done yet, and a product for each query."""
         total = 0.0
         for job in jobs:
-            assert isinstance(job.reducer, Sum)
+            assert isinstance(job.reducer, SumReducer)
             left = 0 if _KEPT in job.kept else prepared.n_rows
             width = _width(prepared, job) or 0
             total += collapsed_cost(left, prepared, width, job.reducer.influence.entries_per_row)
@@ -150,7 +150,7 @@ class Collapsed(Engine):
             raise ValueError(f"engine='collapsed' is not possible: {reason}.")
         for job in jobs:
             if _KEPT not in job.kept:
-                assert isinstance(job.reducer, Sum)
+                assert isinstance(job.reducer, SumReducer)
                 V = job.reducer.influence.V
                 leaf = job.similarity.leaves()[0]
                 none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
@@ -209,7 +209,7 @@ class Collapsed(Engine):
 
 def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Any]]:
     """Pieces of references and their influence, by where they are in memory: a piece never changes."""
-    assert isinstance(job.reducer, Sum)
+    assert isinstance(job.reducer, SumReducer)
     pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
     return {(id(X), (V.data if sp.issparse(V) else V).ctypes.data): (X, V) for X, V in pairs}
 

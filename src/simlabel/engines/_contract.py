@@ -59,10 +59,10 @@ class ReduceCall:
 
     Examples
     --------
-    >>> from simlabel.engines import Exact, Sum, prepare
+    >>> from simlabel.engines import Exact, SumReducer, prepare
     >>> from simlabel.similarities import Linear
     >>> X = np.array([[1.0], [2.0]])
-    >>> call = ReduceCall(X[1:], prepare(X, [Linear()]), [Job(Linear(), None, Sum(np.eye(2)))])
+    >>> call = ReduceCall(X[1:], prepare(X, [Linear()]), [Job(Linear(), None, SumReducer(np.eye(2)))])
     >>> Exact().reduce(call)
     [array([[2., 4.]])]
     """

@@ -14,7 +14,7 @@ from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Re
 from simlabel.engines._exact import Exact
 from simlabel.engines._prepared import Prepared, prepare
 from simlabel.engines.planning import effective_jobs
-from simlabel.engines.reducers import Exclude, Sum
+from simlabel.engines.reducers import Exclude, SumReducer
 from simlabel.engines.running import empty_outputs, one_blas_thread, run_tasks
 from simlabel.rows import blocks, take_rows
 from simlabel.sampling import draw
@@ -76,7 +76,7 @@ class Sampled(Engine):
         """A weighting of whole rows, or a matrix in place of references."""
         if any(leaf.similarity.form == "precomputed" for leaf in prepared.leaves.values()):
             return "a precomputed matrix has no references to draw"
-        if not all(isinstance(job.reducer, Sum) for job in jobs):
+        if not all(isinstance(job.reducer, SumReducer) for job in jobs):
             return "a weighting that looks at whole rows is no sum that could be estimated"
         return None
 
@@ -124,7 +124,8 @@ class Sampled(Engine):
         rng = np.random.default_rng([self.seed, _fingerprint(q)])
         rows, scales = draw(self.probabilities, self.n, rng)
         some = prepare(take_rows(call.prepared.X, rows), [job.similarity for job in call.jobs])
-        jobs = [Job(job.similarity, job.weighting, Sum(_scaled(job, rows, scales))) for job in call.jobs]
+        sums = [SumReducer(_scaled(job, rows, scales)) for job in call.jobs]
+        jobs = [Job(job.similarity, job.weighting, each) for job, each in zip(call.jobs, sums, strict=True)]
         own = None
         if exclude is not None:
             place = np.searchsorted(rows, exclude.own)
@@ -135,7 +136,7 @@ class Sampled(Engine):
 
 
 def _scaled(job: Job, rows: Any, scales: FloatArray) -> Any:
-    assert isinstance(job.reducer, Sum)
+    assert isinstance(job.reducer, SumReducer)
     V = job.reducer.influence.rows(rows)
     return sp.csr_array(V.multiply(scales[:, None])) if sp.issparse(V) else V * scales[:, None]
 

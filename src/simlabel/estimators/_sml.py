@@ -84,8 +84,8 @@ class SMLClassifier(Living, Asking, ClassifierMixin, BaseEstimator):
         average.
     sketch : None, str or Sketch
         The sums in a short form, made at fit, that costs the same for any number of references:
-        "condense", "nystroem", "random_features", "tensor_sketch", or "auto" for the cheapest that keeps
-        the average precision. Leave-one-out, and so tuning and label rules, stay exact.
+        "condense", "random_features", or "auto" for the cheapest that keeps the average precision.
+        Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
         How parameters that are left open are resolved at fit: "validation" (the paper's), or "loo"
         (leave-one-out over all rows).

@@ -12,7 +12,7 @@ from simlabel.engines import Exclude, Job, Plan, Prepared, ReduceCall, prepare, 
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import References, Stack, blocks, n_rows, take_rows
-from simlabel.sketching import FittedSketch, what_is_cheaper
+from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
@@ -138,9 +138,9 @@ class Scorer:
             stages.engine.carry(self.prepared, self.job, ready, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
-    def _updated_sketch(self, after: Scorer, kept: Kept) -> FittedSketch | None:
+    def _updated_sketch(self, after: Scorer, kept: Kept) -> FeatureSums:
         """The short form with what came and without what went; where the columns differ, all anew."""
-        assert self.sketch is not None
+        assert isinstance(self.sketch, FeatureSums)  # others are refused
         before, now = self.references, after.references
         same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
         gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))

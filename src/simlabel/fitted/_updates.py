@@ -19,6 +19,7 @@ from simlabel.fitted._model import Model
 from simlabel.influence import Kept
 from simlabel.labels import LabelSpace, moved
 from simlabel.rows import Chunk, Ids, LazyRows, References, take_rows, transformed
+from simlabel.sketching import PrototypeSums
 from simlabel.support.validation import (
     FloatArray,
     Rows,
@@ -107,11 +108,10 @@ def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> 
     scorer = model.scorer
     if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):
         raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
-    reason = None if scorer.sketch is None else scorer.sketch.why_not(what)
-    if reason is not None:
+    if isinstance(scorer.sketch, PrototypeSums):
         raise ValueError(
-            f"{what} is not possible with this sketch: {reason}. Fit anew, or use 'random_features' or "
-            f"'tensor_sketch', whose sums can be added to and subtracted from."
+            f"{what} is not possible with this sketch: its prototypes are learnt from all references at "
+            f"once. Fit anew, or use 'random_features', whose sums can be added to and subtracted from."
         )
 
 

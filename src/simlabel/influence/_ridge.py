@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import Job, Keep, ReduceCall, Sum, prepare
+from simlabel.engines import Job, Keep, ReduceCall, SumReducer, prepare
 from simlabel.influence._base import Influence, Kept, Problem, Solved
 from simlabel.influence._closed_form import (
     RidgeSolution,
@@ -49,7 +49,7 @@ class Ridge(Influence):
         The larger, the smoother; ``"auto"`` is chosen at fit together with the bandwidth, by
         leave-one-out in closed form.
     inducing : int, None or "auto"
-        Sum over this many references only, fitted to all of them (Nystroem). None: over all of
+        SumReducer over this many references only, fitted to all of them (Nystroem). None: over all of
         them. ``"auto"``: over all as long as three matrices of their similarities fit in 1 GiB
         (6,688 references), else over 2,048.
     mixing : bool
@@ -244,7 +244,7 @@ class _Doubled:
 
     def sums(self, V: FloatArray) -> Any:
         """S V, (n_references, width)."""
-        return self._reduce(self.X, Sum(V))
+        return self._reduce(self.X, SumReducer(V))
 
     def _reduce(self, X: Rows, reducer: Any) -> Any:
         stages = self.stages

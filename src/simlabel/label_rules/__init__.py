@@ -1,14 +1,20 @@
 """Label rules: from label weights to a set of labels."""
 
-from simlabel.label_rules._auto import Auto
+from typing import TYPE_CHECKING
+
+from simlabel.label_rules._auto import AutoRule
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.label_rules._per_label import PerLabel
-from simlabel.label_rules._rules import Custom, Cutoff, FixedSize, SetSize
+from simlabel.label_rules._rules import CustomRule, CutoffRule, FixedSize, SetSize
 from simlabel.label_rules._threshold import Threshold
 from simlabel.support.registry import Registry
+from simlabel.support.renamed import renamed
 
 LABEL_RULES: Registry[LabelRule] = Registry(
-    "label_rule", LabelRule, [SetSize, Threshold, FixedSize, Cutoff, PerLabel, Auto], from_callable=Custom
+    "label_rule",
+    LabelRule,
+    [SetSize, Threshold, FixedSize, CutoffRule, PerLabel, AutoRule],
+    from_callable=CustomRule,
 )
 
 __all__ = [
@@ -16,11 +22,14 @@ __all__ = [
     "SetSize",
     "Threshold",
     "FixedSize",
-    "Cutoff",
+    "CutoffRule",
     "PerLabel",
-    "Auto",
-    "Custom",
+    "AutoRule",
+    "CustomRule",
     "LabelRule",
     "ScoreBlock",
     "TrainingBlock",
 ]
+
+if not TYPE_CHECKING:  # with it every name would be one of the module
+    __getattr__ = renamed(__name__, {"Auto": "AutoRule", "Cutoff": "CutoffRule", "Custom": "CustomRule"})

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from simlabel.label_rules._base import Counts, LabelRule, TrainingBlock
 from simlabel.label_rules._gather import thinned
 from simlabel.label_rules._per_label import PerLabel
-from simlabel.label_rules._rules import Cutoff, SetSize
+from simlabel.label_rules._rules import CutoffRule, SetSize
 from simlabel.label_rules._threshold import Threshold
 from simlabel.label_rules._tuned import TunedRule
 from simlabel.metrics import current_name, find_criterion
 
 
-class Auto(TunedRule):
+class AutoRule(TunedRule):
     """Whichever of set size, threshold function, cutoff and per-label thresholds is best.
 
     Each is fitted on leave-one-out scores and judged by its sets for the same rows; the first of
@@ -53,7 +53,7 @@ class Auto(TunedRule):
         candidates = [
             SetSize(**bounds),
             Threshold(**bounds),
-            Cutoff("auto", **bounds),
+            CutoffRule("auto", **bounds),
             PerLabel(criterion, **bounds),
         ]
         fitted = [rule.fit(sizes, kept) for rule in candidates]

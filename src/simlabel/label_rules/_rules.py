@@ -100,7 +100,7 @@ class FixedSize(LabelRule):
         return np.full(scores.labels.shape[0], self.size, dtype=np.int64)
 
 
-class Cutoff(LabelRule):
+class CutoffRule(LabelRule):
     """All labels whose weight is above a value.
 
     Parameters
@@ -114,7 +114,7 @@ class Cutoff(LabelRule):
     Examples
     --------
     >>> from simlabel import SMLClassifier
-    >>> model = SMLClassifier("linear", label_rule=Cutoff(0.5))
+    >>> model = SMLClassifier("linear", label_rule=CutoffRule(0.5))
     >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict([[0.0, 1.0]])
     [{'trees'}]
     """
@@ -133,10 +133,10 @@ class Cutoff(LabelRule):
     def check(self) -> None:
         """Raise ValueError where the value is no number."""
         super().check()
-        check_number("Cutoff", "value", self.value, also=("auto",))
+        check_number("CutoffRule", "value", self.value, also=("auto",))
         learnt = getattr(self, "value_", 0.0)
         if not isinstance(learnt, float) or math.isnan(learnt):  # infinite where no label is ever there
-            raise ValueError(f"Cutoff: value_ must be a number, got {learnt!r}.")
+            raise ValueError(f"CutoffRule: value_ must be a number, got {learnt!r}.")
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -162,7 +162,7 @@ class Cutoff(LabelRule):
         return np.count_nonzero(scores.labels > self.value_, axis=1)
 
 
-class Custom(LabelRule):
+class CustomRule(LabelRule):
     """Any function of the label weights.
 
     Parameters
@@ -175,7 +175,7 @@ class Custom(LabelRule):
     Examples
     --------
     >>> from simlabel import SMLClassifier
-    >>> above_mean = Custom(lambda scores: scores > scores.mean(axis=1, keepdims=True), minimum=1)
+    >>> above_mean = CustomRule(lambda scores: scores > scores.mean(axis=1, keepdims=True), minimum=1)
     >>> model = SMLClassifier("linear", label_rule=above_mean)
     >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict([[0.0, 1.0]])
     [{'trees'}]
@@ -193,7 +193,7 @@ class Custom(LabelRule):
         """Raise TypeError where `fn` cannot be called."""
         super().check()
         if not callable(self.fn):
-            raise TypeError(f"Custom: fn must be callable, got {self.fn!r}.")
+            raise TypeError(f"CustomRule: fn must be callable, got {self.fn!r}.")
 
     def _chosen(self, scores: ScoreBlock) -> Any:
         chosen = np.asarray(self.fn(scores.labels.copy()))

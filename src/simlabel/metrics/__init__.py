@@ -16,8 +16,6 @@ from simlabel.metrics._named import (
     criterion_rows,
     current_name,
     find_criterion,
-    needs_propensities,
-    needs_scores,
 )
 from simlabel.metrics._record import Criterion, Family
 from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
@@ -48,8 +46,6 @@ __all__ = [
     "Truth",
     "find_criterion",
     "current_name",
-    "needs_scores",
-    "needs_propensities",
     "criterion_rows",
     "row_criteria",
 ]

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
+import numpy.typing as npt
 from sklearn.metrics import hamming_loss as _hamming_loss
 
 from simlabel._kernels import ranking_criteria
-from simlabel.metrics._record import Criterion
-from simlabel.metrics._truth import as_truth, check_scores, check_sets, no_pair, no_true_label
-from simlabel.support.limits import limits
+from simlabel.metrics._record import Criterion, mean_of_defined
+from simlabel.metrics._truth import (
+    LabelMatrix,
+    Weights,
+    as_truth,
+    check_scores,
+    check_sets,
+    no_pair,
+    no_true_label,
+)
 from simlabel.support.validation import FloatArray
 
 
-def row_criteria(Y_true: Any, scores: Any) -> FloatArray:
-    """One-error, coverage, ranking loss and average precision of each row, (n_rows, 4).
-
-    scikit-learn gives means only; a standard error needs the rows. NaN where undefined.
+def row_criteria(Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:
+    """One-error, coverage, ranking loss and average precision of each row, (n_rows, 4); NaN where undefined.
 
     Examples
     --------
@@ -28,12 +32,12 @@ def row_criteria(Y_true: Any, scores: Any) -> FloatArray:
     array([[1. , 1. , 0.5, 0.5]])
     """
     truth = as_truth(Y_true)
-    out: Any = np.empty((truth.shape[0], 4))
+    out: FloatArray = np.empty((truth.shape[0], 4))
     ranking_criteria(np.ascontiguousarray(check_scores(scores, truth)), truth.indptr, truth.indices, out)
     return out
 
 
-def _ranking_rows(column: int, Y_true: Any, scores: Any) -> FloatArray:
+def _ranking_rows(column: int, Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:
     rows: FloatArray = row_criteria(Y_true, scores)[:, column]
     return rows
 
@@ -43,33 +47,7 @@ _one_error_rows, _coverage_rows, _ranking_loss_rows, _average_precision_rows = (
 )
 
 
-def _mean_over_defined(
-    measure: Any, Y_true: Any, scores: Any, undefined: Callable[[Any], Any] = no_true_label
-) -> float:
-    """Mean of scikit-learn's `measure` over the rows where it is defined, in blocks; NaN without any."""
-    truth = as_truth(Y_true)
-    scores = check_scores(scores, truth)
-    rows = np.flatnonzero(~undefined(truth))
-    if rows.size == 0:
-        return float("nan")
-    step = max(1, limits().block_entries // truth.shape[1])
-    total = 0.0
-    for start in range(0, rows.size, step):
-        part = rows[start : start + step]
-        total += measure(*_two_columns(truth[part].toarray(), scores[part])) * part.size
-    return float(total / rows.size)
-
-
-def _two_columns(truth: Any, scores: Any) -> tuple[Any, Any]:
-    """scikit-learn reads one column as classes; a false label below all others makes it a ranking."""
-    if truth.shape[1] > 1:
-        return truth, scores
-    return np.hstack([truth, np.zeros_like(truth)]), np.hstack(
-        [scores, np.full_like(scores, scores.min() - 1)]
-    )
-
-
-def hamming_loss(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
+def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
     """Share of instance-label pairs that are predicted wrongly.
 
     Examples
@@ -79,17 +57,18 @@ def hamming_loss(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     """
     truth, predicted = check_sets(Y_true, Y_pred)
     if truth.shape[1] == 1:  # scikit-learn reads one column as classes, not as a label
-        return float(np.average(_hamming_rows(truth, predicted), weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(np.average(_hamming_rows(truth, predicted), weights=weights))
     return float(_hamming_loss(truth, predicted, sample_weight=sample_weight))
 
 
-def _hamming_rows(Y_true: Any, Y_pred: Any) -> FloatArray:
+def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     truth, predicted = check_sets(Y_true, Y_pred)
     wrong = abs(predicted.astype(np.int8) - truth.astype(np.int8)).sum(axis=1, dtype=np.int64)
     return np.asarray(wrong).ravel() / max(1, truth.shape[1])
 
 
-def one_error(Y_true: Any, scores: Any) -> float:
+def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     """Share of instances whose top label is wrong, also where a wrong one ties for the top.
 
     Examples
@@ -97,12 +76,10 @@ def one_error(Y_true: Any, scores: Any) -> float:
     >>> one_error([[1, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.5]])
     0.5
     """
-    errors = _one_error_rows(Y_true, scores)
-    errors = errors[~np.isnan(errors)]
-    return float(errors.mean()) if errors.size else float("nan")
+    return mean_of_defined(_one_error_rows(Y_true, scores))
 
 
-def coverage(Y_true: Any, scores: Any) -> float:
+def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     """How far down the ranking all true labels are found, counted from 0.
 
     This is the papers' coverage: scikit-learn's `coverage_error` minus 1.
@@ -112,10 +89,10 @@ def coverage(Y_true: Any, scores: Any) -> float:
     >>> coverage([[1, 0, 1]], [[0.9, 0.5, 0.1]])
     2.0
     """
-    return _mean_over_defined(coverage_error, Y_true, scores) - 1.0
+    return mean_of_defined(_coverage_rows(Y_true, scores))
 
 
-def ranking_loss(Y_true: Any, scores: Any) -> float:
+def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     """Share of pairs of a true and a false label in which the false one is not ranked below.
 
     Examples
@@ -123,10 +100,10 @@ def ranking_loss(Y_true: Any, scores: Any) -> float:
     >>> ranking_loss([[1, 0, 1]], [[0.9, 0.5, 0.1]])
     0.5
     """
-    return _mean_over_defined(label_ranking_loss, Y_true, scores, no_pair)
+    return mean_of_defined(_ranking_loss_rows(Y_true, scores))
 
 
-def average_precision(Y_true: Any, scores: Any) -> float:
+def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     """For each true label, the share of true labels among those ranked as high; averaged.
 
     Examples
@@ -134,7 +111,7 @@ def average_precision(Y_true: Any, scores: Any) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]]), 4)
     0.8333
     """
-    return _mean_over_defined(label_ranking_average_precision_score, Y_true, scores)
+    return mean_of_defined(_average_precision_rows(Y_true, scores))
 
 
 _LOSS: Any = {"higher_is_better": False}

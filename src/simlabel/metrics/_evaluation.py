@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import numpy.typing as npt
 
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._named import find_criterion
-from simlabel.metrics._truth import Truth
+from simlabel.metrics._truth import LabelMatrix, Truth
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,12 @@ class Evaluation:
 
 
 def evaluate(
-    Y_true: Any,
-    Y_pred: Any,
-    scores: Any,
+    Y_true: LabelMatrix,
+    Y_pred: LabelMatrix,
+    scores: npt.ArrayLike,
     *,
     criteria: Sequence[str] | None = None,
-    propensity: Any = None,
+    propensity: npt.ArrayLike | None = None,
 ) -> Evaluation:
     """The paper's five criteria, or those that are named.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy.typing as npt
+
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._set_criteria import OF_SETS
 from simlabel.metrics._top_k import FAMILIES, propensities
+from simlabel.metrics._truth import LabelMatrix
 from simlabel.support.validation import FloatArray
 
 _FAMILIES = {family.pattern.name: family for family in FAMILIES}
@@ -56,17 +59,9 @@ def current_name(name: Any) -> Any:
     return _FORMER.get(name, name) if isinstance(name, str) else name
 
 
-def needs_propensities(name: str) -> bool:
-    """Whether a criterion asks how frequent the labels are in training."""
-    return find_criterion(name).needs_propensities
-
-
-def needs_scores(name: str) -> bool:
-    """Whether a criterion reads the scores, rather than the predicted sets."""
-    return find_criterion(name).needs_scores
-
-
-def criterion_rows(name: str, Y_true: Any, scores: Any, propensity: Any = None) -> FloatArray:
+def criterion_rows(
+    name: str, Y_true: LabelMatrix, scores: npt.ArrayLike, propensity: npt.ArrayLike | None = None
+) -> FloatArray:
     """A criterion of the scores on each row, (n_rows,), for means with an error; NaN where undefined.
 
     For ``psp@k`` the rows are the gains that are not yet divided by the best possible sum.

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
-from simlabel.metrics._truth import as_truth
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.metrics._truth import LabelMatrix, Mask, as_truth
 from simlabel.support.validation import FloatArray
+
+
+def mean_of_defined(rows: FloatArray) -> float:
+    """Mean of the values that are not NaN; NaN without any."""
+    defined = rows[~np.isnan(rows)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class Criterion:
     function: Callable[..., float]
     rows: Callable[..., FloatArray] | None = None
     aggregation: Literal["mean", "whole"] = "mean"
-    undefined: Callable[[Any], Any] | None = None
+    undefined: Callable[[sp.csr_array], Mask] | None = None
     higher_is_better: bool = True
     needs_scores: bool = True
     needs_propensities: bool = False
@@ -60,7 +70,13 @@ class Criterion:
         """Title and direction."""
         return f"{self.title} {'↑' if self.higher_is_better else '↓'}"
 
-    def measure(self, Y_true: Any, Y_pred: Any, scores: Any, propensity: Any = None) -> float:
+    def measure(
+        self,
+        Y_true: LabelMatrix,
+        Y_pred: LabelMatrix,
+        scores: npt.ArrayLike,
+        propensity: npt.ArrayLike | None = None,
+    ) -> float:
         """Its value for predictions of which it takes what it needs."""
         if not self.needs_propensities:
             return self.function(Y_true, scores if self.needs_scores else Y_pred)
@@ -70,7 +86,7 @@ class Criterion:
             )
         return self.function(Y_true, scores, propensity=propensity)
 
-    def n_undefined(self, Y_true: Any) -> int:
+    def n_undefined(self, Y_true: LabelMatrix) -> int:
         """On how many rows it is not defined."""
         return 0 if self.undefined is None else int(self.undefined(as_truth(Y_true)).sum())
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, f1_score
 
 from simlabel.metrics._record import Criterion
-from simlabel.metrics._truth import check_sets
+from simlabel.metrics._truth import LabelMatrix, Weights, check_sets
 from simlabel.support.validation import FloatArray
 
+Counts = npt.NDArray[np.int64]
 
-def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
+
+def _pair(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[sp.csr_array, sp.csr_array]:
     truth, predicted = check_sets(Y_true, Y_pred)
     if truth.shape[1] > 1:
         return truth, predicted
@@ -22,7 +25,7 @@ def _pair(Y_true: Any, Y_pred: Any) -> tuple[Any, Any]:
     return sp.hstack([truth, empty], format="csr"), sp.hstack([predicted, empty], format="csr")
 
 
-def subset_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
+def subset_accuracy(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
     """Share of instances whose label set is predicted exactly.
 
     Examples
@@ -33,13 +36,17 @@ def subset_accuracy(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> floa
     return float(accuracy_score(*_pair(Y_true, Y_pred), sample_weight=sample_weight))
 
 
-def _f1(Y_true: Any, Y_pred: Any, sample_weight: Any, average: str, empty: float) -> float:
+def _f1(
+    Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights, average: str, empty: float
+) -> float:
     """F1 by scikit-learn; `empty` is what nothing true and nothing predicted counts."""
-    options: Any = {"average": average, "sample_weight": sample_weight, "zero_division": empty}
-    return float(f1_score(*_pair(Y_true, Y_pred), **options))
+    truth, predicted = _pair(Y_true, Y_pred)
+    return float(
+        f1_score(truth, predicted, average=average, sample_weight=sample_weight, zero_division=empty)
+    )
 
 
-def f1_micro(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
+def f1_micro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
     """F1 over all instance-label pairs together; NaN where no label is true and none is predicted.
 
     Examples
@@ -50,7 +57,7 @@ def f1_micro(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     return _f1(Y_true, Y_pred, sample_weight, "micro", np.nan)
 
 
-def f1_macro(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
+def f1_macro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
     """Mean over the labels of their F1; labels that are nowhere true and nowhere predicted are left out.
 
     Examples
@@ -61,7 +68,7 @@ def f1_macro(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     return _f1(Y_true, Y_pred, sample_weight, "macro", np.nan)
 
 
-def f1_instance(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
+def f1_instance(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
     """Mean over the instances of their F1; an empty set that is predicted empty counts 1.
 
     Examples
@@ -72,17 +79,17 @@ def f1_instance(Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
     return _f1(Y_true, Y_pred, sample_weight, "samples", 1.0)
 
 
-def _exact_rows(Y_true: Any, Y_pred: Any) -> FloatArray:
-    hits, true, found = _row_counts(*check_sets(Y_true, Y_pred))
-    return ((hits == true) & (hits == found)).astype(np.float64)
+def _exact_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
+    hits, true, predicted = _row_counts(*check_sets(Y_true, Y_pred))
+    return ((hits == true) & (hits == predicted)).astype(np.float64)
 
 
-def _f1_rows(Y_true: Any, Y_pred: Any) -> FloatArray:
-    hits, true, found = _row_counts(*check_sets(Y_true, Y_pred))
-    return np.where(true + found > 0, 2.0 * hits / np.maximum(true + found, 1), 1.0)
+def _f1_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
+    hits, true, predicted = _row_counts(*check_sets(Y_true, Y_pred))
+    return np.where(true + predicted > 0, 2.0 * hits / np.maximum(true + predicted, 1), 1.0)
 
 
-def _row_counts(truth: Any, predicted: Any) -> tuple[Any, Any, Any]:
+def _row_counts(truth: sp.csr_array, predicted: sp.csr_array) -> tuple[Counts, Counts, Counts]:
     """For each row the number of labels that are true and predicted, true, predicted."""
     hits = np.asarray(truth.multiply(predicted).sum(axis=1, dtype=np.int64)).ravel()
     return hits, np.diff(truth.indptr), np.diff(predicted.indptr)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from sklearn.metrics import ndcg_score
+import numpy.typing as npt
 
-from simlabel.metrics._record import Criterion, Family
-from simlabel.metrics._truth import as_truth, check_scores, no_true_label
+from simlabel.metrics._record import Criterion, Family, mean_of_defined
+from simlabel.metrics._truth import LabelMatrix, as_truth, check_scores, no_true_label
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, check_number
+
+Indices = npt.NDArray[np.int64]
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 
 
-def propensities(Y_train: Any, *, a: float = _A, b: float = _B) -> FloatArray:
+def propensities(Y_train: LabelMatrix, *, a: float = _A, b: float = _B) -> FloatArray:
     """How likely a true label is to be recorded, by its frequency in the training rows, (n_labels,).
 
     The model of Jain, Prabhu and Varma (2016), with the constants that the extreme classification
@@ -42,8 +43,10 @@ def _check_k(k: int, n_labels: int) -> None:
         raise ValueError(f"k is {k}, but there are only {n_labels} labels; choose k up to {n_labels}.")
 
 
-def _top_blocks(Y_true: Any, scores: Any, k: int) -> Iterator[tuple[slice, Any, Any, Any]]:
-    """Blocks of rows: where, their truth (dense), their first k labels, and the truth of these.
+def _top_blocks(
+    Y_true: LabelMatrix, scores: npt.ArrayLike, k: int
+) -> Iterator[tuple[Indices, Indices, Indices]]:
+    """Of blocks of rows the truth (dense), the first k labels, and the truth of these.
 
     Among equal scores the false labels come first, so that ties count against the scorer.
     """
@@ -55,10 +58,10 @@ def _top_blocks(Y_true: Any, scores: Any, k: int) -> Iterator[tuple[slice, Any, 
         part = slice(start, min(truth.shape[0], start + step))
         dense = truth[part].toarray()
         order = np.lexsort((dense, -scores[part]), axis=1)[:, :k]
-        yield part, dense, order, np.take_along_axis(dense, order, axis=1)
+        yield dense, order, np.take_along_axis(dense, order, axis=1)
 
 
-def precision_at_rows(Y_true: Any, scores: Any, k: int) -> FloatArray:
+def precision_at_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray:
     """Share of true labels among the first k, for each row, (n_rows,).
 
     Examples
@@ -66,11 +69,11 @@ def precision_at_rows(Y_true: Any, scores: Any, k: int) -> FloatArray:
     >>> precision_at_rows([[1, 0, 1], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], 2)
     array([0.5, 0. ])
     """
-    parts = [hits.sum(axis=1) / k for _, _, _, hits in _top_blocks(Y_true, scores, k)]
+    parts = [hits.sum(axis=1) / k for _, _, hits in _top_blocks(Y_true, scores, k)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def ndcg_at_rows(Y_true: Any, scores: Any, k: int) -> FloatArray:
+def ndcg_at_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray:
     """Normalized discounted cumulative gain of the first k labels, for each row; NaN without true labels.
 
     Equal scores share the mean gain of their places, as in scikit-learn.
@@ -97,7 +100,7 @@ def ndcg_at_rows(Y_true: Any, scores: Any, k: int) -> FloatArray:
     return out
 
 
-def precision_at(Y_true: Any, scores: Any, k: int) -> float:
+def precision_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> float:
     """Share of true labels among the k that are scored highest, averaged over the rows.
 
     Examples
@@ -105,11 +108,10 @@ def precision_at(Y_true: Any, scores: Any, k: int) -> float:
     >>> precision_at([[1, 0, 1], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], 2)
     0.25
     """
-    rows = precision_at_rows(Y_true, scores, k)
-    return float(rows.mean()) if rows.size else float("nan")
+    return mean_of_defined(precision_at_rows(Y_true, scores, k))
 
 
-def ndcg_at(Y_true: Any, scores: Any, k: int) -> float:
+def ndcg_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> float:
     """Normalized discounted cumulative gain of the first k labels, over the rows that have a label.
 
     Examples
@@ -117,23 +119,12 @@ def ndcg_at(Y_true: Any, scores: Any, k: int) -> float:
     >>> round(ndcg_at([[1, 0, 1]], [[0.9, 0.5, 0.1]], 3), 4)
     0.9197
     """
-    truth = as_truth(Y_true)
-    scores = check_scores(scores, truth)
-    _check_k(k, truth.shape[1])
-    rows = np.flatnonzero(~no_true_label(truth))
-    if rows.size == 0:
-        return float("nan")
-    if truth.shape[1] == 1:
-        return 1.0  # one label is always in its place; scikit-learn refuses to say so
-    total = 0.0
-    step = max(1, limits().block_entries // truth.shape[1])
-    for start in range(0, rows.size, step):
-        part = rows[start : start + step]
-        total += ndcg_score(truth[part].toarray(), scores[part], k=k) * part.size
-    return float(total / rows.size)
+    return mean_of_defined(ndcg_at_rows(Y_true, scores, k))
 
 
-def propensity_scored_precision_at(Y_true: Any, scores: Any, k: int, propensity: Any) -> float:
+def propensity_scored_precision_at(
+    Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, propensity: npt.ArrayLike
+) -> float:
     """Precision@k in which a rare label counts for more, as a share of the best that is possible.
 
     Parameters
@@ -152,7 +143,7 @@ def propensity_scored_precision_at(Y_true: Any, scores: Any, k: int, propensity:
     """
     gain = 1.0 / np.asarray(propensity, dtype=np.float64)
     reached = best = 0.0
-    for _, dense, order, hits in _top_blocks(Y_true, scores, k):
+    for dense, order, hits in _top_blocks(Y_true, scores, k):
         if gain.shape != (dense.shape[1],):
             raise ValueError(f"propensity has shape {gain.shape}, but there are {dense.shape[1]} labels.")
         reached += float((hits * gain[order]).sum())
@@ -160,10 +151,10 @@ def propensity_scored_precision_at(Y_true: Any, scores: Any, k: int, propensity:
     return reached / best if best else float("nan")
 
 
-def psp_rows(Y_true: Any, scores: Any, k: int, propensity: Any) -> FloatArray:
+def psp_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, propensity: npt.ArrayLike) -> FloatArray:
     """Propensity-scored gain of the first k labels, for each row, not yet divided by the best."""
     gain = 1.0 / np.asarray(propensity, dtype=np.float64)
-    parts = [(hits * gain[order]).sum(axis=1) / k for _, _, order, hits in _top_blocks(Y_true, scores, k)]
+    parts = [(hits * gain[order]).sum(axis=1) / k for _, order, hits in _top_blocks(Y_true, scores, k)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.support.validation import FloatArray, check_sparse
+
+#: label sets as a user may give them: 0/1, (n_rows, n_labels), or checked before
+LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | Truth"
+Weights: TypeAlias = npt.ArrayLike | None
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Truth:
     Y: sp.csr_array
 
     @classmethod
-    def of(cls, Y: Any) -> Self:
+    def of(cls, Y: LabelMatrix) -> Self:
         """Check a 0/1 indicator in any form."""
         return cls(as_truth(Y))
 
@@ -40,7 +46,7 @@ class Truth:
         return type(self)(self.Y[rows])
 
 
-def as_truth(Y: Any, name: str = "Y_true") -> sp.csr_array:
+def as_truth(Y: LabelMatrix, name: str = "Y_true") -> sp.csr_array:
     """A 0/1 indicator in any form as CSR with sorted indices and no stored zeros."""
     if isinstance(Y, Truth):
         return Y.Y
@@ -54,7 +60,7 @@ def as_truth(Y: Any, name: str = "Y_true") -> sp.csr_array:
     return result
 
 
-def _as_numbers(values: Any, name: str) -> Any:
+def _as_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """A dense array of real numbers."""
     try:
         array = np.asarray(values)
@@ -66,7 +72,7 @@ def _as_numbers(values: Any, name: str) -> Any:
     return array
 
 
-def check_scores(scores: Any, truth: sp.csr_array) -> FloatArray:
+def check_scores(scores: npt.ArrayLike, truth: sp.csr_array) -> FloatArray:
     """Scores of the same shape as the truth, finite."""
     array = _as_numbers(scores, "scores")
     array = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
@@ -77,7 +83,7 @@ def check_scores(scores: Any, truth: sp.csr_array) -> FloatArray:
     return array
 
 
-def check_sets(Y_true: Any, Y_pred: Any) -> tuple[sp.csr_array, sp.csr_array]:
+def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[sp.csr_array, sp.csr_array]:
     """True and predicted label sets of the same shape."""
     truth, predicted = as_truth(Y_true), as_truth(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
@@ -85,12 +91,12 @@ def check_sets(Y_true: Any, Y_pred: Any) -> tuple[sp.csr_array, sp.csr_array]:
     return truth, predicted
 
 
-def no_true_label(truth: sp.csr_array) -> Any:
+def no_true_label(truth: sp.csr_array) -> Mask:
     """Rows without a true label, (n_rows,) of bool."""
     return np.diff(truth.indptr) == 0
 
 
-def no_pair(truth: sp.csr_array) -> Any:
+def no_pair(truth: sp.csr_array) -> Mask:
     """Rows without a true label or without a false one, (n_rows,) of bool."""
     counts = np.diff(truth.indptr)
     return (counts == 0) | (counts == truth.shape[1])

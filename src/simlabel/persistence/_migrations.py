@@ -22,8 +22,9 @@ def migrated(state: State, version: int) -> State:
 
 
 def _from_1(state: State) -> State:
-    """Format 2 keeps the seed of fit, calls F1 by one name, and has no index of neighbours."""
-    state = _replaced(_replaced(state, _f1_by_one_name), _no_index)
+    """Format 2 keeps the seed of fit, calls F1 by one name, and has neither indices nor projections."""
+    for change in (_f1_by_one_name, _no_index, _without_projection):
+        state = _replaced(state, change)
     if state.get("params", {}).get("engine") == "ann":
         state = {**state, "params": {**state["params"], "engine": "auto"}}
     return {**state, "model": {"seed": 0, "sketch": None, **state["model"]}}
@@ -41,6 +42,14 @@ def _no_index(value: State) -> State:
         return value
     values = {"memory_mib": value["values"]["memory_mib"], "on_block": None}
     return {**value, "class": "engines.Auto", "values": values}
+
+
+def _without_projection(value: State) -> State:
+    if value.get("class") != "sketching.PrototypeSums":
+        return value
+    values = dict(value["values"])
+    projected = values.pop("projection", None) is not None
+    return {**value, "values": values, "class": "sketching.Nystroem" if projected else value["class"]}
 
 
 def _replaced(value: Any, change: Callable[[State], State]) -> Any:

@@ -15,8 +15,7 @@ from simlabel.calibration import LeaveOneOutCalibration
 from simlabel.engines import Engine, Sampled
 from simlabel.fitted import Model
 from simlabel.influence import Influence, Solved
-from simlabel.label_rules import Auto as AutoRule
-from simlabel.label_rules import LabelRule
+from simlabel.label_rules import AutoRule, LabelRule
 from simlabel.labels import SETS
 from simlabel.normalization import Chain, Normalizer
 from simlabel.persistence._layout import ModelFileError

@@ -13,16 +13,14 @@ from typing import Any
 from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
 from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
-from simlabel.label_rules import LABEL_RULES
-from simlabel.label_rules import Custom as CustomRule
+from simlabel.label_rules import LABEL_RULES, CustomRule
 from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
-from simlabel.sketching import SKETCHES, CountSketch, FeatureSums, PrototypeSums, Waves
+from simlabel.sketching import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.support.registry import Registry
 from simlabel.tuning import TUNERS, TuningResult
-from simlabel.weightings import WEIGHTINGS
-from simlabel.weightings import Custom as CustomWeighting
+from simlabel.weightings import WEIGHTINGS, CustomWeighting
 
 
 def _classes() -> Iterable[type[Any]]:
@@ -31,12 +29,16 @@ def _classes() -> Iterable[type[Any]]:
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
-    yield from (CountSketch, FeatureSums, PrototypeSums, Waves)
+    yield from (FeatureSums, PrototypeSums, Waves)
     yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
 #: name in a file -> class: the names that the classes declare, which stay when code moves
 CLASSES: dict[str, type[Any]] = {cls.file_key: cls for cls in _classes()}
+#: name in a file -> what read it, for classes that are no more
+REMOVED = dict.fromkeys(
+    ("sketching.CountSketch", "sketching.Nystroem", "sketching.TensorSketch"), "0.1.0 before its release"
+)
 KEYS: dict[type[Any], str] = {cls: key for key, cls in CLASSES.items()}
 
 

@@ -16,7 +16,7 @@ from simlabel.persistence._arrays import Arrays
 from simlabel.persistence._container import is_storable
 from simlabel.persistence._functions import function, name_of
 from simlabel.persistence._layout import ModelFileError, told
-from simlabel.persistence._stages import CLASSES, KEYS, parameters
+from simlabel.persistence._stages import CLASSES, KEYS, REMOVED, parameters
 
 _PLAIN = (str, int, float, bool, type(None))
 _LISTS: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -145,7 +145,11 @@ class Reader:
     def _stage(self, value: dict[str, Any]) -> Any:
         cls = CLASSES.get(value["class"])
         if cls is None:
-            raise ModelFileError(f"it names {value['class']!r}, which this version does not have.")
+            until = REMOVED.get(value["class"])
+            note = (
+                "" if until is None else f" simlabel {until} read it; fit the model anew with another sketch."
+            )
+            raise ModelFileError(f"it names {value['class']!r}, which this version does not have.{note}")
         with told(value["class"]):
             values = {name: self.decode(each) for name, each in value["values"].items()}
             own = set(parameters(cls))

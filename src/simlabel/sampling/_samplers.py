@@ -85,7 +85,7 @@ class Sampler(BaseEstimator):
         return p / p.sum()
 
 
-class Uniform(Sampler):
+class UniformSampler(Sampler):
     """Every reference with the same probability.
 
     Parameters
@@ -99,7 +99,7 @@ class Uniform(Sampler):
     --------
     >>> from simlabel import SMLClassifier
     >>> X, y = [[0.0, 1.0], [1.0, 0.0]] * 50, [{"a"}, {"b"}] * 50
-    >>> SMLClassifier("linear", sampler=Uniform(20), random_state=0).fit(X, y).n_references_ <= 20
+    >>> SMLClassifier("linear", sampler=UniformSampler(20), random_state=0).fit(X, y).n_references_ <= 20
     True
     """
 
@@ -192,7 +192,9 @@ def _from_callable(fn: Callable[..., Any]) -> Sampler:
     return Distribution(fn)
 
 
-SAMPLERS: Registry[Sampler] = Registry("sampler", Sampler, [Uniform, Balanced, Distribution], _from_callable)
+SAMPLERS: Registry[Sampler] = Registry(
+    "sampler", Sampler, [UniformSampler, Balanced, Distribution], _from_callable
+)
 
 
 def resolve_sampler(spec: Any) -> Sampler | None:
@@ -200,7 +202,7 @@ def resolve_sampler(spec: Any) -> Sampler | None:
     if spec is None:
         return None
     if type(spec) is not bool and isinstance(spec, numbers.Integral):
-        spec = Uniform(int(spec))
+        spec = UniformSampler(int(spec))
     elif isinstance(spec, np.ndarray):
         spec = Distribution(spec)
     sampler = SAMPLERS.resolve(spec)

@@ -2,23 +2,20 @@
 
 from simlabel.sketching._auto import AutoSketch
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
-from simlabel.sketching._features import CountSketch, FeatureSums, RandomFeatures, TensorSketch, Waves
-from simlabel.sketching._prototypes import Condense, Nystroem, PrototypeSums
+from simlabel.sketching._features import FeatureSums, RandomFeatures, Waves
+from simlabel.sketching._prototypes import Condense, PrototypeSums
 from simlabel.sketching._registry import SKETCHES, fit_sketch, resolve_sketch, what_is_cheaper
 
 __all__ = [
     "SKETCHES",
     "AutoSketch",
     "Condense",
-    "CountSketch",
     "FeatureSums",
     "FittedSketch",
-    "Nystroem",
     "PrototypeSums",
     "RandomFeatures",
     "Sketch",
     "SketchProblem",
-    "TensorSketch",
     "Waves",
     "fit_sketch",
     "resolve_sketch",

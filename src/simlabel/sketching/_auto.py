@@ -7,17 +7,14 @@ import numpy as np
 from simlabel.metrics import CRITERIA, Truth
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.sketching._features import RandomFeatures
-from simlabel.sketching._prototypes import Condense, Nystroem
+from simlabel.sketching._prototypes import Condense
 from simlabel.support.validation import FloatArray, check_number
 
 _CANDIDATES: tuple[Sketch, ...] = (
     Condense(100),
-    Nystroem(100),
     Condense(300),
-    Nystroem(300),
     RandomFeatures(512),
     Condense(1000),
-    Nystroem(1000),
     RandomFeatures(2048),
     Condense(3000),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,7 @@ class SketchProblem:
     def sketched(self, sketch: FittedSketch) -> FloatArray:
         """Sketched sums of the checked rows, each left out of its own."""
         Q = take_rows(self.references.X, self.checked)
-        own = sketch.own_similarity(Q, self.checked)
+        own = sketch.own_similarity(Q)
         return sketch.sums(Q).astype(np.float64) - self.V[self.checked].toarray() * own[:, None]
 
     def error(self, sketch: FittedSketch) -> float:
@@ -111,20 +111,11 @@ class FittedSketch(Protocol):
     def sums(self, Q: Rows) -> FloatArray:
         """Sums for normalized queries, (n_queries, n_columns)."""
 
-    def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
-        """What the short form takes for the similarity of references `rows`, which are Q, to themselves."""
+    def own_similarity(self, Q: Rows) -> FloatArray:
+        """What the short form takes for the similarity of references to themselves, (n_queries,)."""
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
-
-    def why_not(self, what: Literal["partial_fit", "forget"]) -> str | None:
-        """Why references cannot be added or removed; None where they can."""
-
-    def emptied(self, n_columns: int) -> FittedSketch:
-        """The same form of no references, for influence of so many columns."""
-
-    def added(self, X: Rows, V: Any, sign: float = 1.0) -> FittedSketch:
-        """With the sums of more references in it, or with sign -1 without those of some that are."""
 
 
 class Sketch(BaseEstimator):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.kernel_approximation import PolynomialCountSketch
 
 from simlabel.engines import Plan
 from simlabel.rows import blocks, n_rows
-from simlabel.similarities import RBF, Laplacian, Polynomial, Similarity
+from simlabel.similarities import RBF, Laplacian, Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
@@ -24,7 +23,7 @@ class FeatureSums:
 
     file_key: ClassVar[str] = "sketching.FeatureSums"
 
-    columns: Any
+    columns: Waves
     W: FloatArray
     n_references: int
     words: str
@@ -33,7 +32,7 @@ class FeatureSums:
         """Raise where the sums are not finite, or are of no columns."""
         check_numbers("FeatureSums", "W", self.W, (None, None))
         check_number("FeatureSums", "n_references", self.n_references, at_least=0, integer=True)
-        if not isinstance(self.columns, Waves | CountSketch) or self.columns.width != len(self.W):
+        if not isinstance(self.columns, Waves) or self.columns.width != len(self.W):
             raise ValueError(f"FeatureSums: {len(self.W)} sums need as many columns, got {self.columns!r}.")
 
     def sums(self, Q: Rows) -> FloatArray:
@@ -43,7 +42,7 @@ class FeatureSums:
             out[part] = self.columns(Q[part]) @ self.W
         return out
 
-    def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
+    def own_similarity(self, Q: Rows) -> FloatArray:
         """Squared length of the columns."""
         Z = self.columns(Q)
         return np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
@@ -65,9 +64,6 @@ class FeatureSums:
             reasons=("asked for by sketch=...; the number of references does not matter",),
         )
 
-    def why_not(self, what: str) -> None:
-        """Sums of random columns can always be added to."""
-
     def emptied(self, n_columns: int) -> FeatureSums:
         """No sums yet."""
         return replace(self, W=np.zeros((self.W.shape[0], n_columns), dtype=self.W.dtype), n_references=0)
@@ -81,15 +77,9 @@ class FeatureSums:
         return replace(self, W=W.astype(self.W.dtype), n_references=n)
 
 
-def feature_blocks(n: int, width: int) -> Any:
+def feature_blocks(n: int, width: int) -> Iterable[slice]:
     """Blocks of rows whose columns take little memory."""
     return blocks(n, max(1, limits().block_bytes // (8 * width)))
-
-
-def collapse(columns: Any, width: int, problem: SketchProblem, words: str) -> FeatureSums:
-    """Sum columns times influence over all references."""
-    none = FeatureSums(columns, np.zeros((width, problem.V.shape[1]), dtype=problem.prepared.dtype), 0, words)
-    return none.added(problem.references.X, problem.V)
 
 
 @dataclass(frozen=True)
@@ -168,14 +158,19 @@ class RandomFeatures(Sketch):
     def make(self, problem: SketchProblem) -> FittedSketch:
         """Draw directions, then collapse."""
         rng, n_features = np.random.default_rng(problem.stages.seed), int(problem.references.X.shape[1])
-        similarity: Any = problem.similarity
+        similarity = problem.similarity
+        assert isinstance(similarity, RBF | Laplacian)  # says `why_not`
         gamma = float(similarity.gamma)
         if isinstance(similarity, Laplacian):
             directions = rng.standard_cauchy((n_features, self.n // 2)) * gamma
         else:
             directions = _orthogonal(n_features, self.n // 2, rng) * np.sqrt(2.0 * gamma)
-        waves = Waves(directions.astype(problem.prepared.dtype))
-        return collapse(waves, self.n, problem, f"{self.n:,} random features of {similarity!r}")
+        dtype = problem.prepared.dtype
+        none = np.zeros((self.n, problem.V.shape[1]), dtype=dtype)
+        words = f"{self.n:,} random features of {similarity!r}"
+        return FeatureSums(Waves(directions.astype(dtype)), none, 0, words).added(
+            problem.references.X, problem.V
+        )
 
 
 def _orthogonal(n_features: int, n: int, rng: np.random.Generator) -> FloatArray:
@@ -186,100 +181,3 @@ def _orthogonal(n_features: int, n: int, rng: np.random.Generator) -> FloatArray
         lengths = np.linalg.norm(rng.standard_normal((n_features, n_features)), axis=0)
         groups.append(Q * lengths)
     return np.hstack(groups)[:, :n]
-
-
-class TensorSketch(Sketch):
-    """Count sketches of a polynomial, from scikit-learn.
-
-    Parameters
-    ----------
-    n : int
-        Number of columns.
-
-    Examples
-    --------
-    >>> from simlabel import SMLClassifier
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [{"a"}, {"b"}] * 10
-    >>> SMLClassifier("quadratic", sketch=TensorSketch(256), random_state=0).fit(X, y).predict([[0.1, 0.9]])
-    [{'a'}]
-    """
-
-    name = "tensor_sketch"
-    file_key = "sketching.TensorSketch"
-
-    def __init__(self, n: int = 2048) -> None:
-        self.n = n
-
-    def check(self) -> None:
-        """Raise ValueError where n is not a positive whole number."""
-        check_number("TensorSketch", "n", self.n, at_least=1, integer=True)
-
-    def why_not(self, similarity: Similarity) -> str | None:
-        """Only polynomials have it."""
-        return (
-            None if isinstance(similarity, Polynomial) else f"it is for polynomials, not for {similarity!r}"
-        )
-
-    def cost(self, problem: SketchProblem) -> float:
-        """Transforms of length n for each degree, and a product with the sums."""
-        degree = getattr(problem.similarity, "degree", 1)
-        return float(self.n * (5 * np.log2(self.n + 1) * (degree + 1) + problem.V.shape[1]))
-
-    def make(self, problem: SketchProblem) -> FittedSketch:
-        """Draw the hashes, then collapse."""
-        similarity: Any = problem.similarity
-        sketch = PolynomialCountSketch(
-            gamma=1.0,
-            degree=similarity.degree,
-            coef0=similarity.coef0,
-            n_components=self.n,
-            random_state=problem.stages.seed,
-        ).fit(problem.references.X[:1])
-        columns = CountSketch(sketch.indexHash_, sketch.bitHash_, similarity.degree, similarity.coef0, self.n)
-        return collapse(columns, self.n, problem, f"tensor sketch of {self.n:,} columns of {similarity!r}")
-
-
-@dataclass(frozen=True)
-class CountSketch:
-    """scikit-learn's count sketch with hashes that were drawn."""
-
-    file_key: ClassVar[str] = "sketching.CountSketch"
-
-    places: Any
-    signs: Any
-    degree: int
-    coef0: float
-    n: int
-
-    def check(self) -> None:
-        """Raise ValueError where a hash leads out of the columns."""
-        Polynomial(self.degree, self.coef0).check()
-        check_number("CountSketch", "n", self.n, at_least=1, integer=True)
-        check_numbers(
-            "CountSketch",
-            "places",
-            self.places,
-            (self.degree, None),
-            kinds="i",
-            at_least=0,
-            at_most=self.n - 1,
-        )
-        check_numbers(
-            "CountSketch", "signs", self.signs, self.places.shape, kinds="if", at_least=-1, at_most=1
-        )
-
-    @property
-    def n_features(self) -> int:
-        """Of the rows that it is for; the constant has a hash too."""
-        return int(self.places.shape[1]) - (self.coef0 != 0)
-
-    @property
-    def width(self) -> int:
-        """Number of columns that it makes."""
-        return self.n
-
-    def __call__(self, X: Rows) -> FloatArray:
-        sketch = PolynomialCountSketch(gamma=1.0, degree=self.degree, coef0=self.coef0, n_components=self.n)
-        sketch.indexHash_, sketch.bitHash_ = self.places, self.signs
-        sketch.n_features_in_ = int(X.shape[1])
-        return np.asarray(sketch.transform(X))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
 
-from simlabel.engines import Exact, Job, Keep, Plan, Prepared, ReduceCall, Sum, prepare
+from simlabel.engines import Exact, Job, Plan, Prepared, ReduceCall, SumReducer, prepare
 from simlabel.rows import blocks, dense_rows, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
@@ -33,8 +33,6 @@ class PrototypeSums:
         The prototypes.
     V : array, (n_prototypes, n_columns)
         Their influence.
-    projection : array, (n_prototypes, n_prototypes), or None
-        From the prototypes' sums over the references to their influence, where it is found so.
     """
 
     file_key: ClassVar[str] = "sketching.PrototypeSums"
@@ -45,16 +43,13 @@ class PrototypeSums:
     n_jobs: int | None
     n_references: int
     words: str
-    projection: FloatArray | None = None
 
     def check(self) -> None:
-        """Raise where influence and projection are not those of the prototypes."""
+        """Raise where the influence is not that of the prototypes."""
         n = int(self.X.shape[0])
         check_finite(self.X, "prototypes")
         check_numbers("PrototypeSums", "V", self.V, (n, None))
         check_number("PrototypeSums", "n_references", self.n_references, at_least=0, integer=True)
-        if self.projection is not None:
-            check_numbers("PrototypeSums", "projection", self.projection, (n, n))
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -64,45 +59,21 @@ class PrototypeSums:
     @cached_property
     def job(self) -> Job:
         """What is summed."""
-        return Job(self.similarity, None, Sum(self.V))
+        return Job(self.similarity, None, SumReducer(self.V))
 
     def sums(self, Q: Rows) -> FloatArray:
         """Sums over the prototypes."""
         return Exact().reduce(ReduceCall(Q, self.prepared, [self.job], n_jobs=self.n_jobs))[0]
 
-    def own_similarity(self, Q: Rows, rows: npt.NDArray[np.int64]) -> FloatArray:
-        """Similarity of a reference to its own projection; learnt influence has none of it."""
-        if self.projection is None:
-            return np.zeros(len(rows))
-        job = Job(self.similarity, None, Keep(self.prepared.n_rows))
-        call = ReduceCall(Q, self.prepared, [job], n_jobs=self.n_jobs)
-        S = Exact().reduce(call)[0].astype(np.float64)
-        return np.einsum("ij,jk,ik->i", S, self.projection, S, optimize=True)
+    def own_similarity(self, Q: Rows) -> FloatArray:
+        """None: influence that is learnt has nothing of a single reference in it."""
+        return np.zeros(n_rows(Q))
 
     def plan(self, n_queries: int) -> Plan:
         """The plan of the sum over prototypes."""
         plan = Exact().plan(n_queries, self.prepared, [self.job], self.n_jobs)
         words = f"asked for by sketch=...: in place of {self.n_references:,} references"
         return replace(plan, how=f"sketched sums: {self.words}", reasons=(*plan.reasons, words))
-
-    def why_not(self, what: str) -> str | None:
-        """Prototypes are learnt from all references, or are some of them."""
-        if self.projection is None:
-            return "its prototypes are learnt from all references at once"
-        return "some references are its prototypes, and would stay there" if what == "forget" else None
-
-    def emptied(self, n_columns: int) -> PrototypeSums:
-        """No influence yet."""
-        return replace(self, V=np.zeros((len(self.V), n_columns)), n_references=0)
-
-    def added(self, X: Rows, V: Any, sign: float = 1.0) -> PrototypeSums:
-        """The projection of the prototypes' sums over some references, added to their influence."""
-        assert self.projection is not None  # what is learnt from all references is not added to
-        job = Job(self.similarity, None, Sum(V))
-        call = ReduceCall(self.X, prepare(X, [self.similarity]), [job], n_jobs=self.n_jobs)
-        sums = Exact().reduce(call)[0]
-        n = self.n_references + round(sign) * n_rows(X)
-        return replace(self, V=self.V + sign * (self.projection @ sums.astype(np.float64)), n_references=n)
 
 
 class Condense(Sketch):
@@ -140,7 +111,9 @@ class Condense(Sketch):
 
     def why_not(self, similarity: Similarity) -> str | None:
         """Means must be rows that can be compared."""
-        return _no_features(similarity)
+        if any(leaf.similarity.form in ("block", "precomputed") for leaf in similarity.leaves()):
+            return f"{similarity!r} does not compare features"
+        return None
 
     def cost(self, problem: SketchProblem) -> float:
         """A comparison with each prototype."""
@@ -229,60 +202,3 @@ def _nearness(problem: SketchProblem, centers: FloatArray, of: npt.NDArray[np.in
         S = problem.stages.similarities(take_rows(X, rows), few)
         share[rows] = S[np.arange(len(rows)), place]
     return share
-
-
-class Nystroem(Sketch):
-    """The projection on some of the references, which is exact for these.
-
-    Parameters
-    ----------
-    n : int
-        Number of references that are kept, drawn uniformly.
-
-    Examples
-    --------
-    >>> from simlabel import SMLClassifier
-    >>> from simlabel.similarities import RBF
-    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [{"a"}, {"b"}, {"a", "b"}]
-    >>> SMLClassifier(RBF(0.5), sketch=Nystroem(3), random_state=0).fit(X, y).predict([[0.1, 0.9]])
-    [{'a'}]
-    """
-
-    name = "nystroem"
-    file_key = "sketching.Nystroem"
-
-    def __init__(self, n: int = 500) -> None:
-        self.n = n
-
-    def check(self) -> None:
-        """Raise ValueError where n is not a positive whole number."""
-        check_number("Nystroem", "n", self.n, at_least=1, integer=True)
-
-    def why_not(self, similarity: Similarity) -> str | None:
-        """The projection needs a positive definite similarity."""
-        if not similarity.positive_definite:
-            return f"{similarity!r} is not positive definite"
-        return _no_features(similarity)
-
-    def cost(self, problem: SketchProblem) -> float:
-        """A comparison with each reference that is kept."""
-        return float(self.n * (problem.references.X.shape[1] + 20 + problem.V.shape[1]))
-
-    def make(self, problem: SketchProblem) -> FittedSketch:
-        """Influence of the kept references: pinv(S) times their sums with all references."""
-        rng, n = np.random.default_rng(problem.stages.seed), problem.references.n_rows
-        kept = np.sort(rng.choice(n, min(self.n, n), replace=False))
-        X = take_rows(problem.references.X, kept)
-        few = prepare(X, [problem.similarity], keep_views=True)
-        S = problem.stages.similarities(X, few)
-        inverse = scipy.linalg.pinvh((S + S.T) / 2, rtol=1e-6 if few.dtype == np.float32 else 1e-10)
-        sums = problem.sums(X)
-        V = inverse @ sums.astype(np.float64)
-        words = f"projection on {len(kept):,} references"
-        return PrototypeSums(X, V, problem.similarity, problem.stages.n_jobs, n, words, inverse)
-
-
-def _no_features(similarity: Similarity) -> str | None:
-    if any(leaf.similarity.form in ("block", "precomputed") for leaf in similarity.leaves()):
-        return f"{similarity!r} does not compare features"
-    return None

@@ -7,14 +7,12 @@ from typing import Any
 from simlabel.similarities import Similarity
 from simlabel.sketching._auto import AutoSketch
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
-from simlabel.sketching._features import RandomFeatures, TensorSketch
-from simlabel.sketching._prototypes import Condense, Nystroem
+from simlabel.sketching._features import RandomFeatures
+from simlabel.sketching._prototypes import Condense
 from simlabel.support.registry import Registry
 from simlabel.weightings import Weighting
 
-SKETCHES: Registry[Sketch] = Registry(
-    "sketch", Sketch, [AutoSketch, Condense, Nystroem, RandomFeatures, TensorSketch]
-)
+SKETCHES: Registry[Sketch] = Registry("sketch", Sketch, [AutoSketch, Condense, RandomFeatures])
 _LARGEST_ERROR = 0.5  # sine of 30 degrees: beyond it what comes out is mostly noise
 
 

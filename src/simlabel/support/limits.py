@@ -89,6 +89,12 @@ class Limits:
     cluster_pause: float = 0.2  # seconds, longer with each attempt: the scheduler may not have noticed yet
     cluster_look_every: float = 0.25  # seconds
 
+    # metrics and tuning
+    ranked_entries: int = 1 << 22  # made dense at a time where labels are ranked
+    search_bytes: int = 1 << 26  # scores of all candidates for one chunk of queries
+    search_queries: int = 64  # of a chunk, at least: with many labels, rather fewer candidates in a pass
+    symmetric_search_bytes: int = 1 << 30  # scores of all queries at once, where each pair is touched once
+
 
 _current = [Limits()]
 

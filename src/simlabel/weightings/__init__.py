@@ -1,10 +1,13 @@
 """Weightings psi: how much a similarity of a given strength counts."""
 
+from typing import TYPE_CHECKING
+
 from simlabel.support.registry import Registry
-from simlabel.weightings._weightings import Custom, Cutoff, Power, TopK, Weighting
+from simlabel.support.renamed import renamed
+from simlabel.weightings._weightings import CustomWeighting, Cutoff, Power, TopK, Weighting
 
 WEIGHTINGS: Registry[Weighting] = Registry(
-    "weighting", Weighting, [Power, TopK, Cutoff], from_callable=Custom
+    "weighting", Weighting, [Power, TopK, Cutoff], from_callable=CustomWeighting
 )
 
 
@@ -13,4 +16,7 @@ def resolve_weighting(spec: object) -> Weighting | None:
     return None if spec is None else WEIGHTINGS.resolve(spec)
 
 
-__all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "Custom", "Weighting", "resolve_weighting"]
+__all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "CustomWeighting", "Weighting", "resolve_weighting"]
+
+if not TYPE_CHECKING:  # with it every name would be one of the module
+    __getattr__ = renamed(__name__, {"Custom": "CustomWeighting"})

@@ -139,7 +139,7 @@ class TopK(Weighting):
         return {"k": tuple(k for k in _NEIGHBOURS if k < n_references) or (1,)}
 
 
-class Custom(Weighting):
+class CustomWeighting(Weighting):
     """Any function of a block of similarities.
 
     Parameters
@@ -152,7 +152,7 @@ class Custom(Weighting):
 
     Examples
     --------
-    >>> Custom(np.sqrt).apply(np.array([[0.25, 0.0]]))
+    >>> CustomWeighting(np.sqrt).apply(np.array([[0.25, 0.0]]))
     array([[0.5, 0. ]])
     """
 
@@ -166,9 +166,9 @@ class Custom(Weighting):
     def check(self) -> None:
         """Raise where `fn` or `scope` is not understood."""
         if not callable(self.fn):
-            raise TypeError(f"Custom: fn must be callable, got {self.fn!r}.")
+            raise TypeError(f"CustomWeighting: fn must be callable, got {self.fn!r}.")
         if self.scope not in ("entry", "row"):
-            raise ValueError(f"Custom: scope must be 'entry' or 'row', got {self.scope!r}.")
+            raise ValueError(f"CustomWeighting: scope must be 'entry' or 'row', got {self.scope!r}.")
 
     def apply(self, S: FloatArray) -> FloatArray:
         """Call the function and check what it returns."""

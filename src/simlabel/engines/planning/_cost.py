@@ -12,7 +12,7 @@ import numpy as np
 
 from simlabel.engines._contract import Job
 from simlabel.engines._prepared import Prepared
-from simlabel.engines.reducers import Sum
+from simlabel.engines.reducers import SumReducer
 from simlabel.rows import row_width
 
 _DENSE_PRODUCT = 0.022  # one feature of one pair in float32; float64 takes twice that
@@ -59,7 +59,7 @@ def _statistic_cost(prepared: Prepared, key: object) -> float:
 
 
 def _label_cost(job: Job) -> float:
-    if not isinstance(job.reducer, Sum):
+    if not isinstance(job.reducer, SumReducer):
         return _COLUMN * 16
     influence = job.reducer.influence
     return _ENTRY * influence.entries_per_row if influence.by_entry else _COLUMN * influence.width
@@ -73,7 +73,7 @@ def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> flo
         found = min(products, prepared.n_rows)
         total += _SPARSE_PRODUCT * products
         for job in jobs:
-            assert isinstance(job.reducer, Sum)
+            assert isinstance(job.reducer, SumReducer)
             total += found * (_FOUND + _SCATTERED * job.reducer.influence.entries_per_row)
     return n_queries * total
 

@@ -15,7 +15,7 @@ from simlabel.engines._prepared import Prepared
 from simlabel.engines.planning._cost import nonzero_cost, pairs_cost, products_per_query
 from simlabel.engines.planning._jobs import effective_jobs
 from simlabel.engines.planning._plan import fewer_threads, make_plan, too_many_threads, why_dtype
-from simlabel.engines.reducers import Sum
+from simlabel.engines.reducers import SumReducer
 from simlabel.rows import row_width
 from simlabel.similarities import Similarity
 from simlabel.support.limits import limits
@@ -92,7 +92,7 @@ def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> s
             return f"{job.similarity!r} does not say what it is for rows with nothing in common"
         if factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):
             return "features below 0 give products below 0, which would cancel digits of the background"
-        if not isinstance(job.reducer, Sum):
+        if not isinstance(job.reducer, SumReducer):
             return "the weighting is no sum over references"
         if job.weighting is not None and (factor.any() or not _keeps_zero(job)):
             return f"{job.weighting!r} does not leave pairs with nothing in common at 0"
@@ -125,7 +125,7 @@ def can_use_panels(n_queries: int, prepared: Prepared, jobs: Sequence[Job], symm
     return (
         len(kernels) == 1
         and None not in kernels
-        and isinstance(one, Sum)
+        and isinstance(one, SumReducer)
         and one.width * panel_width(prepared.dtype) <= limits().panel_sums
         and (not symmetric or one.width <= row_width(prepared.X))
         and all(job.reducer is one and job.weighting is None for job in jobs)
@@ -145,7 +145,7 @@ def _kernel(similarity: Similarity) -> Callable[..., None] | None:
 def can_be_symmetric(prepared: Prepared, jobs: Sequence[Job]) -> bool:
     """Whether similarities are symmetric by their form, and sums take blocks in any order."""
     forms = {leaf.similarity.form for leaf in prepared.leaves.values()}
-    return forms <= {"dot", "coordinate"} and all(isinstance(job.reducer, Sum) for job in jobs)
+    return forms <= {"dot", "coordinate"} and all(isinstance(job.reducer, SumReducer) for job in jobs)
 
 
 def is_worth_symmetric(plan: Plan) -> bool:

@@ -1,18 +1,18 @@
 """What happens to blocks of similarities: they are summed with influence, ranked, or kept."""
 
-from simlabel.engines.reducers._influence import Influence, turned_over
+from simlabel.engines.reducers._influence import InfluenceColumns, turned_over
 from simlabel.engines.reducers._rows import reducer_for
-from simlabel.engines.reducers._sums import Exclude, Join, Keep, Partial, PartialSum, Reducer, Sum
+from simlabel.engines.reducers._sums import Exclude, Join, Keep, Partial, PartialSum, Reducer, SumReducer
 
 __all__ = [
     "Exclude",
-    "Influence",
+    "InfluenceColumns",
     "Join",
     "Keep",
     "Partial",
     "PartialSum",
     "Reducer",
-    "Sum",
+    "SumReducer",
     "reducer_for",
     "turned_over",
 ]

@@ -47,7 +47,7 @@ class Store:
         return arrays
 
 
-class Influence:
+class InfluenceColumns:
     """V, dense or sparse or a stack of such, and the product of similarities with some of its rows.
 
     Parameters

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import keep_largest
-from simlabel.engines.reducers._influence import Influence, turned_over
+from simlabel.engines.reducers._influence import InfluenceColumns, turned_over
 from simlabel.engines.reducers._sums import (
     Additive,
     Exclude,
@@ -23,7 +23,7 @@ from simlabel.engines.reducers._sums import (
     Partial,
     PartialSum,
     Reducer,
-    Sum,
+    SumReducer,
     side_by_side,
 )
 from simlabel.support.validation import FloatArray
@@ -44,7 +44,7 @@ class Largest:
     """
 
     def __init__(self, V: Any, k: int, weights: FloatArray | None) -> None:
-        self.influence = Influence(V)
+        self.influence = InfluenceColumns(V)
         self.width = self.influence.width
         self.k = k
         self.weights = np.ones(self.influence.n_references) if weights is None else weights
@@ -190,7 +190,7 @@ class WholeRows(Additive):
     """
 
     def __init__(self, V: Any, weighting: Weighting) -> None:
-        self.influence = Influence(V)
+        self.influence = InfluenceColumns(V)
         self.width = self.influence.width
         self.weighting = weighting
         self.bytes_per_query = 24 * self.influence.n_references + 8 * self.width
@@ -259,4 +259,4 @@ def reducer_for(weighting: Weighting | None, V: Any, weights: FloatArray | None 
         return Largest(V, int(weighting.k), weights)
     if weighting is not None and weighting.scope == "row":
         return WholeRows(V, weighting)
-    return Sum(V)
+    return SumReducer(V)

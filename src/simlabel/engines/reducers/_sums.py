@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines.reducers._influence import Influence, turned_over
+from simlabel.engines.reducers._influence import InfluenceColumns, turned_over
 from simlabel.support.validation import FloatArray
 
 Indices = npt.NDArray[np.int64]
@@ -99,7 +99,7 @@ class Additive:
         return found
 
 
-class Sum(Additive):
+class SumReducer(Additive):
     """The sum of similarities times influence: the method itself.
 
     Parameters
@@ -109,7 +109,7 @@ class Sum(Additive):
     """
 
     def __init__(self, V: Any) -> None:
-        self.influence = Influence(V)
+        self.influence = InfluenceColumns(V)
         self.width = self.influence.width
         self.bytes_per_query = 8 * self.width
 
@@ -119,7 +119,7 @@ class Sum(Additive):
 
     def part(self, rows: slice) -> Reducer:
         """The sum over them."""
-        return Sum(self.influence.rows(rows))
+        return SumReducer(self.influence.rows(rows))
 
     @property
     def joined(self) -> Join:
@@ -129,7 +129,7 @@ class Sum(Additive):
 
 @dataclass
 class PartialSum:
-    influence: Influence
+    influence: InfluenceColumns
     total: FloatArray
     exclude: Exclude | None
 

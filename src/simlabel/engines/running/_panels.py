@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
 from simlabel.engines._contract import Job, Plan, ReduceCall
 from simlabel.engines._prepared import Prepared, Side
-from simlabel.engines.reducers import Exclude, Influence, Partial, PartialSum, Sum
+from simlabel.engines.reducers import Exclude, InfluenceColumns, Partial, PartialSum, SumReducer
 from simlabel.engines.running._tiles import TileSums
 from simlabel.rows import n_rows, row_width
 from simlabel.support.forks import cached_property
@@ -53,7 +53,7 @@ class PanelSums:
     def __init__(
         self, prepared: Prepared, q_rows: Rows, jobs: Sequence[Job], exclude: Exclude | None
     ) -> None:
-        assert isinstance(jobs[0].reducer, Sum)
+        assert isinstance(jobs[0].reducer, SumReducer)
         self.prepared, self.q_rows, self.influence = prepared, q_rows, jobs[0].reducer.influence
         (self.key,) = prepared.leaves
         step = tile_rows(row_width(q_rows), prepared.dtype)
@@ -109,13 +109,13 @@ class InfluenceInTiles:
 
     Parameters
     ----------
-    influence : Influence
+    influence : InfluenceColumns
         V.
     step : int
         References of a tile.
     """
 
-    def __init__(self, influence: Influence, step: int, dtype: Any) -> None:
+    def __init__(self, influence: InfluenceColumns, step: int, dtype: Any) -> None:
         self.influence, self.step, self.dtype = influence, step, dtype
 
     def rows(self, part: slice) -> tuple[FloatArray, tuple[FloatArray, ...]]:

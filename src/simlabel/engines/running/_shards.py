@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from simlabel.engines._contract import Engine, Job, ReduceCall
 from simlabel.engines._prepared import Prepared, prepare
-from simlabel.engines.reducers import Exclude, Reducer, Sum
+from simlabel.engines.reducers import Exclude, Reducer, SumReducer
 from simlabel.rows import blocks, n_rows, pieces, row_width
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
@@ -72,7 +72,7 @@ def aligned(rows: Rows) -> Rows:
 
 
 def _aligned_reducer(reducer: Reducer) -> Reducer:
-    return Sum(aligned(reducer.influence.V)) if isinstance(reducer, Sum) else reducer
+    return SumReducer(aligned(reducer.influence.V)) if isinstance(reducer, SumReducer) else reducer
 
 
 def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from simlabel._kernels import add_rows, nonzero_products
 from simlabel.engines._contract import Job, Plan, Progress, ReduceCall
 from simlabel.engines._prepared import Prepared, numbers_beside
-from simlabel.engines.reducers import Sum
+from simlabel.engines.reducers import SumReducer
 from simlabel.engines.running._progress import Ticker
 from simlabel.engines.running._threads import run_tasks
 from simlabel.engines.running._tiles import empty_outputs
@@ -104,7 +104,7 @@ class _Background:
 
     def __init__(self, job: Job, index: _Index) -> None:
         self.job, self.index = job, index
-        assert isinstance(job.reducer, Sum)
+        assert isinstance(job.reducer, SumReducer)
         self.V: Any = sp.csr_array(job.reducer.influence.V)
         self.similarity = job.similarity.leaves()[0].similarity
         self.factors: Any = self.similarity.zero_product_factor(index.beside)
