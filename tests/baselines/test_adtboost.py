@@ -56,7 +56,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     X, Y = problem(4)
     model = ADTBoostMH(10).fit(X, Y)
     whole = model.decision_function(X)
-    monkeypatch.setattr("simlabel.baselines._adtboost._ROW_BLOCK", 4)
+    monkeypatch.setattr("simlabel.baselines._base._ROW_BLOCK", 4)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-13)
     np.testing.assert_array_equal(ADTBoostMH(10, n_jobs=2).fit(X, Y).node_scores_, model.node_scores_)
 

@@ -130,7 +130,7 @@ def test_neighbouring_floats_are_parted():
 def test_the_last_stage_is_the_decision_function_in_blocks(monkeypatch):
     X, Y = problem(9)
     model = BoosTexter(20).fit(X, Y)
-    monkeypatch.setattr("simlabel.baselines._boostexter._ROW_BLOCK", 7)
+    monkeypatch.setattr("simlabel.baselines._base._ROW_BLOCK", 7)
     *_, last = model.staged_decision_function(X)
     np.testing.assert_allclose(model.decision_function(X), last)
     binary = BoosTexter(20).fit(X, Y[:, 0])

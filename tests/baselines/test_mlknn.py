@@ -61,7 +61,7 @@ def test_many_queries_are_asked_in_blocks(monkeypatch):
     X, Y, Q = problem(5)
     model = MLkNN(3).fit(X, Y)
     whole = model.predict_proba(Q)
-    monkeypatch.setattr("simlabel.baselines._mlknn._QUERY_BLOCK", 4)
+    monkeypatch.setattr("simlabel.baselines._base._ROW_BLOCK", 4)
     np.testing.assert_array_equal(model.predict_proba(Q), whole)
 
 

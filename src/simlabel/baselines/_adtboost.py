@@ -10,14 +10,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.baselines._adtree_view import Tree, draw, write
-from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.baselines._base import Scores
+from simlabel.baselines._boosting import BoostingClassifier
 from simlabel.baselines._boosting_kernels import LOWER
 from simlabel.baselines._conditions import Condition, Mask, Search, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
 from simlabel.support.validation import Rows, check_number
-
-_ROW_BLOCK = 4096  # rows that are led through the tree in one go
 
 
 class _Choice(NamedTuple):
@@ -28,7 +27,7 @@ class _Choice(NamedTuple):
     condition: Condition
 
 
-class ADTBoostMH(BaselineClassifier):
+class ADTBoostMH(BoostingClassifier):
     """Multi-label alternating decision trees, by De Comite, Gilleron and Tommasi (2003).
 
     The tree starts with one prediction node. Every round hangs one test with two new prediction
@@ -95,26 +94,23 @@ class ADTBoostMH(BaselineClassifier):
     """
 
     n_features_in_: int
-    words_: bool
     test_nodes_: npt.NDArray[np.int64]
     test_columns_: npt.NDArray[np.int64]
     test_thresholds_: npt.NDArray[np.float64]
     node_scores_: npt.NDArray[np.float64]
 
     def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None, verbose: bool = False) -> None:
-        self.n_rounds = n_rounds
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
     def _learn(self, X: Rows, Y: Indicator) -> None:
-        check_number("ADTBoostMH", "n_rounds", self.n_rounds, at_least=1, integer=True)
+        n_rounds = self._check_rounds()
         weights = Weights(Y.toarray().astype(np.float64))
         reached = [np.ones(X.shape[0], dtype=bool)]
         scores = [weights.confidences(reached[0])]
         weights.update(np.broadcast_to(scores[0], Y.shape))
         choices: list[_Choice] = []
         with searching(X, self.n_jobs) as search:
-            for _ in rounds(int(self.n_rounds), "ADTBoost.MH", self.verbose):
+            for _ in rounds(n_rounds, "ADTBoost.MH", self.verbose):
                 choice = _choose(search, weights, reached)
                 if choice is None:
                     break
@@ -132,12 +128,8 @@ class ADTBoostMH(BaselineClassifier):
         self.test_thresholds_ = np.array([choice.condition.threshold for choice in choices])
         self.node_scores_ = np.stack(scores)
 
-    def _scores(self, X: Rows) -> Scores:
-        scores = np.empty((X.shape[0], len(self.classes_)))
-        for start in range(0, X.shape[0], _ROW_BLOCK):
-            rows = slice(start, start + _ROW_BLOCK)
-            scores[rows] = self._reached(X[rows]).astype(np.float64) @ self.node_scores_
-        return scores
+    def _score(self, X: Rows) -> Scores:
+        return np.asarray(self._reached(X).astype(np.float64) @ self.node_scores_)
 
     def _reached(self, X: Rows) -> Mask:
         """Which prediction nodes each row reaches, (n_rows, n_nodes)."""
@@ -147,9 +139,6 @@ class ADTBoostMH(BaselineClassifier):
             reached[:, 2 * t + 1] = reached[:, node] & ~holds[:, t]
             reached[:, 2 * t + 2] = reached[:, node] & holds[:, t]
         return reached
-
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
-        return scores > 0
 
     def to_text(self, *, top: int = 3, feature_names: Any = None) -> str:
         """Write the tree: one line for each prediction node, tests numbered by their round.

@@ -16,13 +16,15 @@ from simlabel.support.validation import Rows, check_features, check_same_length,
 
 Scores = npt.NDArray[np.float64]
 
+_ROW_BLOCK = 4096  # rows that are scored in one go, so that memory follows the block
+
 
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
     """A multi-label learner that gives every label a score and reads the label set off the scores.
 
-    A child defines ``_learn(X, Y)``, which may set fitted attributes freely, ``_scores(X)`` and
-    ``_relevant(scores)``. With one class per row (1-D y) the classes are the labels, ``_relevant`` is
-    not asked, and `predict` gives the class of the highest score (of equals, the first).
+    A child defines ``_learn(X, Y)``, which may set fitted attributes freely, ``_score(X)``, which gets a
+    block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the labels,
+    ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the first).
     """
 
     classes_: npt.NDArray[Any]
@@ -31,7 +33,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, X: Rows, Y: Indicator) -> None:
         raise NotImplementedError
 
-    def _scores(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Scores:
         raise NotImplementedError
 
     def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
@@ -117,6 +119,14 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         wrong = np.asarray(abs(Y - self._predicted(X)).sum(axis=1)).ravel() > 0
         weights = check_sample_weight(sample_weight, X.shape[0])
         return float(np.average(~(wrong | unknown), weights=weights))
+
+    def _scores(self, X: Rows) -> Scores:
+        """Score all rows, block by block, (n_rows, n_labels)."""
+        scores = np.empty((X.shape[0], len(self.classes_)))
+        for start in range(0, X.shape[0], _ROW_BLOCK):
+            rows = slice(start, start + _ROW_BLOCK)
+            scores[rows] = self._score(X[rows])
+        return scores
 
     def _check(self, X: Any) -> Rows:
         check_is_fitted(self)

@@ -4,7 +4,7 @@ from simlabel.label_rules._auto import Auto
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.label_rules._per_label import PerLabel
 from simlabel.label_rules._rules import Custom, Cutoff, FixedSize, SetSize
-from simlabel.label_rules._threshold import Threshold
+from simlabel.label_rules._threshold import Threshold, best_thresholds
 from simlabel.support.registry import Registry
 
 LABEL_RULES: Registry[LabelRule] = Registry(
@@ -23,4 +23,5 @@ __all__ = [
     "LabelRule",
     "ScoreBlock",
     "TrainingBlock",
+    "best_thresholds",
 ]
