@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from simlabel.baselines._adtree_view import Tree, draw, write
 from simlabel.baselines._base import Scores
 from simlabel.baselines._boosting import BoostingClassifier
-from simlabel.baselines._boosting_kernels import LOWER
-from simlabel.baselines._conditions import Condition, Mask, Search, Weights, evaluate, searching
+from simlabel.baselines._boosting_kernels import LOWER, Mask
+from simlabel.baselines._conditions import Condition, Search, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
 from simlabel.support.validation import Rows, check_number
@@ -140,7 +141,7 @@ class ADTBoostMH(BoostingClassifier):
             reached[:, 2 * t + 2] = reached[:, node] & holds[:, t]
         return reached
 
-    def to_text(self, *, top: int = 3, feature_names: Any = None) -> str:
+    def to_text(self, *, top: int = 3, feature_names: Sequence[str] | None = None) -> str:
         """Write the tree: one line for each prediction node, tests numbered by their round.
 
         Parameters
@@ -156,7 +157,7 @@ class ADTBoostMH(BoostingClassifier):
         """
         return write(self._tree(top, feature_names))
 
-    def plot(self, *, top: int = 3, feature_names: Any = None, ax: Any = None) -> Any:
+    def plot(self, *, top: int = 3, feature_names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the tree with matplotlib.
 
         Parameters
@@ -172,7 +173,7 @@ class ADTBoostMH(BoostingClassifier):
         """
         return draw(self._tree(top, feature_names), ax)
 
-    def _tree(self, top: int, feature_names: Any) -> Tree:
+    def _tree(self, top: int, feature_names: Sequence[str] | None) -> Tree:
         check_number("ADTBoostMH", "top", top, at_least=1, integer=True)
         check_is_fitted(self)
         if feature_names is None:

@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets._dataset import TEST, Dataset, Numbered
+from simlabel.datasets._dataset import TEST, Dataset, Numbered, Split
 from simlabel.datasets._errors import DatasetError, check_columns, check_memory
 from simlabel.datasets._format import Format, Wanted
 from simlabel.datasets._gather import LARGEST_INDEX
 from simlabel.datasets._lines import set_name
 from simlabel.support.validation import Rows
+
+Array = npt.NDArray[Any]  # of a type that the archive tells
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -82,7 +85,7 @@ class _Members:
         self._size, self._max_gib = 0, max_gib
         self.keys = {name.removesuffix(".npy") for name in archive.namelist()}
 
-    def array(self, key: str, kinds: str, ndim: int) -> Any:
+    def array(self, key: str, kinds: str, ndim: int) -> Array:
         """An array of one of the `kinds` of dtype, with `ndim` axes."""
         if key not in self.keys:
             found = ", ".join(sorted(self.keys))
@@ -104,7 +107,7 @@ class _Members:
         with self._archive.open(info) as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
 
-    def matrix(self, key: str) -> Any:
+    def matrix(self, key: str) -> Rows:
         """A matrix in either layout, checked."""
         if key in self.keys or f"{key}_data" not in self.keys:
             matrix = self.array(key, "biuf", 2)
@@ -128,11 +131,11 @@ class _Members:
         X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
         return X, self.names("feature_names", X.shape[1])
 
-    def _check_finite(self, values: Any, key: str) -> None:
+    def _check_finite(self, values: Array, key: str) -> None:
         if not np.isfinite(values).all():
             raise self._error(f"finite numbers in {key}, found NaN or infinity")
 
-    def _check_csr(self, key: str, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
+    def _check_csr(self, key: str, data: Array, indices: Array, indptr: Array, shape: Array) -> None:
         if len(shape) != 2 or not 0 <= int(shape[1]) <= LARGEST_INDEX + 1:
             raise self._error(f"numbers of rows and columns in {key}_shape, found {shape.tolist()[:4]}")
         sizes = (int(shape[1]), 0) if key == "X" else (0, int(shape[1]))
@@ -155,7 +158,7 @@ class _Members:
             raise self._error(f"{count} {key}, found {len(names)}")
         return tuple(names.tolist())
 
-    def split(self, n_rows: int) -> Any:
+    def split(self, n_rows: int) -> Split | None:
         """The parts of the rows, if the archive has them."""
         if "split" not in self.keys:
             return None
@@ -168,7 +171,7 @@ class _Members:
         return DatasetError(f"expected {expected}", self._path)
 
 
-def _check_labels(Y: Any, path: Path) -> Any:
+def _check_labels(Y: Rows, path: Path) -> sp.csr_array:
     is_sparse = sp.issparse(Y)
     values = Y.data if is_sparse else Y
     wrong = values[(values != 0) & (values != 1)]
