@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from simlabel.baselines import RankSVM
-from simlabel.baselines._ranksvm import best_thresholds
+from simlabel.baselines._ranksvm import row_thresholds
 from simlabel.baselines._ranksvm_dual import _Pairs
 
 
@@ -101,13 +101,13 @@ def test_thresholds_equal_the_plain_loops(seed, n_labels):
     scores = rng.normal(size=(8, n_labels))
     labels = rng.random((8, n_labels)) < 0.5
     expected = [naive_ranksvm.best_threshold(f, y) for f, y in zip(scores, labels, strict=True)]
-    np.testing.assert_allclose(best_thresholds(scores, labels), expected)
+    np.testing.assert_allclose(row_thresholds(scores, labels), expected)
 
 
 def test_thresholds_never_lie_on_tied_scores():
     scores = np.array([[1.0, 1.0, 3.0], [2.0, 2.0, 2.0]])
     labels = np.array([[True, False, True], [True, False, True]])
-    found = best_thresholds(scores, labels)
+    found = row_thresholds(scores, labels)
     np.testing.assert_allclose(found[0], 0.5)  # one error, below both; between 1 and 3 there is one as well
     for f, y, t in zip(scores, labels, found, strict=True):
         assert naive_ranksvm.errors(f, y, t) == min(

@@ -8,12 +8,11 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
-from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm, list_algorithms
+from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
 from simlabel.experiments._outputs import label_probabilities, label_scores, label_sets
 from simlabel.experiments._powerset import LabelPowerset
 
-HERE = [name for name, row in list_algorithms().iterrows() if row["available"]]
-QUICK = [name for name in HERE if name not in ("boostexter", "ranksvm", "autosml")]
+QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.baselines._adtree_view import Tree, draw, write
-from simlabel.baselines._base import BaselineClassifier, Scores
-from simlabel.baselines._boosting_kernels import LOWER
-from simlabel.baselines._conditions import Condition, ConditionSearch, Mask, Weights, evaluate, searching
+from simlabel.baselines._base import Scores
+from simlabel.baselines._boosting import BoostingClassifier
+from simlabel.baselines._boosting_kernels import LOWER, Mask
+from simlabel.baselines._conditions import Condition, ConditionSearch, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
-from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_number
 
 
@@ -27,7 +28,7 @@ class _Choice(NamedTuple):
     condition: Condition
 
 
-class ADTBoostMH(BaselineClassifier):
+class ADTBoostMH(BoostingClassifier):
     """Multi-label alternating decision trees, by De Comite, Gilleron and Tommasi (2003).
 
     The tree starts with one prediction node. Every round hangs one test with two new prediction
@@ -94,26 +95,23 @@ class ADTBoostMH(BaselineClassifier):
     """
 
     n_features_in_: int
-    words_: bool
     test_nodes_: npt.NDArray[np.int64]
     test_columns_: npt.NDArray[np.int64]
     test_thresholds_: npt.NDArray[np.float64]
     node_scores_: npt.NDArray[np.float64]
 
     def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None, verbose: bool = False) -> None:
-        self.n_rounds = n_rounds
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
     def _learn(self, X: Rows, Y: Indicator) -> None:
-        check_number("ADTBoostMH", "n_rounds", self.n_rounds, at_least=1, integer=True)
+        n_rounds = self._check_rounds()
         weights = Weights(Y.toarray().astype(np.float64))
         reached = [np.ones(X.shape[0], dtype=bool)]
         scores = [weights.confidences(reached[0])]
         weights.update(np.broadcast_to(scores[0], Y.shape))
         choices: list[_Choice] = []
         with searching(X, self.n_jobs) as search:
-            for _ in rounds(int(self.n_rounds), "ADTBoost.MH", self.verbose):
+            for _ in rounds(n_rounds, "ADTBoost.MH", self.verbose):
                 choice = _choose(search, weights, reached)
                 if choice is None:
                     break
@@ -131,13 +129,8 @@ class ADTBoostMH(BaselineClassifier):
         self.test_thresholds_ = np.array([choice.condition.threshold for choice in choices])
         self.node_scores_ = np.stack(scores)
 
-    def _scores(self, X: Rows) -> Scores:
-        scores = np.empty((X.shape[0], len(self.classes_)))
-        size = limits().block_rows
-        for start in range(0, X.shape[0], size):
-            rows = slice(start, start + size)
-            scores[rows] = self._reached(X[rows]).astype(np.float64) @ self.node_scores_
-        return scores
+    def _score(self, X: Rows) -> Scores:
+        return np.asarray(self._reached(X).astype(np.float64) @ self.node_scores_)
 
     def _reached(self, X: Rows) -> Mask:
         """Which prediction nodes each row reaches, (n_rows, n_nodes)."""
@@ -148,10 +141,7 @@ class ADTBoostMH(BaselineClassifier):
             reached[:, 2 * t + 2] = reached[:, node] & holds[:, t]
         return reached
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
-        return scores > 0
-
-    def to_text(self, *, top: int = 3, feature_names: Any = None) -> str:
+    def to_text(self, *, top: int = 3, feature_names: Sequence[str] | None = None) -> str:
         """Write the tree: one line for each prediction node, tests numbered by their round.
 
         Parameters
@@ -167,7 +157,7 @@ class ADTBoostMH(BaselineClassifier):
         """
         return write(self._tree(top, feature_names))
 
-    def plot(self, *, top: int = 3, feature_names: Any = None, ax: Any = None) -> Any:
+    def plot(self, *, top: int = 3, feature_names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the tree with matplotlib.
 
         Parameters
@@ -183,7 +173,7 @@ class ADTBoostMH(BaselineClassifier):
         """
         return draw(self._tree(top, feature_names), ax)
 
-    def _tree(self, top: int, feature_names: Any) -> Tree:
+    def _tree(self, top: int, feature_names: Sequence[str] | None) -> Tree:
         check_number("ADTBoostMH", "top", top, at_least=1, integer=True)
         check_is_fitted(self)
         if feature_names is None:

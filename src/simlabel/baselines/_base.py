@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.labels import Indicator, LabelSpace
+from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_features, check_same_length, check_sample_weight
 
 Scores = npt.NDArray[np.float64]
@@ -20,9 +21,9 @@ Scores = npt.NDArray[np.float64]
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
     """A multi-label learner that gives every label a score and reads the label set off the scores.
 
-    A child defines ``_learn(X, Y)``, which may set fitted attributes freely, ``_scores(X)`` and
-    ``_relevant(scores)``. With one class per row (1-D y) the classes are the labels, ``_relevant`` is
-    not asked, and `predict` gives the class of the highest score (of equals, the first).
+    A child defines ``_learn(X, Y)``, which may set fitted attributes freely, ``_score(X)``, which gets a
+    block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the labels,
+    ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the first).
     """
 
     classes_: npt.NDArray[Any]
@@ -31,7 +32,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, X: Rows, Y: Indicator) -> None:
         raise NotImplementedError
 
-    def _scores(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Scores:
         raise NotImplementedError
 
     def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
@@ -117,6 +118,14 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         wrong = np.asarray(abs(Y - self._predicted(X)).sum(axis=1)).ravel() > 0
         weights = check_sample_weight(sample_weight, X.shape[0])
         return float(np.average(~(wrong | unknown), weights=weights))
+
+    def _scores(self, X: Rows) -> Scores:
+        """Score all rows, block by block, (n_rows, n_labels)."""
+        scores = np.empty((X.shape[0], len(self.classes_)))
+        for start in range(0, X.shape[0], limits().block_rows):
+            rows = slice(start, start + limits().block_rows)
+            scores[rows] = self._score(X[rows])
+        return scores
 
     def _check(self, X: Any) -> Rows:
         check_is_fitted(self)

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.baselines._base import Scores
+from simlabel.baselines._boosting import BoostingClassifier
 from simlabel.baselines._conditions import Condition, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
-from simlabel.support.limits import limits
-from simlabel.support.validation import Rows, check_number
+from simlabel.support.validation import Rows
 
 
-class BoosTexter(BaselineClassifier):
+class BoosTexter(BoostingClassifier):
     """AdaBoost.MH with real-valued stumps, by Schapire and Singer (2000).
 
     Every round takes the one-column test with the lowest Z = 2 sum sqrt(W+ W-) under the
@@ -72,24 +72,21 @@ class BoosTexter(BaselineClassifier):
     True
     """
 
-    words_: bool
     stump_columns_: npt.NDArray[np.int64]
     stump_thresholds_: npt.NDArray[np.float64]
     stump_scores_: npt.NDArray[np.float64]
     normalizers_: npt.NDArray[np.float64]
 
     def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None, verbose: bool = False) -> None:
-        self.n_rounds = n_rounds
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
     def _learn(self, X: Rows, Y: Indicator) -> None:
-        check_number("BoosTexter", "n_rounds", self.n_rounds, at_least=1, integer=True)
+        n_rounds = self._check_rounds()
         weights = Weights(Y.toarray().astype(np.float64))
         every_row = np.ones(X.shape[0], dtype=bool)
         stumps, scores, normalizers = [], [], []
         with searching(X, self.n_jobs) as search:
-            for _ in rounds(int(self.n_rounds), "BoosTexter", self.verbose):
+            for _ in rounds(n_rounds, "BoosTexter", self.verbose):
                 stump = search.best(weights, every_row) or Condition(np.inf, 0, -np.inf)
                 side = search.holds(stump)
                 confidences = np.stack([weights.confidences(~side), weights.confidences(side)])
@@ -106,18 +103,10 @@ class BoosTexter(BaselineClassifier):
         holds = evaluate(X, self.stump_columns_, self.stump_thresholds_, self.words_)
         return holds.astype(np.intp)
 
-    def _scores(self, X: Rows) -> Scores:
-        scores = np.empty((X.shape[0], len(self.classes_)))
+    def _score(self, X: Rows) -> Scores:
         fails, holds = self.stump_scores_[:, 0], self.stump_scores_[:, 1]
-        size = limits().block_rows
-        for start in range(0, X.shape[0], size):
-            rows = slice(start, start + size)
-            side = self._sides(X[rows]).astype(np.float64)
-            scores[rows] = side @ holds + (1 - side) @ fails
-        return scores
-
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
-        return scores > 0
+        side = self._sides(X).astype(np.float64)
+        return np.asarray(side @ holds + (1 - side) @ fails)
 
     def staged_decision_function(self, X: Any) -> Iterator[Scores]:
         """Score the labels after each round.

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from simlabel._kernels._compile import inlined, kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 
 # A later condition must be better by more than rounding could make it, so that of equal ones the first wins.
 LOWER = 1 - 1e-9
 
 
 @inlined
-def _side(present: Any, absent: Any) -> Any:
+def _side(present: Floats, absent: Floats) -> float:
     """One side's share of Z: the sum over labels of sqrt(W+ W-)."""
     cost = 0.0
     for label in range(len(present)):
@@ -22,7 +25,7 @@ def _side(present: Any, absent: Any) -> Any:
 
 
 @inlined
-def _grow(present: Any, absent: Any, P: Any, N: Any, row: Any) -> Any:
+def _grow(present: Floats, absent: Floats, P: Floats, N: Floats, row: int) -> float:
     """Add a row to a side and return its new share, in one loop: half the loads and stores."""
     cost = 0.0
     for label in range(len(present)):
@@ -33,7 +36,9 @@ def _grow(present: Any, absent: Any, P: Any, N: Any, row: Any) -> Any:
 
 
 @kernel
-def scan_thresholds(values: Any, order: Any, P: Any, N: Any, inside: Any, z: Any, threshold: Any) -> None:
+def scan_thresholds(
+    values: Floats, order: Ints, P: Floats, N: Floats, inside: Mask, z: Floats, threshold: Floats
+) -> None:
     """Find the threshold of each column with the lowest Z on the rows `inside`.
 
     Parameters
@@ -73,7 +78,15 @@ def scan_thresholds(values: Any, order: Any, P: Any, N: Any, inside: Any, z: Any
 
 @kernel
 def scan_words(
-    indptr: Any, indices: Any, P: Any, N: Any, total_P: Any, total_N: Any, n_inside: Any, inside: Any, z: Any
+    indptr: Ints,
+    indices: Ints,
+    P: Floats,
+    N: Floats,
+    total_P: Floats,
+    total_N: Floats,
+    n_inside: int,
+    inside: Mask,
+    z: Floats,
 ) -> None:
     """Find Z of each column's presence, on the rows `inside`.
 
@@ -110,7 +123,7 @@ def scan_words(
 
 
 @kernel
-def first_lowest(z: Any) -> Any:
+def first_lowest(z: Floats) -> int:
     """Position of the lowest Z; of equal ones the first; -1 where none is finite."""
     best, position = np.inf, -1
     for j in range(len(z)):

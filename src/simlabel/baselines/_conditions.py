@@ -6,18 +6,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
-from simlabel.baselines._boosting_kernels import first_lowest, scan_thresholds, scan_words
+from simlabel.baselines._boosting_kernels import Floats, Mask, first_lowest, scan_thresholds, scan_words
 from simlabel.support.validation import Rows, check_number
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 class Condition(NamedTuple):
@@ -145,7 +142,7 @@ def searching(X: Rows, n_jobs: int | None) -> Iterator[ConditionSearch]:
         yield ConditionSearch(X, n_threads, pool)
 
 
-def evaluate(X: Rows, columns: Any, thresholds: Any, words: bool) -> Mask:
+def evaluate(X: Rows, columns: npt.NDArray[np.int64], thresholds: Floats, words: bool) -> Mask:
     """Tell where fitted conditions hold on new rows, (n_rows, n_conditions)."""
     used = X[:, columns] if isinstance(X, np.ndarray) else X[:, columns].toarray()
     return np.asarray(used != 0 if words else used >= thresholds)

@@ -11,7 +11,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.labels import Indicator
-from simlabel.support.limits import limits
 from simlabel.support.validation import Rows, check_number
 
 
@@ -104,18 +103,13 @@ class MLkNN(BaselineClassifier):
         table = _count_table(counts, present, self.n_neighbors_ + 1)
         self.likelihood_ = (s + table) / (s * table.shape[2] + table.sum(axis=2, keepdims=True))
 
-    def _scores(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Scores:
         """Posterior probability of every label, (n_rows, n_labels)."""
-        posterior = np.empty((X.shape[0], len(self.classes_)))
         label = np.arange(len(self.classes_))
-        size = limits().block_rows
-        for start in range(0, X.shape[0], size):
-            rows = slice(start, start + size)
-            counts = self._count_labels(self._index.kneighbors(self._scaled(X[rows]), return_distance=False))
-            absent = (1 - self.prior_) * self.likelihood_[0, label, counts]
-            present = self.prior_ * self.likelihood_[1, label, counts]
-            posterior[rows] = present / (present + absent)
-        return posterior
+        counts = self._count_labels(self._index.kneighbors(self._scaled(X), return_distance=False))
+        absent = (1 - self.prior_) * self.likelihood_[0, label, counts]
+        present = self.prior_ * self.likelihood_[1, label, counts]
+        return np.asarray(present / (present + absent))
 
     def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
         return scores > 0.5

@@ -6,11 +6,13 @@ lies between 0 and ``cap[i]``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from simlabel._kernels._compile import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _INNER = 10  # passes over the pairs of one row, which cost little beside telling all other rows
 _SETTLED = 1e-3  # of the cap: a row whose pairs move less is left
@@ -18,18 +20,18 @@ _SETTLED = 1e-3  # of the cap: a row whose pairs move less is left
 
 @kernel
 def descend(
-    K: Any,
-    indptr: Any,
-    true: Any,
-    false: Any,
-    cap: Any,
-    alpha: Any,
-    beta: Any,
-    G: Any,
-    surplus: Any,
-    bias: Any,
-    penalty: Any,
-    forward: Any,
+    K: Floats,
+    indptr: Ints,
+    true: Ints,
+    false: Ints,
+    cap: Floats,
+    alpha: Floats,
+    beta: Floats,
+    G: Floats,
+    surplus: Floats,
+    bias: Floats,
+    penalty: float,
+    forward: bool,
 ) -> None:
     """Minimise the augmented dual along each pair in turn, row by row; updates alpha, beta, G, surplus.
 
@@ -84,7 +86,7 @@ def descend(
 
 
 @kernel
-def pair_sums(indptr: Any, true: Any, false: Any, alpha: Any, beta: Any) -> None:
+def pair_sums(indptr: Ints, true: Ints, false: Ints, alpha: Floats, beta: Floats) -> None:
     """Fill beta, (n_rows, n_labels), with the sums of alpha by row and label."""
     beta[:] = 0.0
     for i in range(len(indptr) - 1):
@@ -94,7 +96,7 @@ def pair_sums(indptr: Any, true: Any, false: Any, alpha: Any, beta: Any) -> None
 
 
 @kernel
-def hinge_sum(indptr: Any, true: Any, false: Any, cap: Any, F: Any) -> Any:
+def hinge_sum(indptr: Ints, true: Ints, false: Ints, cap: Floats, F: Floats) -> float:
     """Sum of cap * max(0, 1 - F[true] + F[false]) over all pairs."""
     total = 0.0
     for i in range(len(indptr) - 1):
@@ -105,8 +107,16 @@ def hinge_sum(indptr: Any, true: Any, false: Any, cap: Any, F: Any) -> Any:
 
 @kernel
 def clip_shifted(
-    indptr: Any, true: Any, false: Any, cap: Any, alpha: Any, mu: Any, out: Any, surplus: Any, slopes: Any
-) -> Any:
+    indptr: Ints,
+    true: Ints,
+    false: Ints,
+    cap: Floats,
+    alpha: Floats,
+    mu: Floats,
+    out: Floats,
+    surplus: Floats,
+    slopes: Floats,
+) -> float:
     """Fill out with alpha - mu[true] + mu[false], clipped to [0, cap], and what Newton's method needs.
 
     Returns

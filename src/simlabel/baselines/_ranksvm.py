@@ -13,9 +13,9 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
+from simlabel.label_rules import best_thresholds
 from simlabel.labels import Indicator
-from simlabel.support.limits import limits
-from simlabel.support.validation import Rows, check_number
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 # (A, B, gamma, coef0, degree) -> (len(A), len(B))
 _KERNELS: dict[str, Callable[[Rows, Rows, float, float, int], Any]] = {
@@ -164,7 +164,7 @@ class RankSVM(BaselineClassifier):
             )
         scores = K @ solution.beta + solution.bias
         design = np.column_stack([scores, np.ones(len(scores))])
-        threshold = np.linalg.lstsq(design, best_thresholds(scores, labels))[0].astype(np.float64)
+        threshold = np.linalg.lstsq(design, row_thresholds(scores, labels))[0].astype(np.float64)
         chosen = np.flatnonzero(solution.beta.any(axis=1))
         self.support_, self.support_vectors_ = ranked[chosen], X[chosen]
         self.dual_coef_, self.intercept_ = solution.beta[chosen], solution.bias
@@ -184,40 +184,19 @@ class RankSVM(BaselineClassifier):
     def _kernel(self, A: Rows, B: Rows) -> npt.NDArray[np.float64]:
         return np.asarray(_KERNELS[self.kernel](A, B, self.gamma_, self.coef0, self.degree))
 
-    def _scores(self, X: Rows) -> Scores:
-        scores = np.empty((X.shape[0], len(self.classes_)))
-        size = limits().block_rows
-        for start in range(0, X.shape[0], size):
-            rows = slice(start, start + size)
-            K = self._kernel(X[rows].astype(np.float64), self.support_vectors_)
-            scores[rows] = K @ self.dual_coef_ + self.intercept_
-        return scores
+    def _score(self, X: Rows) -> Scores:
+        K = self._kernel(X.astype(np.float64), self.support_vectors_)
+        return np.asarray(K @ self.dual_coef_ + self.intercept_)
 
     def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
         threshold = scores @ self.threshold_coef_ + self.threshold_intercept_
         return np.asarray(scores > threshold[:, None])
 
 
-def best_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Find, for each row, the threshold that parts its true from its false labels with the fewest errors.
-
-    A true label at or below the threshold is an error, and so is a false one at or above it.
-    """
-    order = np.argsort(scores, axis=1, kind="stable")
-    ascending = np.take_along_axis(scores, order, axis=1)
-    is_true = np.take_along_axis(labels, order, axis=1)
-    # errors[:, c]: true labels among the c lowest, and false ones among the others.
-    start = np.zeros((len(scores), 1), dtype=np.int64)
-    missed = np.hstack([start, np.cumsum(is_true, axis=1)])
-    spurious = (~is_true).sum(axis=1, keepdims=True) - np.hstack([start, np.cumsum(~is_true, axis=1)])
-    margin = (ascending[:, -1:] - ascending[:, :1]) / (2 * (scores.shape[1] - 1))
-    margin[margin == 0] = 0.5  # all scores are equal
-    low = np.hstack([ascending[:, :1] - 2 * margin, ascending])
-    high = np.hstack([ascending, ascending[:, -1:] + 2 * margin])
-    # Between equal scores no threshold fits; one on them errs on both, and is never better.
-    errors = np.where(low < high, missed + spurious, scores.shape[1] + 1)
-    best = errors.argmin(axis=1)[:, None]
-    return np.asarray(np.take_along_axis((low + high) / 2, best, axis=1)[:, 0])
+def row_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> FloatArray:
+    """The t(x) of each row; an interval without end reaches one mean gap beyond the last score."""
+    gap = np.ptp(scores, axis=1) / (scores.shape[1] - 1)
+    return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
 def _mean_square(X: Rows) -> float:

@@ -17,9 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.baselines._progress import rounds
-from simlabel.baselines._ranking_kernels import clip_shifted, descend, hinge_sum, pair_sums
-
-Floats = npt.NDArray[np.float64]
+from simlabel.baselines._ranking_kernels import Floats, Ints, clip_shifted, descend, hinge_sum, pair_sums
 
 _CHECK_EVERY = 5  # passes between two looks at the gap
 _NEWTON_STEPS = 60
@@ -59,7 +57,7 @@ class _Pairs:
         self.shape = Y.shape
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[np.int64], ...]:
+    def arrays(self) -> tuple[Ints, Ints, Ints]:
         return self.indptr, self.true, self.false
 
     def loss(self, F: Floats) -> float:

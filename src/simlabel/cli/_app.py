@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
 from simlabel.cli._compare import compare_verb
-from simlabel.cli._console import INTERRUPTED, Terminal, guarded
+from simlabel.cli._console import INTERRUPTED
 from simlabel.cli._datasets import datasets_verb
-from simlabel.cli._demo import run_demo
+from simlabel.cli._demo import demo_verb
 from simlabel.cli._evaluate import evaluate_verb
 from simlabel.cli._explain import explain_verb
 from simlabel.cli._fit import fit_verb
-from simlabel.cli._options import Debug
 from simlabel.cli._predict import predict_verb
 from simlabel.cli._reproduce import reproduce_verb
 from simlabel.cli._signals import ended_by_signals, leave_reader
@@ -32,24 +30,17 @@ def _root() -> None:
     """Similarity-based multi-label learning."""
 
 
-@app.command()
-@guarded
-def demo(
-    folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffle.")] = 0,
-    debug: Debug = False,
-) -> None:
-    """Cross-validate SML on the yeast set beside the paper's figures, and show some predictions."""
-    run_demo(Terminal(), folds=folds, seed=seed)
-
-
-app.command("datasets")(datasets_verb)
-app.command("fit")(fit_verb)
-app.command("predict")(predict_verb)
-app.command("evaluate")(evaluate_verb)
-app.command("explain")(explain_verb)
-app.command("compare")(compare_verb)
-app.command("reproduce")(reproduce_verb)
+for _name, _verb in {
+    "demo": demo_verb,
+    "datasets": datasets_verb,
+    "fit": fit_verb,
+    "predict": predict_verb,
+    "evaluate": evaluate_verb,
+    "explain": explain_verb,
+    "compare": compare_verb,
+    "reproduce": reproduce_verb,
+}.items():
+    app.command(_name)(_verb)
 
 
 def main() -> None:

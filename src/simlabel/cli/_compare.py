@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import FAILED, Terminal, guarded, progress, say, show_json
-from simlabel.cli._tables import show_comparison
+from simlabel.cli._console import Terminal, guarded, progress, say, show_json
+from simlabel.cli._tables import say_failures, show_comparison
 from simlabel.experiments import (
     ALGORITHMS,
     AlgorithmAbsent,
@@ -16,7 +16,6 @@ from simlabel.experiments import (
     compare,
     find_algorithm,
     list_algorithms,
-    rank_algorithms,
 )
 from simlabel.reports import check_report_path, comparison_report, write_report
 
@@ -90,26 +89,16 @@ def compare_verb(
         show_json(found.to_dict(shown))
     else:
         _show(found, shown)
-    _say_failures(found)
+    say_failures(found)
 
 
 def _show(found: Comparison, criteria: list[str]) -> None:
     console = Terminal()
     for name in found.data_names:
         show_comparison(console, found, name, criteria)
-    if len(found.data_names) > 1 and len(found.algorithms()) > 1:
-        criterion = "average_precision" if "average_precision" in criteria else criteria[0]
-        ranking = rank_algorithms(found.means(criterion), criterion)
-        for line in str(ranking).splitlines():
-            console.print(line)
-
-
-def _say_failures(found: Comparison) -> None:
-    """An absent algorithm is said; one that failed makes the command fail."""
-    for failure in found.failures:
-        say(failure, mark="left out", style="bold yellow")
-    if not found.results or any(failure.data for failure in found.failures):
-        raise typer.Exit(FAILED)
+    ranking = found.ranking(criteria)
+    for line in [] if ranking is None else str(ranking).splitlines():
+        console.print(line)
 
 
 def _checked(algorithms: str) -> list[str]:
@@ -133,5 +122,4 @@ def _list_algorithms(json: bool) -> None:
         show_json(table.reset_index().to_dict("records"))
         return
     for name, row in table.iterrows():
-        absent = "" if row["available"] else " (not installed here)"
-        Terminal().print(f"{name:<11} {row['title']:<13} {row['what']}{absent}")
+        Terminal().print(f"{name:<11} {row['title']:<13} {row['what']}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated
 
 import numpy as np
+import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from simlabel import SMLClassifier
+from simlabel.cli._console import Terminal, guarded, progress
+from simlabel.cli._options import Debug
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments import PUBLISHED, CrossValidation, cross_validate
 from simlabel.metrics import CRITERIA
@@ -18,21 +21,25 @@ from simlabel.metrics import CRITERIA
 _EXAMPLES = 5
 
 
-def run_demo(console: Console, *, folds: int, seed: int) -> None:
-    """Cross-validate on yeast, print the table, then a few predicted and true label sets."""
+@guarded
+def demo_verb(
+    folds: Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffle.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Cross-validate SML on the yeast set beside the paper's figures, and show some predictions."""
+    console = Terminal()
     started = time.perf_counter()
     data = load_dataset("yeast")
     console.print(f"{data!r}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(f"{folds}-fold cross-validation", total=folds)
+    with progress(f"{folds}-fold cross-validation") as bar:
         result = cross_validate(
             SMLClassifier(random_state=seed),
             data.X,
             data.Y,
             folds=folds,
             seed=seed,
-            on_fold=lambda done, _: bar.update(task, completed=done),
+            on_fold=lambda done, total: bar(done, total, f"{folds}-fold cross-validation"),
         )
     console.print(comparison_table(result, folds))
     _show_examples(console, data, seed)
@@ -67,5 +74,5 @@ def _show_examples(console: Console, data: Dataset, seed: int) -> None:
     console.print(table)
 
 
-def _names(labels: Any, data: Dataset) -> str:
+def _names(labels: Iterable[int], data: Dataset) -> str:
     return ", ".join(str(data.label_names[k]) for k in labels)

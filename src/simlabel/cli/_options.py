@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from simlabel.datasets import Dataset, load_dataset
-from simlabel.datasets._detect import detect_format
+from simlabel.datasets import FORMATS, Dataset, load_dataset
+from simlabel.datasets._formats import find_format
 from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, USUAL_K, find_criterion
 
@@ -19,8 +18,9 @@ _DATA, _PROTOCOL = "How to read the data", "How to divide the data"
 Labels = Annotated[
     str | None,
     typer.Option(
-        help="Label columns: names with commas between; for ARFF also a number (the first n; the last: -n) "
-        "or a Mulan XML file.",
+        help="Label columns. "
+        + "; ".join(f"For {one.name}: {one.labels}" for one in FORMATS.values() if one.labels)
+        + ".",
         rich_help_panel=_DATA,
     ),
 ]
@@ -42,7 +42,7 @@ Missing = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help="arff, svmlight, xmc, csv, parquet or npz, if not as detected.", rich_help_panel=_DATA),
+    typer.Option(help=f"{', '.join(FORMATS)}; by default as detected.", rich_help_panel=_DATA),
 ]
 MaxGib = Annotated[
     float | None,
@@ -113,21 +113,16 @@ class Reading:
         """Load a file, or a set by its name."""
         options: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
         if self.labels is not None:
-            options["labels"] = self._labels(source)
+            options["labels"] = self._parse_labels(self.labels, Path(source))
         try:
             return load_dataset(source, **options)
         except TypeError as error:  # an option that the format does not have
             raise typer.BadParameter(str(error)) from None
 
-    def _labels(self, source: str) -> Any:
-        text = str(self.labels)
-        path = Path(source)
-        kind = self.format or (detect_format(path) if path.is_file() else "arff")
-        if kind == "arff" and re.fullmatch(r"-?\d+", text):
-            return int(text)
-        if kind == "arff" and text.lower().endswith(".xml"):
-            return text
-        return [name.strip() for name in text.split(",")]
+    def _parse_labels(self, text: str, path: Path) -> Any:
+        # a set that is asked for by name comes from a Mulan or MEKA collection, more often than not
+        name = self.format or (None if path.is_file() else "arff")
+        return find_format(path, name).parse_labels(text)
 
 
 def protocol_of(

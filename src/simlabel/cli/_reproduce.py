@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import FAILED, Terminal, guarded, progress, say, show_json
-from simlabel.cli._tables import show_reproduction
+from simlabel.cli._console import Terminal, guarded, progress, say, show_json
+from simlabel.cli._tables import say_failures, show_reproduction
 from simlabel.experiments import FULL, QUICK, KFolds, reproduce
 from simlabel.reports import check_report_path, reproduction_report, write_report
 
@@ -56,7 +56,4 @@ def reproduce_verb(
         show_json(found.to_dict())
     elif found.comparison.results:
         show_reproduction(Terminal(), found)
-    for failure in found.comparison.failures:
-        say(failure, mark="left out", style="bold yellow")
-    if not found.comparison.results or any(failure.data for failure in found.comparison.failures):
-        raise typer.Exit(FAILED)
+    say_failures(found.comparison)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from simlabel.cli._console import FAILED, say
 from simlabel.experiments import Comparison, Reproduction
 from simlabel.metrics import find_criterion
 from simlabel.support.text import for_terminal
@@ -48,6 +50,14 @@ def show_comparison(console: Console, comparison: Comparison, data: str, criteri
             ]
             table.add_row(comparison.titles[name], *cells)
         console.print(table)
+
+
+def say_failures(comparison: Comparison) -> None:
+    """An absent algorithm is said; one that failed makes the command fail."""
+    for failure in comparison.failures:
+        say(failure, mark="left out", style="bold yellow")
+    if not comparison.results or any(failure.data for failure in comparison.failures):
+        raise typer.Exit(FAILED)
 
 
 def show_reproduction(console: Console, reproduction: Reproduction) -> None:

@@ -3,6 +3,8 @@
 from simlabel.datasets._chunks import FeatureChunks
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._format import Format
+from simlabel.datasets._formats import FORMATS
 from simlabel.datasets._load import list_datasets, load_dataset
 
-__all__ = ["load_dataset", "list_datasets", "Dataset", "DatasetError", "FeatureChunks"]
+__all__ = ["load_dataset", "list_datasets", "Dataset", "DatasetError", "FeatureChunks", "FORMATS", "Format"]

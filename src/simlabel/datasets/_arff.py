@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,10 +16,12 @@ from simlabel.datasets._columns import TableColumns
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import Missing, check_missing, impute
+from simlabel.datasets._format import NAMES, Format, Wanted, split_names
 from simlabel.datasets._gather import gather
 from simlabel.datasets._lines import numbered_lines, set_name
 from simlabel.datasets._meka import label_count, label_positions
 from simlabel.datasets._mulan import read_label_names, xml_beside
+from simlabel.support.validation import Rows
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
 
@@ -152,3 +155,37 @@ class _ArffRows:
         if 0 < len(row) <= self._text.count(",") and "'" not in self._text and '"' not in self._text:
             found = quote(self._text)
             raise DatasetError(f"expected each index once in a row, found {found}", self.path, self.line)
+
+
+def _chunks(wanted: Wanted) -> Iterator[Rows]:
+    lines = numbered_lines(wanted.path, wanted.max_gib)
+    header = read_header(lines, wanted.path)
+    names = [attribute.name for attribute in header.attributes]
+    columns = wanted.mapped(names)
+    rows = _ArffRows(lines, len(names), wanted.path)
+    if not rows.sparse:
+        places = (columns.places(enumerate(row), names, rows.line) for row in rows)
+        return wanted.blocks(places, dense=wanted.is_dense(len(names)))
+    # what a sparse row leaves out is the first value of a nominal attribute, and 0 of a numeric one
+    implied = {j: attribute.values[0] for j, attribute in enumerate(header.attributes) if attribute.values}
+    places = (columns.places((implied | row).items(), names, rows.line) for row in rows)
+    return wanted.blocks(places, dense=False)
+
+
+def _parse_labels(text: str) -> Labels:
+    """A number, the path of an XML file, or names."""
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    return text if text.lower().endswith(".xml") else split_names(text)
+
+
+ARFF = Format(
+    name="arff",
+    title="ARFF, dense and sparse, of Mulan and MEKA",
+    endings=(".arff",),
+    sniff=lambda head: head.begins("@", "%"),
+    read=read_arff,
+    chunks=_chunks,
+    labels=f"{NAMES}, a number (the first n; the last: -n) or a Mulan XML file, if it is not beside it",
+    parse_labels=_parse_labels,
+)

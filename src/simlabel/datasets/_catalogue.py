@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simlabel.datasets._dataset import PARTS, TEST, TRAIN
-from simlabel.datasets._detect import detect_format
 from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._formats import FORMATS, is_taken_for_csv
 from simlabel.datasets._lines import set_name, stem
 from simlabel.datasets._openml import OPENML
 from simlabel.datasets._river import RIVER
 
 FOLDER = "SIMLABEL_DATA"
 Files = list[tuple[int | None, Path]]  # parts of a set with their numbers in the split; None is the whole
-
-_ENDINGS = (".arff", ".npz", ".csv", ".parquet", ".svm", ".svmlight", ".libsvm", ".txt")
 
 
 def looks_like_path(text: str) -> bool:
@@ -27,7 +25,11 @@ def looks_like_path(text: str) -> bool:
     >>> looks_like_path("data/yeast"), looks_like_path("yeast.arff"), looks_like_path("yeast")
     (True, True, False)
     """
-    return os.sep in text or text.lower().removesuffix(".gz").endswith(_ENDINGS)
+    return os.sep in text or _has_ending(text)
+
+
+def _has_ending(name: str) -> bool:
+    return any(one.has_ending(name) for one in FORMATS.values())
 
 
 def data_folder() -> Path | None:
@@ -46,7 +48,7 @@ def sets_in(folder: Path) -> dict[str, Files]:
     wholes: dict[str, Files] = {}
     parts: dict[str, Files] = {}
     for path in sorted(folder.iterdir()):
-        if not path.name.removesuffix(".gz").lower().endswith(_ENDINGS) or not path.is_file():
+        if not _has_ending(path.name) or not path.is_file():
             continue
         name, own = set_name(path), stem(path)
         if name == own:
@@ -70,10 +72,9 @@ def listed_sets(folder: Path) -> Iterator[tuple[str, Files]]:
         if set_name(path) != name and set_name(path) in sets:
             continue
         try:
-            kind = detect_format(path)
+            if is_taken_for_csv(path):
+                continue
         except DatasetError:
-            continue
-        if kind == "csv" and ".csv" not in path.name.lower():
             continue
         yield name, files
 

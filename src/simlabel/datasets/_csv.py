@@ -10,9 +10,11 @@ from simlabel.datasets._columns import Attribute, TableColumns
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import Missing, check_missing, finite_number, impute
+from simlabel.datasets._format import NAMES, Format, Wanted
 from simlabel.datasets._gather import gather
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
 from simlabel.datasets._lines import open_text, set_name
+from simlabel.support.validation import Rows
 
 _ABSENT = frozenset(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"])
 _DELIMITERS = ",;\t|"
@@ -164,3 +166,21 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _chunks(wanted: Wanted) -> Iterator[Rows]:
+    rows = _CsvRows(wanted.path, wanted.delimiter, wanted.max_gib)
+    columns = wanted.mapped(rows.names)
+    places = (columns.places(enumerate(row), rows.names, rows.line) for row in rows)
+    return wanted.blocks(places, dense=wanted.is_dense(len(rows.names)))
+
+
+CSV = Format(
+    name="csv",
+    title="CSV with a line of names",
+    endings=(".csv",),
+    sniff=lambda head: bool(head.lines) and not head.begins("<"),
+    read=read_csv,
+    chunks=_chunks,
+    labels=NAMES,
+)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.support.validation import check_sparse
+from simlabel.support.validation import Rows, check_sparse
 
 Split = npt.NDArray[np.int8]
 
@@ -90,8 +90,8 @@ class Dataset:
     """
 
     name: str
-    X: Any
-    Y: Any
+    X: Rows
+    Y: sp.csr_array
     label_names: Sequence[str]
     feature_names: Sequence[str]
     split: Split | None = None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
+
+from simlabel.support.validation import Rows
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
 
@@ -49,7 +51,7 @@ def check_missing(missing: str) -> None:
         raise ValueError(f"missing must be one of {', '.join(map(repr, choices))}, got {missing!r}.")
 
 
-def impute(X: Any, missing: Missing) -> Any:
+def impute(X: Rows, missing: Missing) -> Rows:
     """Fill NaN column by column; a column with no value at all becomes 0.
 
     Parameters

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
@@ -14,6 +15,7 @@ from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, impute, is_truth
 from simlabel.datasets._gather import WIDE
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
+from simlabel.support.validation import Rows
 
 
 def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str, missing: Missing) -> Dataset:
@@ -55,7 +57,9 @@ def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str,
     )
 
 
-Block = tuple[list[str], Any, Any]  # names of the columns; codes or None; numbers or None
+Codes = npt.NDArray[np.intp]
+# names of the columns; for texts the code of each row, else its number
+Block = tuple[list[str], Codes | None, Any]
 
 
 def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) -> Block:
@@ -83,7 +87,9 @@ def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) ->
     return [name], None, truth[codes]
 
 
-def _texts(name: str, column: pd.Series[Any], absent: Any, path: Path) -> tuple[tuple[str, ...], Any]:
+def _texts(
+    name: str, column: pd.Series[Any], absent: npt.NDArray[np.bool_], path: Path
+) -> tuple[tuple[str, ...], Codes]:
     """The values of a column of texts, sorted, and for each row the position of its value, -1 for none."""
     texts = column.astype(object).to_numpy()
     if not all(isinstance(text, str) for text in texts[~absent]):
@@ -96,7 +102,7 @@ def _texts(name: str, column: pd.Series[Any], absent: Any, path: Path) -> tuple[
     return tuple(str(text) for text in found), codes
 
 
-def _join(blocks: list[Block], n_rows: int) -> tuple[Any, tuple[str, ...]]:
+def _join(blocks: list[Block], n_rows: int) -> tuple[Rows, tuple[str, ...]]:
     names = tuple(name for block_names, _, _ in blocks for name in block_names)
     if len(names) > WIDE * max(1, len(blocks)):
         parts = [_sparse_block(block, n_rows) for block in blocks]
@@ -113,7 +119,7 @@ def _join(blocks: list[Block], n_rows: int) -> tuple[Any, tuple[str, ...]]:
     return X, names
 
 
-def _sparse_block(block: Block, n_rows: int) -> Any:
+def _sparse_block(block: Block, n_rows: int) -> sp.csr_array:
     names, codes, numbers = block
     if codes is None:
         return sp.csr_array(numbers.reshape(-1, 1))
@@ -121,7 +127,7 @@ def _sparse_block(block: Block, n_rows: int) -> Any:
     return sp.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=(n_rows, len(names)))
 
 
-def _indicator(frame: pd.DataFrame, positions: list[int], path: Path) -> Any:
+def _indicator(frame: pd.DataFrame, positions: list[int], path: Path) -> sp.csr_array:
     columns = []
     for j in positions:
         name, column = str(frame.columns[j]), frame.iloc[:, j]
@@ -140,7 +146,7 @@ def _word(value: object) -> str:
     return str(value).lower()
 
 
-def _lists(column: pd.Series[Any], choice: LabelColumns, path: Path) -> tuple[Any, tuple[str, ...]]:
+def _lists(column: pd.Series[Any], choice: LabelColumns, path: Path) -> tuple[sp.csr_array, tuple[str, ...]]:
     lists = LabelLists(choice.separator)
     for row, cell in enumerate(column.to_numpy(dtype=object)):
         if isinstance(cell, list | tuple | np.ndarray) and all(isinstance(label, str) for label in cell):

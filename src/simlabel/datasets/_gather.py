@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.datasets._columns import TableColumns
 from simlabel.datasets._errors import DatasetError
+from simlabel.support.validation import Rows
 
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
 
@@ -19,7 +21,7 @@ WIDE = 4  # columns for each attribute from which on X is sparse
 _IMPLIED_ALWAYS = 1 << 22  # entries that a small file may imply without writing them
 
 
-class Rows(Protocol):
+class FileRows(Protocol):
     """Rows of a file: lists of texts or, if `sparse`, dicts of them by position; None is a missing value."""
 
     path: Path
@@ -58,7 +60,7 @@ class SparseRows:
             self._values.extend(values)
         self._lengths.append(len(self._columns) - before)
 
-    def finish(self, n_columns: int, *, order: Sequence[int] | None = None, shift: int = 0) -> Any:
+    def finish(self, n_columns: int, *, order: Sequence[int] | None = None, shift: int = 0) -> sp.csr_array:
         """The matrix; `order` gives the final position of each column, `shift` is taken off it instead."""
         indices = np.frombuffer(self._columns, dtype=np.int32)
         indptr = np.zeros(len(self) + 1, dtype=np.int32 if len(indices) <= LARGEST_INDEX else np.int64)
@@ -68,7 +70,7 @@ class SparseRows:
         if shift:
             indices -= np.int32(shift)
         if self._values is not None:
-            data: Any = np.frombuffer(self._values, dtype=np.float64)
+            data: npt.NDArray[np.generic] = np.frombuffer(self._values, dtype=np.float64)
         else:
             data = np.ones(len(indices), dtype=np.int8)
         matrix = sp.csr_array((data, indices, indptr), shape=(len(self), n_columns))
@@ -79,7 +81,7 @@ class SparseRows:
         return matrix
 
 
-def gather(rows: Rows, columns: TableColumns) -> tuple[Any, Any]:
+def gather(rows: FileRows, columns: TableColumns) -> tuple[Rows, sp.csr_array]:
     """Read all rows; X is sparse if they are, or if one-hot columns make it much wider than they are."""
     sparse = rows.sparse or columns.width > WIDE * len(columns.convert)
     implied_left = max(_IMPLIED_ALWAYS, rows.size)
@@ -133,7 +135,7 @@ def _convert(
     return labels, places, numbers
 
 
-def _check_implied(left: int, rows: Rows) -> None:
+def _check_implied(left: int, rows: FileRows) -> None:
     """Refuse a small file of short rows whose nominal attributes make it a huge matrix."""
     if left < 0:
         raise DatasetError(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import scipy.sparse as sp
+
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._gather import SparseRows
 
@@ -80,7 +82,7 @@ class LabelLists:
         labels = [label for label in (part.strip() for part in parts) if label]
         self._rows.add(self._position.setdefault(label, len(self._position)) for label in labels)
 
-    def finish(self) -> tuple[object, tuple[str, ...]]:
+    def finish(self) -> tuple[sp.csr_array, tuple[str, ...]]:
         """The indicator and the names of its columns."""
         names = sorted(self._position)
         place = {label: k for k, label in enumerate(names)}

@@ -13,8 +13,8 @@ import pandas as pd
 
 from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
 from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._detect import READERS, format_of
 from simlabel.datasets._errors import DatasetError, check_regular
+from simlabel.datasets._formats import find_format
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
 from simlabel.datasets._river import RIVER, river_file
@@ -34,16 +34,13 @@ def load_dataset(
     ----------
     path_or_name : str or path
         A file, plain or gzip, or a name such as ``"yeast"``.
-    format : {"arff", "svmlight", "xmc", "csv", "parquet", "npz"}, optional
-        By default it is found out from what is in the file.
+    format : str, optional
+        One of `FORMATS`; by default it is found out from what is in the file.
     **options
-        For ARFF: ``labels`` (the first n attributes, the last for ``-n``; the path of a Mulan XML file; or
-        names), where the file or an XML file beside it does not say. For CSV and Parquet one of ``labels``
+        Those of the format's reader, which ``help(FORMATS["csv"].read)`` tells. For tables one of ``labels``
         (names of columns), ``label_prefix`` (how the names begin) and ``label_column`` (one column of lists,
-        with ``separator``, by default ``";"``); for CSV also ``delimiter``. For these three ``missing``:
-        ``"error"``, ``"mean"``, ``"median"`` or ``"most_frequent"``. For svmlight ``zero_based``: True, False
-        or ``"auto"``. For all ``max_gib``: how many GiB of memory a file may ask for, where it is more than a
-        file of its size may by default.
+        with ``separator``), and ``missing``: what becomes of missing values. For all ``max_gib``: how many
+        GiB of memory a file may ask for, where it is more than a file of its size may by default.
 
     Returns
     -------
@@ -151,10 +148,9 @@ def _by_name(name: str, format: str | None, options: dict[str, Any]) -> Dataset:
 
 
 def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:
-    kind = format_of(path, format)
-    reader = READERS[kind]
-    _check_options(reader, options, f"{path.name} is {kind}, which")
-    dataset = reader(path, **options)
+    chosen = find_format(path, format)
+    _check_options(chosen.read, options, f"{path.name} is {chosen.name}, which")
+    dataset = chosen.read(path, **options)
     counts = {"row": dataset.n_rows, "feature": len(dataset.feature_names), "label": dataset.n_labels}
     for what, count in counts.items():
         if not count:

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets._dataset import TEST, Dataset, Numbered
+from simlabel.datasets._dataset import TEST, Dataset, Numbered, Split
 from simlabel.datasets._errors import DatasetError, check_columns, check_memory
+from simlabel.datasets._format import Format, Wanted
 from simlabel.datasets._gather import LARGEST_INDEX
 from simlabel.datasets._lines import set_name
+from simlabel.support.validation import Rows
+
+Array = npt.NDArray[Any]  # of a type that the archive tells
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -38,27 +44,16 @@ def read_npz(path: Path, *, max_gib: float | None = None) -> Dataset:
     max_gib : float, optional
         How many GiB of memory the file may ask for; by default that depends on its size.
     """
-    dataset: Dataset = _read(path, max_gib, lambda members: _assemble(members, path))
-    return dataset
+    with _opened(path, max_gib) as members:
+        return _assemble(members, path)
 
 
-def open_features(path: Path, max_gib: float | None = None) -> tuple[Any, Sequence[str]]:
-    """X and the names of its columns, with or without labels beside them."""
-
-    def read(members: _Members) -> tuple[Any, Sequence[str]]:
-        X = members.matrix("X")
-        X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
-        return X, members.names("feature_names", X.shape[1])
-
-    found: tuple[Any, Sequence[str]] = _read(path, max_gib, read)
-    return found
-
-
-def _read(path: Path, max_gib: float | None, use: Callable[[_Members], Any]) -> Any:
+@contextmanager
+def _opened(path: Path, max_gib: float | None) -> Iterator[_Members]:
     """Open an archive, and word what is wrong with it."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return use(_Members(archive, path, max_gib))
+            yield _Members(archive, path, max_gib)
     except DatasetError:
         raise
     except (*_DAMAGED, *_REFUSED) as error:
@@ -66,16 +61,16 @@ def _read(path: Path, max_gib: float | None, use: Callable[[_Members], Any]) -> 
 
 
 def _assemble(members: _Members, path: Path) -> Dataset:
-    X = members.matrix("X")
+    X, feature_names = members.features()
     Y = members.matrix("Y")
     if X.shape[0] != Y.shape[0]:
         raise DatasetError(f"expected as many rows in Y as in X ({X.shape[0]}), found {Y.shape[0]}", path)
     return Dataset(
         name=set_name(path),
-        X=X if X.dtype == np.float32 else X.astype(np.float64, copy=False),
+        X=X,
         Y=_check_labels(Y, path),
         label_names=members.names("label_names", Y.shape[1]),
-        feature_names=members.names("feature_names", X.shape[1]),
+        feature_names=feature_names,
         split=members.split(X.shape[0]),
         source=str(path),
     )
@@ -90,7 +85,7 @@ class _Members:
         self._size, self._max_gib = 0, max_gib
         self.keys = {name.removesuffix(".npy") for name in archive.namelist()}
 
-    def array(self, key: str, kinds: str, ndim: int) -> Any:
+    def array(self, key: str, kinds: str, ndim: int) -> Array:
         """An array of one of the `kinds` of dtype, with `ndim` axes."""
         if key not in self.keys:
             found = ", ".join(sorted(self.keys))
@@ -112,7 +107,7 @@ class _Members:
         with self._archive.open(info) as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
 
-    def matrix(self, key: str) -> Any:
+    def matrix(self, key: str) -> Rows:
         """A matrix in either layout, checked."""
         if key in self.keys or f"{key}_data" not in self.keys:
             matrix = self.array(key, "biuf", 2)
@@ -130,11 +125,17 @@ class _Members:
         matrix.sum_duplicates()
         return matrix
 
-    def _check_finite(self, values: Any, key: str) -> None:
+    def features(self) -> tuple[Rows, Sequence[str]]:
+        """X and the names of its columns."""
+        X = self.matrix("X")
+        X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+        return X, self.names("feature_names", X.shape[1])
+
+    def _check_finite(self, values: Array, key: str) -> None:
         if not np.isfinite(values).all():
             raise self._error(f"finite numbers in {key}, found NaN or infinity")
 
-    def _check_csr(self, key: str, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
+    def _check_csr(self, key: str, data: Array, indices: Array, indptr: Array, shape: Array) -> None:
         if len(shape) != 2 or not 0 <= int(shape[1]) <= LARGEST_INDEX + 1:
             raise self._error(f"numbers of rows and columns in {key}_shape, found {shape.tolist()[:4]}")
         sizes = (int(shape[1]), 0) if key == "X" else (0, int(shape[1]))
@@ -157,7 +158,7 @@ class _Members:
             raise self._error(f"{count} {key}, found {len(names)}")
         return tuple(names.tolist())
 
-    def split(self, n_rows: int) -> Any:
+    def split(self, n_rows: int) -> Split | None:
         """The parts of the rows, if the archive has them."""
         if "split" not in self.keys:
             return None
@@ -170,7 +171,7 @@ class _Members:
         return DatasetError(f"expected {expected}", self._path)
 
 
-def _check_labels(Y: Any, path: Path) -> Any:
+def _check_labels(Y: Rows, path: Path) -> sp.csr_array:
     is_sparse = sp.issparse(Y)
     values = Y.data if is_sparse else Y
     wrong = values[(values != 0) & (values != 1)]
@@ -179,3 +180,26 @@ def _check_labels(Y: Any, path: Path) -> Any:
     labels = sp.csr_array(Y.astype(np.int8))
     labels.eliminate_zeros()
     return labels
+
+
+def _chunks(wanted: Wanted) -> Iterator[Rows]:
+    path, width = wanted.path, wanted.width
+    with _opened(path, wanted.max_gib) as members:
+        X, names = members.features()
+    if not isinstance(wanted.features, int) and tuple(names) != tuple(wanted.features):
+        raise DatasetError("expected the features that the model was fitted on, in their order", path)
+    if X.shape[1] != width:
+        raise DatasetError(f"expected {width} features, as the model has, found {X.shape[1]}", path)
+    for start in range(0, X.shape[0], wanted.rows):
+        yield X[start : start + wanted.rows]
+
+
+NPZ = Format(
+    name="npz",
+    title="numpy archives with X and Y, dense or as CSR",
+    endings=(".npz",),
+    sniff=lambda head: head.raw.startswith(b"PK\x03\x04"),
+    read=read_npz,
+    chunks=_chunks,
+    count_rows=lambda path: 0,
+)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, check_memory
+from simlabel.datasets._feature_map import FeatureMap
 from simlabel.datasets._features import Missing, check_missing
+from simlabel.datasets._format import NAMES, Format, Wanted
 from simlabel.datasets._frame import from_frame
 from simlabel.datasets._label_columns import LabelColumns
 from simlabel.datasets._lines import set_name
+from simlabel.support.validation import Rows
 
 _CELL = 8  # bytes of a number
 
@@ -46,7 +51,7 @@ def read_parquet(
     check_missing(missing)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
     try:
-        with open_parquet(path) as file:
+        with _open(path) as file:
             check_memory(_claimed(file.metadata, file.schema), path, max_gib)
             choice.positions(file.schema_arrow.names, path)
             table = file.read(use_threads=False)
@@ -58,12 +63,16 @@ def read_parquet(
     except DatasetError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
-        summary = str(error).strip().partition("\n")[0]
-        raise DatasetError(f"expected a Parquet file, and it is damaged: {summary}", path) from None
+        raise _damaged(error, path) from None
     return from_frame(frame, choice, path, set_name(path), missing)
 
 
-def open_parquet(path: Path) -> pq.ParquetFile:
+def _damaged(error: Exception, path: Path) -> DatasetError:
+    summary = str(error).strip().partition("\n")[0]
+    return DatasetError(f"expected a Parquet file, and it is damaged: {summary}", path)
+
+
+def _open(path: Path) -> pq.ParquetFile:
     """Open a file so that texts stay as it has them, each once and a number per row."""
     with pq.ParquetFile(path) as file:
         columns = [file.schema.column(j) for j in range(len(file.schema))]
@@ -71,7 +80,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, read_dictionary=texts)
 
 
-def largest_group(metadata: pq.FileMetaData) -> int:
+def _largest_group(metadata: pq.FileMetaData) -> int:
     """Bytes of the largest row group before it was packed: pages are unpacked whole."""
     sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
     return max(sizes, default=0)
@@ -112,9 +121,57 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_plain_type(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def texts_of(column: pa.Array) -> Iterator[object]:
+def _texts(column: pa.Array) -> Iterator[object]:
     """The values of a column, equal ones as one object."""
     if not pa.types.is_dictionary(column.type):
         return iter(column.to_pylist())
     values = column.dictionary.to_pylist()
     return (values[code] for code in column.indices.to_pylist())
+
+
+def _chunks(wanted: Wanted) -> Iterator[Rows]:
+    try:
+        with _open(wanted.path) as file:
+            check_memory(_largest_group(file.metadata), wanted.path, wanted.max_gib)
+            names = [str(name) for name in file.schema_arrow.names]
+            columns = wanted.mapped(names)
+            used = [names[j] for j in columns.convert]
+            for batch in file.iter_batches(wanted.rows, columns=used, use_threads=False):
+                yield _chunk(batch, columns, names, wanted)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(error, wanted.path) from None
+
+
+def _chunk(batch: pa.RecordBatch, columns: FeatureMap, names: list[str], wanted: Wanted) -> Rows:
+    """A batch, column by column: numbers as they are, texts by the model's categories."""
+    X = np.zeros((batch.num_rows, wanted.width))
+    for j in columns.convert:
+        name = names[j]
+        column = batch.column(batch.schema.get_field_index(name))
+        if column.null_count:
+            message = f"expected a value for {name!r}, found a missing one; fill it in"
+            raise DatasetError(message, wanted.path)
+        kind = column.type
+        if j in columns.numbers and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+            numbers = column.to_numpy(zero_copy_only=False)
+            if not np.isfinite(numbers).all():
+                message = f"expected finite numbers for {name!r}, found NaN or infinity"
+                raise DatasetError(message, wanted.path)
+            X[:, columns.numbers[j]] = numbers
+            continue
+        for row, value in enumerate(_texts(column)):
+            for place, number in columns.places([(j, str(value))], names, row):
+                X[row, place] = number
+    return X if wanted.is_dense(len(names)) else sp.csr_array(X)
+
+
+PARQUET = Format(
+    name="parquet",
+    title="Parquet",
+    endings=(".parquet",),
+    sniff=lambda head: head.raw.startswith(b"PAR1"),
+    read=read_parquet,
+    chunks=_chunks,
+    labels=NAMES,
+    count_rows=lambda path: int(pq.read_metadata(path).num_rows),
+)

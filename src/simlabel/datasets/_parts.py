@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
+from simlabel.support.validation import Rows
+
+Places = npt.NDArray[np.int32] | None  # of the columns of a part among all; None where they are the same
 
 
 def join_parts(parts: Sequence[tuple[int, Dataset]]) -> Dataset:
@@ -40,7 +43,7 @@ def join_parts(parts: Sequence[tuple[int, Dataset]]) -> Dataset:
     )
 
 
-def _union(names: list[Sequence[str]], what: str, sources: str) -> tuple[Sequence[str], list[Any]]:
+def _union(names: list[Sequence[str]], what: str, sources: str) -> tuple[Sequence[str], list[Places]]:
     """All names, and for each part the places of its own among them; None where they are the same."""
     longest = max(names, key=len)
     if all(own == longest for own in names):
@@ -54,7 +57,7 @@ def _union(names: list[Sequence[str]], what: str, sources: str) -> tuple[Sequenc
     return tuple(union), [np.array([place[name] for name in own], dtype=np.int32) for own in names]
 
 
-def _spread(matrix: Any, places: Any, names: Sequence[str]) -> Any:
+def _spread(matrix: Rows, places: Places, names: Sequence[str]) -> Rows:
     if places is None:
         return matrix
     matrix = sp.csr_array(matrix)

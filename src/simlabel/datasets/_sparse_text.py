@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from simlabel.datasets._columns import Place
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import finite_number
+from simlabel.datasets._format import Wanted
 from simlabel.datasets._gather import LARGEST_INDEX
 
 _BLANK_AFTER_COMMA = re.compile(r",[ \t]+")
@@ -55,3 +57,13 @@ def _label(token: str, path: Path, line: int) -> int:
         expected = "labels as whole numbers separated by commas"
         raise DatasetError(f"expected {expected}, found {quote(token)}", path, line)
     return int(token.partition(".")[0])
+
+
+def places_of(text: str, wanted: Wanted, base: int, line: int) -> list[Place]:
+    """Features of one row that are not 0, where the model's first one has the number `base`."""
+    _, indices, values = split_row(text, wanted.path, line)
+    for index in indices:
+        if not base <= index < wanted.width + base:
+            expected = f"a feature from {base} to {wanted.width + base - 1}, as the model has"
+            raise DatasetError(f"expected {expected}, found {index}", wanted.path, line)
+    return [(index - base, value) for index, value in zip(indices, values, strict=True) if value]

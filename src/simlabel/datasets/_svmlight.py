@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError, check_columns
+from simlabel.datasets._format import Format, Head, Wanted
 from simlabel.datasets._gather import SparseRows
 from simlabel.datasets._lines import numbered_lines, set_name
-from simlabel.datasets._sparse_text import split_row
+from simlabel.datasets._sparse_text import places_of, split_row
+from simlabel.support.validation import Rows
+
+_NUMBERS = frozenset("0123456789+-., \t")
 
 
 def read_svmlight(
@@ -32,10 +37,7 @@ def read_svmlight(
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
     position: dict[int, int] = {}  # label -> the order in which it was met
     lowest, highest, first_zero = None, -1, None
-    for line, raw in numbered_lines(path, max_gib):
-        text = raw.partition("#")[0]
-        if not text.strip() and ("#" in raw or not raw):
-            continue
+    for line, text in _lines(path, max_gib):
         labels, indices, values = split_row(text, path, line)
         Y_rows.add(position.setdefault(label, len(position)) for label in labels)
         X_rows.add(indices, values)
@@ -59,3 +61,51 @@ def read_svmlight(
         feature_names=Numbered(X.shape[1]),
         source=str(path),
     )
+
+
+def _lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:
+    """Rows without their comments, with their lines; a line of blanks is a row without label and feature."""
+    for line, raw in numbered_lines(path, max_gib):
+        text = raw.partition("#")[0]
+        if text.strip() or ("#" not in raw and raw):
+            yield line, text
+
+
+def _chunks(wanted: Wanted) -> Iterator[Rows]:
+    base = _base(wanted)
+    lines = _lines(wanted.path, wanted.max_gib)
+    return wanted.blocks((places_of(text, wanted, base, line) for line, text in lines), dense=False)
+
+
+def _base(wanted: Wanted) -> int:
+    """Number of the first feature; a whole pass over the file, since the first rows may not show it."""
+    if wanted.index_base is not None:
+        return wanted.index_base
+    highest = 0
+    for line, text in _lines(wanted.path, wanted.max_gib):
+        indices = split_row(text, wanted.path, line)[1]
+        if 0 in indices:
+            return 0
+        highest = max([highest, *indices])
+    if highest == wanted.width:
+        return 1
+    raise DatasetError(
+        "the rows do not show whether features are numbered from 0 or from 1; say it with index_base",
+        wanted.path,
+    )
+
+
+def _sniff(head: Head) -> bool:
+    """Whether there are only numbers before the first colon of a row, and a number behind it."""
+    before, colon, after = head.row.partition(":")
+    return bool(colon) and _NUMBERS.issuperset(before.removesuffix("qid")) and after[:1] in _NUMBERS
+
+
+SVMLIGHT = Format(
+    name="svmlight",
+    title="svmlight / LibSVM text",
+    endings=(".svm", ".svmlight", ".libsvm"),
+    sniff=_sniff,
+    read=read_svmlight,
+    chunks=_chunks,
+)

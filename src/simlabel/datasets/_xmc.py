@@ -8,11 +8,13 @@ from pathlib import Path
 
 from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError, check_columns, quote
+from simlabel.datasets._format import Format, Wanted
 from simlabel.datasets._gather import LARGEST_INDEX, SparseRows
 from simlabel.datasets._lines import numbered_lines, set_name
-from simlabel.datasets._sparse_text import split_row
+from simlabel.datasets._sparse_text import places_of, split_row
+from simlabel.support.validation import Rows
 
-HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
+_HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
 
 
 def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
@@ -28,7 +30,7 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
     max_gib : float, optional
         How many GiB of memory the file may ask for; by default that depends on its size.
     """
-    lines = ((line, text) for line, text in numbered_lines(path, max_gib) if not text.startswith("#"))
+    lines = _lines(path, max_gib)
     n_rows, n_features, n_labels = _header(lines, path)
     check_columns(n_features, n_labels, path, max_gib)
     X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
@@ -47,8 +49,8 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
         keep = sorted(set(range(X.shape[0])) - set(blank))
         X, Y = X[keep], Y[keep]
     if X.shape[0] != n_rows:
-        found = f"found {X.shape[0]}"
-        raise DatasetError(f"expected {n_rows} rows, as the first line says, {found}", path, line)
+        message = f"expected {n_rows} rows, as the first line says, found {X.shape[0]}"
+        raise DatasetError(message, path, line)
     return Dataset(
         name=set_name(path),
         X=X,
@@ -59,9 +61,13 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
     )
 
 
+def _lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:
+    return ((line, text) for line, text in numbered_lines(path, max_gib) if not text.startswith("#"))
+
+
 def _header(lines: Iterator[tuple[int, str]], path: Path) -> tuple[int, int, int]:
     line, text = next(lines, (1, ""))
-    match = HEADER.fullmatch(text)
+    match = _HEADER.fullmatch(text)
     if match is None:
         raise DatasetError(
             f"expected the numbers of rows, features and labels ('N D L'), found {quote(text)}", path, line
@@ -77,3 +83,23 @@ def _check_range(what: str, numbers: list[int], count: int, path: Path, line: in
     if numbers and not (min(numbers) >= 0 and max(numbers) < count):
         wrong = next(number for number in numbers if not 0 <= number < count)
         raise DatasetError(f"expected a {what} from 0 to {count - 1}, found {wrong}", path, line)
+
+
+def _chunks(wanted: Wanted) -> Iterator[Rows]:
+    lines = _lines(wanted.path, wanted.max_gib)
+    n_rows, n_features, _ = _header(lines, wanted.path)
+    if n_features != wanted.width:
+        message = f"expected a header 'N {wanted.width} L', as the model has features, found {n_features}"
+        raise DatasetError(message, wanted.path)
+    rows = ((line, text) for number, (line, text) in enumerate(lines) if number < n_rows or text.strip())
+    return wanted.blocks((places_of(text, wanted, 0, line) for line, text in rows), dense=False)
+
+
+XMC = Format(
+    name="xmc",
+    title="text of the extreme classification repository",
+    endings=(".txt",),
+    sniff=lambda head: _HEADER.fullmatch(head.row) is not None,
+    read=read_xmc,
+    chunks=_chunks,
+)

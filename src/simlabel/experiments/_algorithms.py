@@ -16,7 +16,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._powerset import LabelPowerset, OrConstant
 
 _TREES = 300
@@ -60,36 +59,9 @@ class _Entry:
     sparse_labels: bool = False
 
 
-def _ours(title: str, what: str, make: Callable[[], Any]) -> _Entry:
-    """An estimator of this package: it takes labels in any form."""
-    return _Entry(title, what, lambda seed, jobs: _seeded(make(), seed, jobs), sparse_labels=True)
-
-
-# imported when they are asked for, since a list of names does not need them
-
-
-def _mlknn() -> Any:
-    from simlabel.baselines import MLkNN
-
-    return MLkNN()
-
-
-def _boostexter() -> Any:
-    from simlabel.baselines import BoosTexter
-
-    return BoosTexter()
-
-
-def _adtboost() -> Any:
-    from simlabel.baselines import ADTBoostMH
-
-    return ADTBoostMH()
-
-
-def _ranksvm() -> Any:
-    from simlabel.baselines import RankSVM
-
-    return RankSVM()
+def _ours(title: str, what: str, address: str) -> _Entry:
+    """An estimator of this package, imported when it is asked for; it takes labels in any form."""
+    return _Entry(title, what, lambda seed, jobs: _imported(address, seed, jobs), sparse_labels=True)
 
 
 def _scaled(estimator: Any) -> Any:
@@ -102,12 +74,14 @@ def _logistic() -> LogisticRegression:
 
 
 _ENTRIES = {
-    "sml": _ours("SML", "the paper's method, gamma by its search", SMLClassifier),
-    "autosml": _ours("AutoSML", "chooses among configurations by leave-one-out", AutoSMLClassifier),
-    "mlknn": _ours("ML-kNN", "10 nearest neighbours, Bayesian", _mlknn),
-    "boostexter": _ours("BoosTexter", "500 boosted stumps", _boostexter),
-    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", _adtboost),
-    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", _ranksvm),
+    "sml": _ours("SML", "the paper's method, gamma by its search", "simlabel:SMLClassifier"),
+    "autosml": _ours(
+        "AutoSML", "chooses among configurations by leave-one-out", "simlabel:AutoSMLClassifier"
+    ),
+    "mlknn": _ours("ML-kNN", "10 nearest neighbours, Bayesian", "simlabel.baselines:MLkNN"),
+    "boostexter": _ours("BoosTexter", "500 boosted stumps", "simlabel.baselines:BoosTexter"),
+    "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", "simlabel.baselines:ADTBoostMH"),
+    "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", "simlabel.baselines:RankSVM"),
     "br": _Entry(
         "BR-logistic",
         "binary relevance, one logistic regression per label",
@@ -202,19 +176,12 @@ def _seeded(estimator: Any, seed: int, n_jobs: int) -> Any:
 
 
 def list_algorithms() -> pd.DataFrame:
-    """What `find_algorithm` knows, whether it is here, and what it is.
+    """What `find_algorithm` knows, and what it is.
 
     Examples
     --------
     >>> list_algorithms().loc["rf", "title"]
     'RandomForest'
     """
-    rows = []
-    for name, entry in _ENTRIES.items():
-        try:
-            find_algorithm(name)
-            here = True
-        except AlgorithmAbsent:
-            here = False
-        rows.append({"name": name, "title": entry.title, "available": here, "what": entry.what})
+    rows = [{"name": name, "title": one.title, "what": one.what} for name, one in _ENTRIES.items()]
     return pd.DataFrame(rows).set_index("name")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from simlabel.experiments._fold import FoldResult
+from simlabel.experiments._statistics import Ranking, rank_algorithms
 from simlabel.metrics import CRITERIA, Evaluation, find_criterion
 from simlabel.support.text import one_line
 from simlabel.support.validation import FloatArray
@@ -126,6 +127,16 @@ class Comparison:
         names = self.algorithms()
         rows = [[self.of(data, name).mean(criterion) for name in names] for data in self.data_names]
         return pd.DataFrame(rows, index=self.data_names, columns=[self.titles[name] for name in names])
+
+    def ranking(self, criteria: Sequence[str]) -> Ranking | None:
+        """Ranks by average precision, or by the first of the criteria where that is not among them.
+
+        None where there is only one data set, or one algorithm that ran on all.
+        """
+        if len(self.data_names) < 2 or len(self.algorithms()) < 2:
+            return None
+        criterion = "average_precision" if "average_precision" in criteria else criteria[0]
+        return rank_algorithms(self.means(criterion), criterion)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each data set, algorithm, fold and criterion."""

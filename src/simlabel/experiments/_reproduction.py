@@ -15,14 +15,6 @@ from simlabel.experiments._published import PUBLISHED, Figure
 from simlabel.experiments._run import Progress, compare
 from simlabel.metrics import CRITERIA
 
-#: our names of the algorithms in the paper's tables
-IN_PAPER = {
-    "sml": "SML",
-    "mlknn": "ML-kNN",
-    "boostexter": "BoosTexter",
-    "adtboost": "ADTBoost.MH",
-    "ranksvm": "Rank-SVM",
-}
 FULL = ("sml", "autosml", "mlknn", "boostexter", "adtboost", "ranksvm")
 QUICK = ("sml", "mlknn")
 
@@ -56,25 +48,22 @@ class Reproduction:
         found = []
         for name in self.comparison.algorithms(self.data.name):
             series = self.comparison.of(self.data.name, name)
-            table = PUBLISHED[self.data.name].get(IN_PAPER.get(name, ""), {})
+            title = self.comparison.titles[name]  # the paper's algorithms have the paper's names
+            table = PUBLISHED[self.data.name].get(title, {})
             for criterion in CRITERIA:
-                published, measured = (
-                    table.get(criterion),
-                    Figure(series.mean(criterion), series.std(criterion)),
-                )
+                published = table.get(criterion)
+                measured = Figure(series.mean(criterion), series.std(criterion))
                 agrees = None if published is None else published.agrees(measured.mean)
-                found.append(Row(self.comparison.titles[name], criterion, published, measured, agrees))
+                found.append(Row(title, criterion, published, measured, agrees))
         return found
 
     def claims(self) -> list[Claim]:
         """The paper's claims about this set, judged by what was measured."""
         name = self.data.name
-        measured: dict[str, dict[str, Figure]] = {
-            IN_PAPER[one]: {} for one in self.comparison.algorithms(name) if one in IN_PAPER
-        }
+        measured: dict[str, dict[str, Figure]] = {}
         for row in self.rows():
-            if row.algorithm in measured:
-                measured[row.algorithm][row.criterion] = row.measured
+            if row.algorithm in PUBLISHED[name]:
+                measured.setdefault(row.algorithm, {})[row.criterion] = row.measured
         return judge(name, measured)
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from simlabel.label_rules._auto import AutoRule
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.label_rules._per_label import PerLabel
 from simlabel.label_rules._rules import CustomRule, CutoffRule, FixedSize, SetSize
-from simlabel.label_rules._threshold import Threshold
+from simlabel.label_rules._threshold import Threshold, best_thresholds
 from simlabel.support.registry import Registry
 from simlabel.support.renamed import renamed
 
@@ -29,6 +29,7 @@ __all__ = [
     "LabelRule",
     "ScoreBlock",
     "TrainingBlock",
+    "best_thresholds",
 ]
 
 if not TYPE_CHECKING:  # with it every name would be one of the module

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
@@ -91,16 +92,20 @@ class Threshold(LabelRule):
         return np.count_nonzero(scores.labels > t[:, None], axis=1)
 
 
-def best_thresholds(scores: FloatArray, truth: Any) -> FloatArray:
+def best_thresholds(
+    scores: FloatArray, truth: npt.NDArray[np.bool_], gap: FloatArray | None = None
+) -> FloatArray:
     """s(x): the middle of the interval in which a threshold makes the fewest mistakes.
 
     Of several such intervals the lowest. An unbounded one is left at the extreme score, half the
-    mean gap between scores beyond it.
+    gap beyond it.
 
     Parameters
     ----------
     scores : array, (n_rows, n_labels)
     truth : array of bool, (n_rows, n_labels)
+    gap : array, (n_rows,), optional
+        By default the mean gap between distinct scores; of one score alone, its size, or 1.
 
     Examples
     --------
@@ -119,12 +124,16 @@ def best_thresholds(scores: FloatArray, truth: Any) -> FloatArray:
     # no threshold lies between equal scores
     mistakes[:, 1:-1][ascending[:, 1:] <= ascending[:, :-1]] = n_labels + 1
     best = np.argmin(mistakes, axis=1)
-    distinct = 1 + np.count_nonzero(np.diff(ascending, axis=1) > 0, axis=1)
-    span = ascending[:, -1] - ascending[:, 0]
-    lone = np.where(ascending[:, 0] == 0, 1.0, np.abs(ascending[:, 0]))
-    gap = np.where(distinct > 1, span / np.maximum(distinct - 1, 1), lone)
+    gap = _mean_gap(ascending) if gap is None else gap
     rows = np.arange(n)
     low = np.where(best > 0, ascending[rows, np.maximum(best - 1, 0)], ascending[:, 0] - gap)
     high = np.where(best < n_labels, ascending[rows, np.minimum(best, n_labels - 1)], ascending[:, -1] + gap)
     middle: FloatArray = (low + high) / 2.0
     return middle
+
+
+def _mean_gap(ascending: FloatArray) -> FloatArray:
+    distinct = 1 + np.count_nonzero(np.diff(ascending, axis=1) > 0, axis=1)
+    span = ascending[:, -1] - ascending[:, 0]
+    lone = np.where(ascending[:, 0] == 0, 1.0, np.abs(ascending[:, 0]))
+    return np.where(distinct > 1, span / np.maximum(distinct - 1, 1), lone)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simlabel.datasets import Dataset
-from simlabel.experiments import Comparison, FoldResult, Protocol, Reproduction, rank_algorithms
+from simlabel.experiments import Comparison, FoldResult, Protocol, Reproduction
 from simlabel.metrics import CRITERIA
 from simlabel.reports import _sections as sections
 from simlabel.reports._page import Block, Report, Section, Text
@@ -53,9 +53,9 @@ def comparison_report(
         failures = "; ".join(map(str, comparison.failures))
         raise ValueError(f"there is nothing to report on: no algorithm ran through. {failures}")
     found = []
-    if len(sets) > 1 and len(comparison.algorithms()) > 1:
-        criterion = "average_precision" if "average_precision" in criteria else criteria[0]
-        found.append(sections.ranking_section(rank_algorithms(comparison.means(criterion), criterion)))
+    ranking = comparison.ranking(criteria)
+    if ranking is not None:
+        found.append(sections.ranking_section(ranking))
     for one in sets:
         found += data_sections(comparison, one, protocol, criteria, seed, with_name=len(sets) > 1)
     notes = sections.notes_blocks(comparison)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ def label_scores(folds: Sequence[FoldResult]) -> LabelScores:
     return LabelScores(_share(hits, predicted), _share(hits, true), _share(2 * hits, predicted + true), true)
 
 
-def _share(part: Any, whole: Any) -> FloatArray:
+def _share(part: Counts, whole: Counts) -> FloatArray:
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
