@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, similarity_sums
+from simlabel._kernels import nonzero_products
 from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.similarities import RBF, Cosine, Jaccard, Laplacian, Linear, OnColumns, Polynomial
 from simlabel.weightings import Cutoff, Power, TopK
@@ -178,3 +179,18 @@ def test_the_plan_says_what_would_be_cheaper(rng):
         SMLClassifier(RBF(1.0), weighting="top_k").fit(X, Y),
     ):
         assert "cheaper" not in str(few.plan_)
+
+
+def test_products_that_overflow_both_ways_stay_within_their_arrays():
+    """inf - inf is NaN, which must not be taken for a row that has not been met."""
+    row = np.array([[1e200, 1e200, 1e200, 1e200]])
+    X = sp.csr_array(np.repeat(row * [[1.0, -1.0, 1.0, -1.0]], 50, axis=0))
+    with pytest.raises(ValueError, match="overflow"):
+        similarity_sums(sp.csr_array(row), X, np.ones((50, 1)), Linear(), engine=Exact(visit="nonzero"))
+    dense, positions, products = np.full(50, np.nan), np.full(51, -7), np.zeros(50)
+    csc = X.tocsc()
+    count = nonzero_products(
+        np.arange(4), row[0], csc.indptr, csc.indices, csc.data, dense, positions[:50], products
+    )
+    assert count == 50
+    assert sorted(positions[:50].tolist()) == list(range(50))

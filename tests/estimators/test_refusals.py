@@ -166,3 +166,19 @@ def test_a_format_that_there_is_not(tmp_path):
     path.write_text("a\n1\n")
     with pytest.raises(ValueError, match=r"format must be one of .*, got '\.'"):
         FeatureChunks(path, ["a"], 1, format=".")
+
+
+def test_weights_that_cannot_be_counted():
+    with pytest.raises(ValueError, match=r"adds up to 3e\+300, more rows than can be counted"):
+        _fit(sample_weight=[1e300] * 3)
+
+
+@pytest.mark.parametrize("n_jobs", ["x", 1.5, 0])
+def test_threads_are_checked_when_fitted(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must"):
+        SMLClassifier("linear", n_jobs=n_jobs).fit(X, SETS)
+
+
+def test_label_weights_whose_squares_overflow():
+    with pytest.raises(ValueError, match="squares of the label weights overflow"):
+        SMLClassifier("linear", normalizer=None, label_rule="threshold").fit(1e100 * X, SETS)

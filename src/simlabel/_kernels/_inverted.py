@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from simlabel._kernels._compile import kernel
 
 
@@ -36,7 +38,9 @@ def nonzero_products(
                 dense[j] = 0.0
                 found[count] = j
                 count += 1
-            dense[j] += value * data[entry]
+            total = dense[j] + value * data[entry]
+            # sums that overflow both ways are NaN, which would count the row again, past the end of `found`
+            dense[j] = total if total == total else np.inf
     for c in range(count):
         products[c] = dense[found[c]]
         dense[found[c]] = float("nan")

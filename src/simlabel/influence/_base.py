@@ -128,6 +128,8 @@ class Solved:
             check_numbers("Solved", "left_out", self.left_out, (None, width))
         if self.scale is not None:
             check_numbers("Solved", "scale", self.scale, (width,), above=0)
+        if self.inverse is not None:
+            check_numbers("Solved", "inverse", self.inverse, (len(self.V), len(self.V)))
         if self.used is not None:
             check_numbers("Solved", "used", self.used, (len(self.V),), kinds="i", at_least=0)
             if (np.diff(self.used) <= 0).any():

@@ -74,6 +74,11 @@ class Threshold(LabelRule):
             weighted = F1 * block.weights[:, None]
             A = A + weighted.T @ F1
             b = b + weighted.T @ targets
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            raise ValueError(
+                "Threshold: the squares of the label weights overflow. Normalize the features "
+                "(normalizer='l2'), or take another rule."
+            )
         fitted = copy.copy(self)
         solution = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
         fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])

@@ -20,7 +20,7 @@ _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a so
 def memory_limit(path: Path, max_gib: float | None = None, *, text: bool = False) -> int:
     """How many bytes the file at `path` may take; `max_gib`, where it is given, is the only limit."""
     if max_gib is not None:
-        return int(max_gib * _GIB)
+        return int(min(max_gib, 2.0**33) * _GIB)  # as much as an address can name
     ratio, always = (_TEXT_RATIO, _TEXT_ALWAYS) if text else (_RATIO, _ALWAYS)
     return max(always, ratio * path.stat().st_size)
 

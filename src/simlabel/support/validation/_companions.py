@@ -28,6 +28,9 @@ def check_same_length(n_rows: int, other: Any, name: str) -> None:
         raise ValueError(f"X has {n_rows} rows but {name} has {length}; they must be of the same length.")
 
 
+_MOST_COPIES = 2.0**53  # beyond, one more is none more
+
+
 def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Check weights, which mean repetition: finite, not negative, not all zero."""
     if sample_weight is None:
@@ -51,6 +54,11 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
         )
     if not weights.any():
         raise ValueError("sample_weight is zero on every row; at least one must be positive.")
+    if weights.sum() > _MOST_COPIES:
+        raise ValueError(
+            f"sample_weight adds up to {weights.sum():g}, more rows than can be counted ({_MOST_COPIES:g}). "
+            f"A weight says how many times the row is counted; divide all of them by the largest."
+        )
     return weights
 
 
