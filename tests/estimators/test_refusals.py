@@ -181,4 +181,4 @@ def test_threads_are_checked_when_fitted(n_jobs):
 
 def test_label_weights_whose_squares_overflow():
     with pytest.raises(ValueError, match="squares of the label weights overflow"):
-        SMLClassifier("linear", normalizer=None, label_rule="threshold").fit(1e100 * X, SETS)
+        SMLClassifier("linear", normalizer=None, label_rule="threshold").fit(np.full((3, 3), 1e100), SETS)
