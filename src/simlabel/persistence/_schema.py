@@ -62,13 +62,13 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     "sketch.V": ("any", "columns"),
     "sketch.X": ("any", "features"),
     "sketch.columns.n_features": ("features",),
-    "scales": ("references",),
+    "stages.scales": ("references",),
     "columns": ("references",),
-    "engine.probabilities": ("references",),
+    "stages.engine.probabilities": ("references",),
 }
 _NO_SEARCH = TuningResult((), (), "", (), (), {}, 0)
 _MAY_BE_AUTO = {"inducing"}  # found anew from the number of references
-_CONTAINERS: dict[str, Any] = {
+_CONTAINERS: dict[str, type] = {
     "single": type(None),
     "array": np.dtype,
     "sparse": tuple,
