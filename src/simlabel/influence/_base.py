@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +66,7 @@ class Problem:
     references: References
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> Rows:
         """[Y | one-hot of the set size], times the weights, and times what each reference stands for."""
         V, scales = self.references.influence, self.stages.scales
         return V if scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(scales[:, None]))
@@ -111,7 +111,7 @@ class Solved:
 
     file_key: ClassVar[str] = "influence.Solved"
 
-    V: Any
+    V: Rows
     intercept: FloatArray | None = None
     used: npt.NDArray[np.int64] | None = None
     left_out: FloatArray | None = None
@@ -150,7 +150,7 @@ class Influence(BaseEstimator):
         """Candidates for each parameter that is ``"auto"``."""
         return {}
 
-    def check_similarity(self, similarity: Similarity, weighting: Any) -> None:
+    def check_similarity(self, similarity: Similarity, weighting: Weighting | None) -> None:
         """Raise ValueError where this influence is not defined for a similarity or a weighting."""
 
     def solve(self, problem: Problem) -> Solved:

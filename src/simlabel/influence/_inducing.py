@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -37,7 +36,7 @@ class InducingFeatures:
         S = (S + S.T) / 2
         S[np.diag_indices_from(S)] += _JITTER * float(np.diag(S).max())
         try:
-            self.factor: Any = scipy.linalg.cholesky(S, lower=True, check_finite=False)
+            self.factor: FloatArray = scipy.linalg.cholesky(S, lower=True, check_finite=False)
         except scipy.linalg.LinAlgError:
             fewer = max(1, prepared.n_rows // 2)
             raise ValueError(
@@ -84,16 +83,16 @@ class Multiply:
 
     features: InducingFeatures
 
-    def __call__(self, X: Rows, targets: Any, weights: FloatArray) -> Products:
+    def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> Products:
         m = self.features.prepared.n_rows
-        found = Products(np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m))
+        products = Products(np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m))
         for part in blocks(n_rows(X), limits().block_rows):
             phi = self.features(X[part])
             weighted = phi * weights[part, None]
-            found.G[:] += weighted.T @ phi
-            found.b[:] += weighted.T @ targets[part].toarray()
-            found.ones[:] += weighted.sum(axis=0)
-        return found
+            products.G[:] += weighted.T @ phi
+            products.b[:] += weighted.T @ targets[part].toarray()
+            products.ones[:] += weighted.sum(axis=0)
+        return products
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,13 @@ class LeaveOut:
     """Leave-one-out scores of some rows, from the solution of all."""
 
     features: InducingFeatures
-    factor: Any
+    factor: FloatArray
     for_targets: FloatArray
     for_one: FloatArray
     mean: FloatArray
     total: float
 
-    def __call__(self, X: Rows, targets: Any, weights: FloatArray) -> FloatArray:
+    def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> FloatArray:
         left_out = np.empty((n_rows(X), targets.shape[1]))
         for part in blocks(n_rows(X), limits().block_rows):
             phi, Y, w = self.features(X[part]), targets[part].toarray(), weights[part]
@@ -123,7 +122,7 @@ class LeaveOut:
 
 
 def inducing_solution(
-    features: InducingFeatures, X: Rows, targets: Any, weights: FloatArray, penalty: float
+    features: InducingFeatures, X: Rows, targets: Rows, weights: FloatArray, penalty: float
 ) -> RidgeSolution:
     """Solve for one penalty, with leave-one-out scores of all rows.
 
@@ -137,12 +136,12 @@ def inducing_solution(
         What each should score.
     """
     mean = np.asarray(weights @ targets).ravel() / weights.sum()
-    found: Products = fold(X, Multiply(features), operator.add, targets, weights)
-    G = found.G
+    products = fold(X, Multiply(features), operator.add, targets, weights)
+    G = products.G
     G[np.diag_indices_from(G)] += penalty
     factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
-    for_targets = scipy.linalg.cho_solve(factor, found.b, check_finite=False)
-    for_one = scipy.linalg.cho_solve(factor, found.ones, check_finite=False)
+    for_targets = scipy.linalg.cho_solve(factor, products.b, check_finite=False)
+    for_one = scipy.linalg.cho_solve(factor, products.ones, check_finite=False)
     leave_out = LeaveOut(features, factor[0], for_targets, for_one, mean, float(weights.sum()))
     left_out = np.concatenate(by_parts(X, leave_out, targets, weights))
     V = features.to_influence(for_targets - np.outer(for_one, mean))

@@ -9,8 +9,8 @@ mix the responses of linear regressions for the same reason.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -18,12 +18,12 @@ import scipy.linalg
 from simlabel.influence._closed_form import RidgeSolution
 from simlabel.rows import blocks
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
 
 _PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-def mixed(solution: RidgeSolution, targets: Any, weights: FloatArray) -> RidgeSolution:
+def mixed(solution: RidgeSolution, targets: Rows, weights: FloatArray) -> RidgeSolution:
     """The solution with its scores mixed, by that penalty whose leave-one-out error is smallest.
 
     Parameters
@@ -55,7 +55,7 @@ def mixed(solution: RidgeSolution, targets: Any, weights: FloatArray) -> RidgeSo
 class _Search:
     """F'WF, taken apart once for all penalties."""
 
-    def __init__(self, solution: RidgeSolution, targets: Any, weights: FloatArray) -> None:
+    def __init__(self, solution: RidgeSolution, targets: Rows, weights: FloatArray) -> None:
         self.solution, self.targets, self.weights = solution, targets, weights
         self.left = np.minimum(weights, 1.0)
         width = solution.left_out.shape[1]
@@ -69,7 +69,7 @@ class _Search:
         self.values = np.maximum(values, 0.0)
         self.rest = self.vectors.T @ rest
 
-    def parts(self) -> Any:
+    def parts(self) -> Iterator[slice]:
         return blocks(len(self.weights), limits().block_rows)
 
     def block(self, part: slice) -> tuple[FloatArray, FloatArray]:
@@ -93,12 +93,12 @@ class _Search:
 
     def errors(self) -> FloatArray:
         """Squared leave-one-out error for each penalty, and without mixing."""
-        found = np.zeros(len(_PENALTIES) + 1)
+        errors = np.zeros(len(_PENALTIES) + 1)
         for part in self.parts():
             w = self.weights[part]
             each = [self._residuals(part, penalty) for penalty in _PENALTIES]
-            found += [float(w @ (r**2).sum(axis=1)) for r in (*each, self.block(part)[1])]
-        return found
+            errors += [float(w @ (r**2).sum(axis=1)) for r in (*each, self.block(part)[1])]
+        return errors
 
     def left_out(self, penalty: float) -> FloatArray:
         """Leave-one-out scores after mixing, (n, width)."""

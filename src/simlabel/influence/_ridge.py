@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from simlabel.engines import Job, Keep, ReduceCall, SumReducer, prepare
+from simlabel.engines.reducers import Reducer
 from simlabel.influence._base import Influence, Kept, Problem, Solved
 from simlabel.influence._closed_form import (
     RidgeSolution,
@@ -27,6 +28,7 @@ from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
+from simlabel.weightings import Weighting
 
 #: penalties that are tried where it is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -102,7 +104,7 @@ class Ridge(Influence):
         """Penalties, where it is "auto"."""
         return {"penalty": PENALTIES} if self.penalty == "auto" else {}
 
-    def check_similarity(self, similarity: Similarity, weighting: Any) -> None:
+    def check_similarity(self, similarity: Similarity, weighting: Weighting | None) -> None:
         """Refuse similarities that are not positive definite, and weightings."""
         if not similarity.positive_definite:
             good = [name for name, cls in SIMILARITIES.classes.items() if cls().positive_definite]
@@ -201,7 +203,7 @@ class Ridge(Influence):
     def _solved(
         self,
         solution: RidgeSolution,
-        targets: Any,
+        targets: Rows,
         weights: FloatArray,
         used: npt.NDArray[np.int64] | None = None,
     ) -> Solved:
@@ -210,7 +212,7 @@ class Ridge(Influence):
         return Solved(solution.V, solution.mean, used, solution.left_out, inverse=solution.inverse)
 
 
-def ridge_targets(references: References) -> Any:
+def ridge_targets(references: References) -> Rows:
     """[Y | one-hot of the set size] without weights, sparse, (n_references, n_labels + n_sizes)."""
     ones = References(references.X, references.Y, np.ones(references.n_rows))
     return ones.influence
@@ -221,7 +223,7 @@ def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.i
     return np.sort(np.random.default_rng(seed).choice(references.n_rows, m, replace=False))
 
 
-def similarity_matrix(problem: Problem) -> Any:
+def similarity_matrix(problem: Problem) -> FloatArray:
     """Similarities of all references to each other, float64, (n_references, n_references)."""
     rows = _Doubled(problem)
     return rows.similarities(rows.X)
@@ -238,15 +240,15 @@ class _Doubled:
             self.X = self.X[:].astype(np.float64)
         self.prepared = prepare(self.X, [self.stages.similarity])
 
-    def similarities(self, X: Rows) -> Any:
+    def similarities(self, X: Rows) -> FloatArray:
         """Of some rows to all references, (n_rows, n_references)."""
         return self._reduce(X, Keep(self.prepared.n_rows))
 
-    def sums(self, V: FloatArray) -> Any:
+    def sums(self, V: FloatArray) -> FloatArray:
         """S V, (n_references, width)."""
         return self._reduce(self.X, SumReducer(V))
 
-    def _reduce(self, X: Rows, reducer: Any) -> Any:
+    def _reduce(self, X: Rows, reducer: Reducer) -> FloatArray:
         stages = self.stages
         job = Job(stages.similarity, None, reducer)
         call = ReduceCall(X, self.prepared, [job], n_jobs=stages.n_jobs)

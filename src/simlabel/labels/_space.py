@@ -30,7 +30,9 @@ from simlabel.labels._forms import (
 from simlabel.labels._forms import (
     Indicator as Indicator,
 )
+from simlabel.support.validation import object_array
 
+Positions = npt.NDArray[np.integer[Any]]
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 
 
@@ -235,7 +237,7 @@ class LabelSpace:
         ]
 
 
-def _from_pairs(rows: Any, columns: Any, shape: tuple[int, int]) -> Indicator:
+def _from_pairs(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Indicator:
     Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
     Y.sort_indices()
     return Y
@@ -269,7 +271,4 @@ def _sorted_names(labels: Iterable[Hashable]) -> Names:
 
 
 def _name_array(names: Iterable[Hashable]) -> Names:
-    listed = list(names)
-    array = np.empty(len(listed), dtype=object)  # filled one by one: tuples are names, not rows
-    array[:] = listed
-    return array
+    return object_array(list(names))

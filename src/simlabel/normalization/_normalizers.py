@@ -30,7 +30,7 @@ class Normalizer(TransformerMixin, BaseEstimator):
     def check(self) -> None:
         """Raise ValueError where a parameter, or what was learnt, is out of range."""
 
-    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Learn from the training rows."""
         return self
 
@@ -93,12 +93,12 @@ class ZScore(_Affine):
     name = "zscore"
     file_key = "normalization.ZScore"
 
-    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Learn means and standard deviations, weighted."""
         if isinstance(X, LazyRows):
-            found = lazy_moments(X, sample_weight)
-            self.shift_ = np.zeros_like(found.mean) if X.sparse else found.mean
-            self.scale_ = 1.0 / _above_zero(np.sqrt(found.squares / found.weight), found.mean)
+            weight, mean, squares = lazy_moments(X, sample_weight)
+            self.shift_ = np.zeros_like(mean) if X.sparse else mean
+            self.scale_ = 1.0 / _above_zero(np.sqrt(squares / weight), mean)
             return self
         sparse = sp.issparse(X)
         scaler = StandardScaler(with_mean=not sparse).fit(X, sample_weight=sample_weight)
@@ -124,7 +124,7 @@ class MinMax(_Affine):
     file_key = "normalization.MinMax"
     nonnegative_output = True
 
-    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Learn the range of each column; weights do not change it."""
         if isinstance(X, LazyRows):
             low, high = fold(X, _extremes, _wider)
@@ -152,7 +152,10 @@ def _above_zero(spread: FloatArray, size: FloatArray) -> FloatArray:
     return np.where(spread > 10 * np.finfo(np.float64).eps * np.abs(size), spread, 1.0)
 
 
-def _extremes(X: Rows) -> tuple[FloatArray, FloatArray]:
+_Extremes = tuple[FloatArray, FloatArray]
+
+
+def _extremes(X: Rows) -> _Extremes:
     """Lowest and highest value of each column."""
     low, high = X.min(axis=0), X.max(axis=0)
     if sp.issparse(X):
@@ -160,7 +163,7 @@ def _extremes(X: Rows) -> tuple[FloatArray, FloatArray]:
     return np.ravel(low).astype(np.float64), np.ravel(high).astype(np.float64)
 
 
-def _wider(one: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]) -> Any:
+def _wider(one: _Extremes, other: _Extremes) -> _Extremes:
     return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
@@ -211,7 +214,7 @@ class Chain(Normalizer):
         """Whether one of them does."""
         return any(step.learns for step in map(resolve_normalizer, self.steps) if step is not None)
 
-    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Fit each on what the former ones give."""
         self.fitted_ = []
         for step in self.steps:
@@ -234,7 +237,7 @@ class _Transformer(Normalizer):
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
 
-    def fit(self, X: Rows, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         if isinstance(X, LazyRows):
             raise TypeError(
                 f"normalizer {self.transformer!r} learns from all rows at once, and these are not in memory. "
@@ -273,6 +276,8 @@ def resolve_normalizer(spec: Any) -> Normalizer | None:
     return NORMALIZERS.resolve(spec)
 
 
-def fit_normalizer(normalizer: Normalizer | None, X: Rows, sample_weight: Any = None) -> Any:
+def fit_normalizer(
+    normalizer: Normalizer | None, X: Rows, sample_weight: FloatArray | None = None
+) -> Normalizer | None:
     """A fitted copy, or None for none."""
     return None if normalizer is None else clone(normalizer).fit(X, sample_weight=sample_weight)

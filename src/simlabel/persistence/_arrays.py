@@ -6,7 +6,7 @@ import mmap
 import os
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simlabel.persistence._layout import Entry, ModelFileError, digest
 from simlabel.support.limits import limits
-from simlabel.support.validation import check_finite
+from simlabel.support.validation import Rows, check_finite
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -58,7 +58,7 @@ class Arrays:
             raise ModelFileError(f"{self.path} has no array {name!r}.")
         return self.entries[name]
 
-    def rows(self, name: Any) -> Any:
+    def rows(self, name: Any) -> Rows:
         """A matrix of finite numbers; one that stays in the file is verified as its rows are touched."""
         entry = self.entry(name)
         if len(entry.shape) != 2 or entry.dtype.kind != "f":
@@ -126,8 +126,8 @@ class MappedFile:
 
 
 def _identity(handle: int) -> tuple[int, ...]:
-    found = os.fstat(handle)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    status = os.fstat(handle)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class MappedRows:
@@ -142,7 +142,7 @@ class MappedRows:
     def __len__(self) -> int:
         return int(self.shape[0])
 
-    def __getitem__(self, index: Any) -> npt.NDArray[Any]:
+    def __getitem__(self, index: slice | npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
         data = self._file.bytes(self._entry)
         width, block = self.shape[1] * self.dtype.itemsize, limits().checksum_bytes
         if isinstance(index, slice):
@@ -155,10 +155,10 @@ class MappedRows:
                 self._verify(data, range(low, high))
         return _native(np.array(data.view(self._entry.dtype).reshape(self.shape)[index]))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.asarray(self[:], dtype=dtype)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., npt.NDArray[Any]], tuple[npt.NDArray[Any]]]:
         return np.array, (self[:],)
 
     def _verify(self, data: Bytes, blocks: range) -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel.labels import Indicator
 from simlabel.persistence._layout import ModelFileError, told
+from simlabel.persistence._migrations import State
 from simlabel.persistence._values import Reader
 from simlabel.rows import Chunk, Ids, number_after
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import check_finite, check_ids, check_number, check_numbers, check_unused
-
-State = dict[str, Any]
+from simlabel.support.validation import (
+    FloatArray,
+    Rows,
+    check_finite,
+    check_ids,
+    check_number,
+    check_numbers,
+    check_unused,
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Names:
             raise ModelFileError(f"next_id is {str(next_id)[:60]}.")
         self.next_id: int = next_id
         self._ranges: list[range] = []
-        self._others: set[Any] = set()
+        self._others: set[Hashable] = set()
 
     def take(self, ids: Ids) -> None:
         """Those of one more chunk."""
@@ -91,15 +99,15 @@ class StoredChunk(Chunk):
         return Form(kind, entry.dtype, shape[1])
 
     @cached_property
-    def X(self) -> Any:
+    def X(self) -> Rows:
         return self._rows("X", self.x_form)
 
     @cached_property
-    def raw(self) -> Any:
+    def raw(self) -> Rows:
         return self._rows("raw", self.raw_form)
 
     @cached_property
-    def Y(self) -> Any:
+    def Y(self) -> Indicator:
         with told(self._reader.arrays.path):
             Y = self._reader.decode(self._state["Y"])
             if type(Y) is not sp.csr_array or Y.shape != (len(self), self._n_labels):
@@ -113,24 +121,24 @@ class StoredChunk(Chunk):
             return Y
 
     @cached_property
-    def weights(self) -> Any:
+    def weights(self) -> FloatArray:
         with told(self._reader.arrays.path):
-            found = self._reader.decode(self._state["weights"])
-            check_numbers("a chunk", "weights", found, (len(self),), above=0)
-            return found
+            weights = self._reader.decode(self._state["weights"])
+            check_numbers("a chunk", "weights", weights, (len(self),), above=0)
+            return weights
 
     @cached_property
-    def ids(self) -> Any:
+    def ids(self) -> Ids:
         with told(self._reader.arrays.path):
-            found = self._reader.decode(self._state["ids"])
-            ordered = isinstance(found, range) and found.step == 1 and found.start >= 0
-            named = isinstance(found, np.ndarray) and found.dtype in (np.int64, object)
-            if not (ordered or named) or len(found) != len(self):
-                raise ModelFileError(f"{str(found)[:60]} stands in place of {len(self)} ids.")
-            self._names.take(found)
-            return found
+            ids = self._reader.decode(self._state["ids"])
+            ordered = isinstance(ids, range) and ids.step == 1 and ids.start >= 0
+            named = isinstance(ids, np.ndarray) and ids.dtype in (np.int64, object)
+            if not (ordered or named) or len(ids) != len(self):
+                raise ModelFileError(f"{str(ids)[:60]} stands in place of {len(self)} ids.")
+            self._names.take(ids)
+            return ids
 
-    def _rows(self, part: str, form: Form | None) -> Any:
+    def _rows(self, part: str, form: Form | None) -> Rows:
         with told(self._reader.arrays.path):
             if form is None:
                 return None
@@ -149,7 +157,7 @@ class StoredChunk(Chunk):
         """The same, all of it read and checked."""
         return Chunk(self.X, self.Y, self.weights, self.ids, self.raw)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from simlabel.persistence._arrays import Arrays, MappedFile
 from simlabel.persistence._layout import NAMES, ModelFileError, byte_blocks, header, parsed, told
+from simlabel.persistence._migrations import State
 from simlabel.support.replacing import replacing
 
 
@@ -21,7 +22,7 @@ def is_storable(array: npt.NDArray[Any]) -> bool:
     return array.dtype.newbyteorder("<") in NAMES
 
 
-def write_file(path: str | os.PathLike[str], state: dict[str, Any], arrays: Mapping[str, Any]) -> None:
+def write_file(path: str | os.PathLike[str], state: State, arrays: Mapping[str, Any]) -> None:
     """Write state and arrays so that the old file or the new one is there, whole, at any moment."""
     little = {name: _little(array) for name, array in arrays.items()}
     # larger numbers first: then every array starts where its numbers are aligned
@@ -39,7 +40,7 @@ def _little(array: Any) -> npt.NDArray[Any]:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
 
 
-def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[dict[str, Any], Arrays]:
+def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[State, Arrays]:
     """Verify a file; return the state and the arrays.
 
     The file is opened once, so that one that takes its name meanwhile is another file. Arrays are read

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.persistence._migrations import FORMAT, migrated
+from simlabel.persistence._migrations import FORMAT, State, migrated
 from simlabel.support.limits import limits
 
 MAGIC = "simlabel model"
@@ -61,14 +61,14 @@ def digest(block: Any) -> str:
 
 def byte_blocks(array: npt.NDArray[Any]) -> Iterator[memoryview]:
     """The bytes of an array, as they are put under checksums."""
-    data: Any = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+    data = memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
     size = limits().checksum_bytes
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
-def header(state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+def header(state: State, arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
     """The header of a file with these arrays one after the other."""
-    entries: dict[str, Any] = {}
+    entries: State = {}
     digests, at = {}, 0
     for name, array in arrays.items():
         entries[name] = {
@@ -87,7 +87,7 @@ def header(state: dict[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> byt
     return canonical(entries, metadata)
 
 
-def canonical(entries: dict[str, Any], metadata: dict[str, str]) -> bytes:
+def canonical(entries: State, metadata: dict[str, str]) -> bytes:
     """The one spelling of a header, its checksum included."""
 
     def spelled(checksum: str) -> bytes:
@@ -99,7 +99,7 @@ def canonical(entries: dict[str, Any], metadata: dict[str, str]) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def parsed(text: bytes, n_bytes: int) -> tuple[dict[str, Any], dict[str, Entry]]:
+def parsed(text: bytes, n_bytes: int) -> tuple[State, dict[str, Entry]]:
     """The state, and what the header says of each array, checked; `n_bytes` are there behind the header."""
     try:
         entries = json.loads(text)
@@ -124,10 +124,10 @@ def parsed(text: bytes, n_bytes: int) -> tuple[dict[str, Any], dict[str, Entry]]
         raise ModelFileError("it is damaged: its header has changed.")
     if not isinstance(digests, dict) or set(digests) != set(entries):
         raise ModelFileError("its header has checksums of other arrays than it names.")
-    found = {name: _entry(name, entries[name], digests[name]) for name in entries}
-    _check_cover(found, n_bytes)
+    described = {name: _entry(name, entries[name], digests[name]) for name in entries}
+    _check_cover(described, n_bytes)
     with told("state"):
-        return migrated(state, int(version)), found
+        return migrated(state, int(version)), described
 
 
 def _entry(name: str, entry: Any, digests: Any) -> Entry:

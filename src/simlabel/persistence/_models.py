@@ -13,11 +13,12 @@ from simlabel.influence import Solved, Stages
 from simlabel.labels import LabelSpace
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
+from simlabel.persistence._migrations import State
 from simlabel.persistence._schema import PARTS, check_labels, check_model, check_parts, check_rows
 from simlabel.persistence._values import Reader, Writer
 from simlabel.rows import Chunk, References
+from simlabel.support.validation import object_array
 
-State = dict[str, Any]
 _ROWS = ("X", "raw")
 _COMPANIONS = ("Y", "weights", "ids")
 _SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in (set, frozenset, list, tuple)}
@@ -43,7 +44,7 @@ def model_state(model: Model, writer: Writer) -> State:
         "weighting": encode(stages.weighting, "weighting"),
         "influence": encode(stages.influence, "influence"),
         # what is not learnt follows from the label sets
-        "solution": encode(_kept(scorer.solved) if stages.influence.learned else None, "solution"),
+        "solution": encode(_saved(scorer.solved) if stages.influence.learned else None, "solution"),
         "engine": encode(stages.engine, "engine"),
         "n_jobs": encode(stages.n_jobs, "n_jobs"),
         "scales": encode(stages.scales, "scales"),
@@ -57,8 +58,8 @@ def model_state(model: Model, writer: Writer) -> State:
     }
 
 
-def _kept(solved: Solved) -> Solved:
-    """Without the inverse, which is large and is found again when it is needed."""
+def _saved(solved: Solved) -> Solved:
+    """Without the inverse, which is large and is computed anew when it is needed."""
     return replace(solved, inverse=None)
 
 
@@ -67,15 +68,9 @@ def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
     for part in (*_ROWS, *_COMPANIONS):
         value = getattr(chunk, part)
         if part == "X" and isinstance(value, list):
-            value = _object_array(value)
+            value = object_array(value)
         state[part] = writer.encode(value, f"{where}/{part}")
     return state
-
-
-def _object_array(rows: list[Any]) -> Any:
-    array = np.empty(len(rows), dtype=object)
-    array[:] = rows
-    return array
 
 
 def _container_state(space: LabelSpace) -> Any:
@@ -101,7 +96,7 @@ def _name_in(types: dict[str, type], kind: type) -> str:
     return kind.__name__
 
 
-def restored_model(state: State, reader: Reader, n_features: Any, *, mmap: bool) -> Model:
+def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap: bool) -> Model:
     """The model that was saved, its parts checked against each other.
 
     Parameters

@@ -67,7 +67,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
 }
 _NO_SEARCH = TuningResult((), (), "", (), (), {}, 0)
 _MAY_BE_AUTO = {"inducing"}  # found anew from the number of references
-_CONTAINERS: dict[str, Any] = {
+_CONTAINERS: dict[str, type] = {
     "single": type(None),
     "array": np.dtype,
     "sparse": tuple,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.normalization import NORMALIZERS
@@ -16,7 +17,9 @@ from simlabel.persistence._arrays import Arrays
 from simlabel.persistence._container import is_storable
 from simlabel.persistence._functions import function, name_of
 from simlabel.persistence._layout import ModelFileError, told
+from simlabel.persistence._migrations import State
 from simlabel.persistence._stages import CLASSES, KEYS, REMOVED, parameters
+from simlabel.support.validation import Rows, object_array
 
 _PLAIN = (str, int, float, bool, type(None))
 _LISTS: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -59,7 +62,7 @@ class Writer:
             return {"is": "function", "name": known}
         raise TypeError(_refusal(value, where))
 
-    def array(self, value: Any, where: str) -> Any:
+    def array(self, value: Any, where: str) -> State:
         """JSON that names an array; text and objects become the bytes of their own JSON."""
         array = value if hasattr(value, "dtype") else np.asarray(value)
         if array.dtype.kind in "UO":
@@ -74,11 +77,14 @@ class Writer:
         self.arrays[name] = array
         return {"is": "array", "name": name}
 
-    def _stage(self, stage: Any, where: str) -> Any:
+    def _stage(self, stage: Any, where: str) -> State:
         cls = type(stage)
         names = [*parameters(cls), *getattr(cls, "fitted_state", ())]
-        found = {name: getattr(stage, name) for name in names if hasattr(stage, name)}
-        values = {name: self.encode(value, f"{where}.{name}") for name, value in found.items()}
+        values = {
+            name: self.encode(getattr(stage, name), f"{where}.{name}")
+            for name in names
+            if hasattr(stage, name)
+        }
         return {"is": "stage", "class": KEYS[cls], "values": values}
 
 
@@ -128,10 +134,10 @@ class Reader:
         finally:
             self._depth -= 1
 
-    def _items(self, value: dict[str, Any]) -> Any:
+    def _items(self, value: State) -> Any:
         return _LISTS[value["is"]](self.decode(item) for item in _listed(value["items"]))
 
-    def _csr(self, value: dict[str, Any]) -> Any:
+    def _csr(self, value: State) -> Rows:
         data, indices, indptr = (self.decode(value[part]) for part in _CSR)
         if data.ndim != 1 or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
             raise ModelFileError(f"{data.dtype}, {indices.dtype} and {indptr.dtype} make no sparse matrix.")
@@ -142,7 +148,7 @@ class Reader:
         matrix.check_format(full_check=True)  # compiled loops check nothing
         return matrix
 
-    def _stage(self, value: dict[str, Any]) -> Any:
+    def _stage(self, value: State) -> Any:
         cls = CLASSES.get(value["class"])
         if cls is None:
             until = REMOVED.get(value["class"])
@@ -163,40 +169,38 @@ class Reader:
                 stage.check()
         return stage
 
-    def _function(self, value: dict[str, Any]) -> Any:
-        found = function(value["name"])
-        if found is None:
+    def _function(self, value: State) -> Callable[..., Any]:
+        registered = function(value["name"])
+        if registered is None:
             raise ModelFileError(
                 f"the model uses a Python function registered as {value['name']!r}; call "
                 f"simlabel.persistence.register({value['name']!r}, function) before load."
             )
-        return found
+        return registered
 
-    def _texts(self, value: dict[str, Any]) -> Any:
+    def _texts(self, value: State) -> npt.NDArray[Any]:
         text = self.arrays.whole(value["name"])
         if text.ndim != 1 or text.dtype != np.uint8:
             raise ModelFileError(f"{text.dtype} of shape {text.shape} is no text.")
         items = [self.decode(item) for item in _listed(json.loads(text.tobytes()))]
         dtype = _checked(value["dtype"], "UO")
         if dtype.kind == "O":
-            array = np.empty(len(items), dtype=object)
-            array[:] = items
-            return array
+            return object_array(items)
         if not all(isinstance(item, str) for item in items) or dtype.itemsize > _LONGEST:
             raise ModelFileError(f"{str(items)[:60]} are no texts of the dtype {value['dtype']!r}.")
         return np.array(items, dtype=dtype)
 
-    def _range(self, value: dict[str, Any]) -> range:
-        found = range(*map(self.decode, _listed(value["items"])))
-        if len(found) > max(_LONGEST, self.arrays.n_bytes):  # every reference has bytes of its own
-            raise ModelFileError(f"{found} is longer than the file.")
-        return found
+    def _range(self, value: State) -> range:
+        numbers = range(*map(self.decode, _listed(value["items"])))
+        if len(numbers) > max(_LONGEST, self.arrays.n_bytes):  # every reference has bytes of its own
+            raise ModelFileError(f"{numbers} is longer than the file.")
+        return numbers
 
-    def _scalar(self, value: dict[str, Any]) -> Any:
-        found = _checked(value["dtype"], "biufU").type(value["value"])
-        if not isinstance(found, np.generic):
+    def _scalar(self, value: State) -> np.generic:
+        scalar = _checked(value["dtype"], "biufU").type(value["value"])
+        if not isinstance(scalar, np.generic):
             raise ModelFileError(f"{str(value)[:60]} is not one number or text.")
-        return found
+        return scalar
 
 
 _DEEPEST = 100
@@ -215,7 +219,7 @@ def _checked(text: Any, kinds: str) -> np.dtype[Any]:
     return np.dtype(text)
 
 
-_DECODERS: dict[str, Callable[[Reader, dict[str, Any]], Any]] = {
+_DECODERS: dict[str, Callable[[Reader, State], Any]] = {
     **dict.fromkeys(_LISTS, Reader._items),
     **dict.fromkeys(_SPARSE, Reader._csr),
     "dict": lambda self, v: {self.decode(key): self.decode(item) for key, item in _listed(v["items"])},

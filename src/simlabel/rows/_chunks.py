@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.labels import moved
+from simlabel.labels import Indicator, moved
 from simlabel.rows._containers import take_rows
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import joined
@@ -39,7 +39,7 @@ class Chunk:
         Features as they came, where the normalizer could not learn anew from X.
     """
 
-    def __init__(self, X: Rows, Y: Any, weights: FloatArray, ids: Ids, raw: Rows | None) -> None:
+    def __init__(self, X: Rows, Y: Indicator, weights: FloatArray, ids: Ids, raw: Rows | None) -> None:
         self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
 
     def __len__(self) -> int:
@@ -51,19 +51,19 @@ class Chunk:
         return np.unique(np.diff(self.Y.indptr)).astype(np.int64)
 
     @cached_property
-    def index(self) -> dict[Any, int]:
+    def index(self) -> dict[Hashable, int]:
         """Where each id is."""
         return {name: i for i, name in enumerate(np.asarray(self.ids).tolist())}
 
     @property
-    def find(self) -> Callable[[Any], int | None]:
+    def find(self) -> Callable[[Hashable], int | None]:
         """Position of an id, or None."""
         if not isinstance(self.ids, range):
             return self.index.get
         ids = self.ids
         return lambda name: ids.index(name) if type(name) is int and name in ids else None
 
-    def influence(self, sizes: npt.NDArray[np.int64]) -> Any:
+    def influence(self, sizes: npt.NDArray[np.int64]) -> Rows:
         """[Y | one-hot of the set size], times the weights; made once for the same sizes."""
         key = (self.Y.shape[1], sizes.tobytes())
         known = self.__dict__.get("_influence")
@@ -88,7 +88,7 @@ def _taken(X: Rows, rows: Positions) -> Rows:
     return X.taken(rows) if isinstance(X, LazyRows) else take_rows(X, rows)
 
 
-def _weighted_rows(Y: Any, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Any:
+def _weighted_rows(Y: Indicator, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Rows:
     """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
     n, n_labels = Y.shape
     counts = np.diff(Y.indptr)
@@ -154,23 +154,23 @@ def cut(chunk: Chunk) -> Iterable[Chunk]:
     ]
 
 
-def named_ids(chunks: Iterable[Chunk]) -> set[Any]:
+def named_ids(chunks: Iterable[Chunk]) -> set[Hashable]:
     """The ids that are no range."""
     return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
 
 
 def id_ranges(chunks: Iterable[Chunk]) -> list[range]:
     """The ids that are ranges, those that follow each other as one."""
-    found: list[range] = []
+    ranges: list[range] = []
     for chunk in chunks:
         ids = chunk.ids
         if not isinstance(ids, range):
             continue
-        if found and found[-1].stop == ids.start:
-            found[-1] = range(found[-1].start, ids.stop)
+        if ranges and ranges[-1].stop == ids.start:
+            ranges[-1] = range(ranges[-1].start, ids.stop)
         else:
-            found.append(ids)
-    return found
+            ranges.append(ids)
+    return ranges
 
 
 def number_after(ids: Ids, least: int) -> int:

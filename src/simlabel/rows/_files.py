@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from simlabel.rows._containers import Index
 from simlabel.support.files import too_large
 from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows
 
 _NPZ_KEY = "X"
 
@@ -40,7 +43,7 @@ class MappedArray:
         Bytes before the first row.
     """
 
-    def __init__(self, path: str, dtype: Any, shape: tuple[int, ...], offset: int) -> None:
+    def __init__(self, path: str, dtype: npt.DTypeLike, shape: tuple[int, ...], offset: int) -> None:
         self.path, self.dtype, self.shape, self.offset = path, np.dtype(dtype), shape, offset
 
     @classmethod
@@ -63,13 +66,13 @@ class MappedArray:
         return cls(path or str(array.filename), array.dtype, array.shape, int(root.offset) + before)
 
     @cached_property
-    def _array(self) -> Any:
+    def _array(self) -> np.memmap[Any, Any]:
         return np.memmap(self.path, mode="r", dtype=self.dtype, shape=self.shape, offset=self.offset)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Rows:
         return self._array[index]
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.path, self.dtype, self.shape, self.offset)
 
 
@@ -90,12 +93,12 @@ class NpzFile:
             array = file[self.key]
         self.shape, self.dtype = array.shape, array.dtype
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Rows:
         return _read_npz(self.path, self.key)[index]
 
 
 @lru_cache(maxsize=2)
-def _read_npz(path: str, key: str) -> Any:
+def _read_npz(path: str, key: str) -> npt.NDArray[Any]:
     with np.load(path) as file:
         return file[key]
 
@@ -103,21 +106,23 @@ def _read_npz(path: str, key: str) -> Any:
 class ParquetGroup:
     """A row group of a Parquet file, which is read at a time."""
 
-    def __init__(self, path: str, group: int, columns: tuple[str, ...], n_rows: int, dtype: Any) -> None:
+    def __init__(
+        self, path: str, group: int, columns: tuple[str, ...], n_rows: int, dtype: npt.DTypeLike
+    ) -> None:
         self.path, self.group, self.columns = path, group, columns
         self.shape, self.dtype = (n_rows, len(columns)), np.dtype(dtype)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Rows:
         return _read_group(self.path, self.group, self.columns, self.dtype)[index]
 
 
 @lru_cache(maxsize=2)
-def _read_group(path: str, group: int, columns: tuple[str, ...], dtype: Any) -> Any:
+def _read_group(path: str, group: int, columns: tuple[str, ...], dtype: npt.DTypeLike) -> FloatArray:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
         table = file.read_row_group(group, columns=list(columns))
-    rows = np.empty((table.num_rows, len(columns)), dtype=dtype)
+    rows: FloatArray = np.empty((table.num_rows, len(columns)), dtype=dtype)
     for k, name in enumerate(columns):
         rows[:, k] = table.column(name).to_numpy()  # a missing value becomes NaN, which is refused by name
     return rows
@@ -166,5 +171,5 @@ class ZarrRows:
             ) from error
         return cls(zarr.open_array(str(path), mode="r"))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Rows:
         return self.array[index] if isinstance(index, slice) else self.array.oindex[np.asarray(index), :]

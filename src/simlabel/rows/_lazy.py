@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from simlabel.rows._containers import Index, Sliced, Source, blocks
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
 from simlabel.support.validation import Rows
+
+Result = TypeVar("Result")
+
+
+class Normalizes(Protocol):
+    """What maps every row by itself."""
+
+    def transform(self, X: Rows, /) -> Rows: ...
 
 
 class LazyRows:
@@ -26,7 +36,7 @@ class LazyRows:
     def __len__(self) -> int:
         return int(self.shape[0])
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Rows:
         """Rows, read, for a slice or positions; rows still to be read for ``[:, columns]``."""
         raise TypeError(f"{type(self).__name__} does not say how it is read.")
 
@@ -42,23 +52,25 @@ class LazyRows:
         """The parts in which the rows lie, or are best read."""
         raise TypeError(f"{type(self).__name__} does not say how it is cut.")
 
-    def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+    def asked(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
         """Begin to apply a function to every part, and that of the companions; call for the results."""
         raise TypeError(f"{type(self).__name__} cannot be asked.")
 
-    def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+    def folded(
+        self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
+    ) -> Result:
         """Apply a function to every part, and that of the companions, and merge what it gives."""
         raise TypeError(f"{type(self).__name__} cannot be folded.")
 
-    def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
+    def together(self, pieces: Sequence[LazyRows]) -> Sequence[LazyRows]:
         """Pieces of which this is the first, joined as far as they can be asked as one."""
         return pieces
 
-    def taken(self, rows: Any) -> Any:
+    def taken(self, rows: npt.NDArray[np.int64]) -> Rows:
         """Rows by their positions, for good: a copy, or left where they are."""
         return self[rows]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.asarray(self[:], dtype=dtype)
 
 
@@ -82,13 +94,13 @@ class DiskRows(LazyRows):
     """
 
     def __init__(
-        self, source: Any, rows: range | None = None, steps: tuple[Callable[[Rows], Rows], ...] = ()
+        self, source: Source, rows: range | None = None, steps: tuple[Callable[[Rows], Rows], ...] = ()
     ) -> None:
         self.source, self.steps = source, steps
         self.rows = range(source.shape[0]) if rows is None else rows
 
     @cached_property
-    def _first(self) -> Any:
+    def _first(self) -> Rows:
         return self._read(slice(0, min(1, len(self.rows))))
 
     @property
@@ -102,7 +114,7 @@ class DiskRows(LazyRows):
         """After all steps."""
         return np.dtype(self._first.dtype if self.steps else self.source.dtype)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Rows:
         if isinstance(index, tuple):
             whole, columns = index
             if whole != slice(None):
@@ -112,17 +124,17 @@ class DiskRows(LazyRows):
             return self._first  # asked again and again, for what rows look like
         return self._read(index)
 
-    def _read(self, index: Any) -> Any:
+    def _read(self, index: Index) -> Rows:
         if isinstance(index, slice):
             at = self.rows[index]
-            found = self.source[slice(at.start, at.stop)]
+            rows = self.source[slice(at.start, at.stop)]
         else:
-            found = self.source[np.asarray(index) + self.rows.start]
+            rows = self.source[np.asarray(index) + self.rows.start]
         if not self.steps:
-            return np.array(found)  # a copy: pages of a mapped file are read here and now
+            return np.array(rows)  # a copy: pages of a mapped file are read here and now
         for step in self.steps:
-            found = step(np.asarray(found))
-        return found
+            rows = step(np.asarray(rows))
+        return rows
 
     def part(self, rows: slice) -> Self:
         """Some of the rows, not read."""
@@ -136,17 +148,19 @@ class DiskRows(LazyRows):
         """Blocks of rows."""
         width = self.shape[1] * self.dtype.itemsize
         size = max(1, min(limits().piece_rows, 2 * limits().read_bytes // max(1, width)))
-        return (slice(at, min(at + size, len(self))) for at in range(0, len(self), size))
+        return blocks(len(self), size)
 
-    def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+    def asked(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
         """Block after block, when called."""
         return lambda: list(self._applied(each, companions))
 
-    def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+    def folded(
+        self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
+    ) -> Result:
         """Block after block, merged at once."""
         return reduce(merge, self._applied(each, companions))
 
-    def _applied(self, each: Callable[..., Any], companions: Sequence[Any]) -> Iterator[Any]:
+    def _applied(self, each: Callable[..., Result], companions: Sequence[Sliced]) -> Iterator[Result]:
         return (each(self[part], *(other[part] for other in companions)) for part in self.cuts())
 
 
@@ -165,16 +179,16 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "shape")
 
 
-def is_lazy(X: Any) -> bool:
+def is_lazy(X: Rows) -> bool:
     """Whether rows are read when needed: the rows themselves, or a piece of a stack."""
     return isinstance(X, LazyRows) or any(isinstance(piece, LazyRows) for piece in getattr(X, "pieces", ()))
 
 
-def is_remote(X: Any) -> bool:
+def is_remote(X: Rows) -> bool:
     """Whether rows are on other machines: the rows themselves, or a piece of a stack."""
     return any(getattr(piece, "remote", False) for piece in getattr(X, "pieces", (X,)))
 
 
-def transformed(normalizer: Any, X: Rows) -> Rows:
+def transformed(normalizer: Normalizes, X: Rows) -> Rows:
     """Normalized rows; rows that are read when needed are normalized then."""
     return X.mapped(normalizer.transform) if isinstance(X, LazyRows) else normalizer.transform(X)

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from simlabel.rows._containers import Source
 from simlabel.rows._files import MappedArray, NpzFile, ZarrRows, parquet_groups
 from simlabel.rows._lazy import DiskRows, LazyRows
 from simlabel.rows._stack import stacked
 from simlabel.support.files import not_regular
 from simlabel.support.limits import limits
+from simlabel.support.validation import Rows
 
 _ENDINGS = (".npy", ".npz", ".parquet")
 _ZARR_SIGNS = ("zarr.json", ".zarray")
@@ -75,7 +77,7 @@ def open_rows(
     return DiskRows(stacked(pieces))
 
 
-def _pieces(path: Path, columns: tuple[str, ...] | None, max_gib: float | None) -> list[Any]:
+def _pieces(path: Path, columns: tuple[str, ...] | None, max_gib: float | None) -> list[Source]:
     if path.is_dir() and any((path / sign).exists() for sign in _ZARR_SIGNS):
         return [ZarrRows.open(path)]
     if path.is_dir():
@@ -91,17 +93,17 @@ def _pieces(path: Path, columns: tuple[str, ...] | None, max_gib: float | None) 
     if path.suffix == ".npz":
         return [NpzFile(str(path), max_gib)]
     if path.suffix == ".parquet":
-        return parquet_groups(path, columns, max_gib)
+        return list(parquet_groups(path, columns, max_gib))
     raise ValueError(
         f"{path}: rows are read from {', '.join(_ENDINGS)} files, Zarr stores and folders of them."
     )
 
 
-def _where(piece: Any) -> str:
+def _where(piece: Source) -> str:
     return str(getattr(piece, "path", "a Zarr store"))
 
 
-def as_rows(X: Any) -> Any:
+def as_rows(X: Any) -> Rows:
     """X, where it is large and lies on a disk, as rows that are read when needed; anything else as it is.
 
     That is a memory map of 256 MiB or more whose rows lie one after the other, and a Zarr array.

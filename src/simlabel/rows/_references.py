@@ -6,12 +6,13 @@ and whoever holds the old references still reads them as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from simlabel.labels import Indicator
 from simlabel.rows._chunks import (
     Chunk,
     Ids,
@@ -58,16 +59,18 @@ class References:
     """
 
     def __init__(
-        self, X: Rows, Y: Any, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
+        self, X: Rows, Y: Indicator, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw)))
         #: a number that no reference is or was called by
         self.next_id: int = number_after(names, 0)
-        self._named: list[set[Any]] = [named_ids(self.chunks)]
+        self._named: list[set[Hashable]] = [named_ids(self.chunks)]
 
     @classmethod
-    def of(cls, chunks: Iterable[Chunk], next_id: int, named: list[set[Any]] | None = None) -> References:
+    def of(
+        cls, chunks: Iterable[Chunk], next_id: int, named: list[set[Hashable]] | None = None
+    ) -> References:
         """References made of these chunks."""
         made = cls.__new__(cls)
         made.chunks, made.next_id, made._named = tuple(chunks), next_id, named or []
@@ -99,7 +102,7 @@ class References:
         return stacked([chunk.X if chunk.raw is None else chunk.raw for chunk in self.chunks])
 
     @cached_property
-    def Y(self) -> Any:
+    def Y(self) -> Indicator:
         """Label sets, (n_references, n_labels)."""
         return joined([chunk.Y for chunk in self.chunks])
 
@@ -119,21 +122,21 @@ class References:
         return np.unique(np.concatenate([chunk.sizes for chunk in self.chunks]))
 
     @cached_property
-    def influence(self) -> Any:
+    def influence(self) -> Rows:
         """[Y | one-hot of the set size], times the weights: labels and sizes in one pass."""
         return stacked([chunk.influence(self.sizes) for chunk in self.chunks])
 
-    def positions(self, names: Iterable[Any]) -> Positions:
+    def positions(self, names: Iterable[Hashable]) -> Positions:
         """Where these ids are; -1 for one that is not there."""
         wanted = list(names)
-        found = np.full(len(wanted), -1, dtype=np.int64)
+        positions = np.full(len(wanted), -1, dtype=np.int64)
         for chunk, start in zip(self.chunks, self.starts, strict=False):
             for i, at in enumerate(map(chunk.find, wanted)):
                 if at is not None:
-                    found[i] = start + at
-        return found
+                    positions[i] = start + at
+        return positions
 
-    def in_use(self, names: list[Any]) -> list[Any]:
+    def in_use(self, names: list[Hashable]) -> list[Hashable]:
         """Those of these ids that are in use."""
         ranges = id_ranges(self.chunks)
         try:
@@ -144,7 +147,7 @@ class References:
         self._named.append(named)
         return used + [n for n in names if type(n) is int and any(n in each for each in ranges)]
 
-    def _handed_on(self, come: Iterable[Any] = (), gone: Iterable[Any] = ()) -> list[set[Any]]:
+    def _handed_on(self, come: Iterable[Hashable] = (), gone: Iterable[Hashable] = ()) -> list[set[Hashable]]:
         """The set of ids that are no range, for the references that follow; these are left without.
 
         One set for all that follow each other, so that a batch does not cost a look at every chunk.
@@ -196,7 +199,7 @@ class References:
         gone = np.zeros(self.n_rows, dtype=bool)
         gone[positions] = True
         chunks: list[Chunk] = []
-        names: list[Any] = []
+        names: list[Hashable] = []
         size = limits().piece_rows
         for chunk, start in zip(self.chunks, self.starts, strict=False):
             here = gone[start : start + len(chunk)]

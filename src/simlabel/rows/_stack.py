@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.rows._containers import n_rows, take_rows
-from simlabel.rows._lazy import LazyRows
+from simlabel.rows._containers import Index, Sliced, n_rows, take_rows
+from simlabel.rows._lazy import LazyRows, Result
 from simlabel.support.validation import Rows, check_finite
 
 
@@ -42,7 +42,7 @@ class Stack:
         return (self.starts[-1], *getattr(self.pieces[0], "shape", (0,))[1:])
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[Any]:
         """Of the pieces, which are alike."""
         return self.pieces[0].dtype
 
@@ -54,13 +54,13 @@ class Stack:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    def __getitem__(self, index: Any) -> Rows:
+    def __getitem__(self, index: Index) -> Rows:
         if isinstance(index, tuple):
             return Stack([piece[index] for piece in self.pieces])
         if not isinstance(index, slice):
             return self._take(np.asarray(index))
-        found = [piece[rows] for piece, _, rows in self.parts(index)]
-        return joined(found) if found else self.pieces[0][0:0]
+        parts = [piece[rows] for piece, _, rows in self.parts(index)]
+        return joined(parts) if parts else self.pieces[0][0:0]
 
     def parts(self, index: slice) -> Iterator[tuple[Rows, slice, slice]]:
         """The pieces that a slice touches: each with where in the slice, and where in the piece it lies."""
@@ -76,12 +76,12 @@ class Stack:
     def _take(self, rows: npt.NDArray[np.int64]) -> Rows:
         of = np.searchsorted(self.starts, rows, side="right") - 1
         order = np.argsort(of, kind="stable")
-        found = [
+        parts = [
             take_rows(self.pieces[p], rows[of == p] - self.starts[p]) for p in np.unique(of).tolist()
         ] or [self.pieces[0][0:0]]
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        return take_rows(joined(found), back)
+        return take_rows(joined(parts), back)
 
     def ending(self, first: int, piece: Rows) -> Stack:
         """The first pieces, and another one behind them: none of them is looked at."""
@@ -122,7 +122,7 @@ def spliced(rows: Rows, first: int, piece: Rows) -> Rows:
     return stack.ending(first, piece) if first else piece
 
 
-def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:
+def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[Result]:
     """Apply a function to parts of the rows and of their companions, where the rows are.
 
     What is in memory is one part.
@@ -131,10 +131,12 @@ def by_parts(X: Rows, each: Callable[..., Any], *companions: Any) -> list[Any]:
     for piece, others in _with_companions(X, companions):
         there = piece.asked if isinstance(piece, LazyRows) else partial(_apply, piece)
         asked.append(there(each, *others))
-    return [found for results in asked for found in results()]
+    return [result for results in asked for result in results()]
 
 
-def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
+def fold(
+    X: Rows, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
+) -> Result:
     """Apply a function to parts of the rows and of their companions, where the rows are, and merge.
 
     Examples
@@ -151,7 +153,7 @@ def fold(X: Rows, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *c
     )
 
 
-def _with_companions(X: Rows, companions: Sequence[Any]) -> Iterator[tuple[Rows, list[Any]]]:
+def _with_companions(X: Rows, companions: Sequence[Sliced]) -> Iterator[tuple[Rows, list[Any]]]:
     """Pieces of rows with the same part of the companions."""
     parts, at = pieces(X), 0
     if all(isinstance(piece, LazyRows) for piece in parts):
@@ -162,7 +164,7 @@ def _with_companions(X: Rows, companions: Sequence[Any]) -> Iterator[tuple[Rows,
         at += n
 
 
-def _apply(piece: Rows, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
+def _apply(piece: Rows, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
     return lambda: [each(piece, *companions)]
 
 

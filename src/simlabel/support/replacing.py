@@ -82,11 +82,11 @@ def _remove_stale(target: Path) -> None:
     """Remove what writers of the same target left that are no more: nobody holds a lock on it."""
     ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
     with contextlib.suppress(OSError):
-        for found in [entry.path for entry in os.scandir(target.parent) if ours.fullmatch(entry.name)]:
-            lock = None if sys.platform == "win32" else _lock(found)
+        for stale in [entry.path for entry in os.scandir(target.parent) if ours.fullmatch(entry.name)]:
+            lock = None if sys.platform == "win32" else _lock(stale)
             if lock is not None or sys.platform == "win32":
                 with contextlib.suppress(OSError):
-                    os.unlink(found)
+                    os.unlink(stale)
             if lock is not None:
                 os.close(lock)
 

@@ -7,6 +7,7 @@ from simlabel.support.validation._companions import (
     check_sample_weight,
     check_unused,
     is_missing,
+    object_array,
 )
 from simlabel.support.validation._matrices import (
     FloatArray,
@@ -36,4 +37,5 @@ __all__ = [
     "check_sparse",
     "check_unused",
     "is_missing",
+    "object_array",
 ]

@@ -100,19 +100,24 @@ def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray
         raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
     if kinds <= {int} and all(-(2**63) <= value < 2**63 - 1 for value in names):
         return np.array(names, dtype=np.int64)
-    array = np.empty(len(names), dtype=object)
-    array[:] = names
+    return object_array(names)
+
+
+def object_array(values: list[Any]) -> npt.NDArray[Any]:
+    """A list as an array of objects; tuples are values, not rows."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
     return array
 
 
-def check_known(positions: npt.NDArray[np.int64], names: list[Any]) -> None:
+def check_known(positions: npt.NDArray[np.int64], names: list[Hashable]) -> None:
     """Refuse ids that are not there, and list them."""
     wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if at < 0]
     if wrong:
         raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was forgotten.")
 
 
-def check_unused(used: list[Any]) -> None:
+def check_unused(used: list[Hashable]) -> None:
     """Refuse ids that are there already, and list them."""
     if used:
         raise ValueError(
@@ -120,6 +125,6 @@ def check_unused(used: list[Any]) -> None:
         )
 
 
-def _some(names: list[Any]) -> str:
+def _some(names: list[Hashable]) -> str:
     shown = ", ".join(repr(name) for name in names[:20])
     return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
