@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
@@ -64,8 +65,7 @@ class Threshold(LabelRule):
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Solve the least squares from normal equations that are added up block by block."""
-        A: Any = 0.0
-        b: Any = 0.0
+        A, b = np.zeros(()), np.zeros(())  # as wide as the first block
         for block in blocks:
             F = block.scores.labels.astype(np.float64)
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])
@@ -91,7 +91,7 @@ class Threshold(LabelRule):
         return np.count_nonzero(scores.labels > t[:, None], axis=1)
 
 
-def best_thresholds(scores: FloatArray, truth: Any) -> FloatArray:
+def best_thresholds(scores: FloatArray, truth: npt.NDArray[np.bool_]) -> FloatArray:
     """s(x): the middle of the interval in which a threshold makes the fewest mistakes.
 
     Of several such intervals the lowest. An unbounded one is left at the extreme score, half the

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
 FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.int64]
 Rows = Any  # a dense array, a CSR matrix or array, or a list of objects: numpy has no word for it
 
 _FINITE_BLOCK = 1 << 22  # entries looked at in one go, so that no mask as large as X is made
