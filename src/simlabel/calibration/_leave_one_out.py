@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.optimize
 import scipy.special
 from sklearn.base import BaseEstimator
@@ -15,7 +16,9 @@ from sklearn.isotonic import IsotonicRegression
 
 from simlabel.calibration._shares import class_shares, label_shares
 from simlabel.label_rules import ScoreBlock, TrainingBlock
-from simlabel.support.validation import FloatArray, check_flag, check_number, check_numbers
+from simlabel.support.validation import FloatArray, IntArray, check_flag, check_number, check_numbers
+
+Labels = npt.NDArray[np.int8]  # 0/1
 
 
 class LeaveOneOutCalibration(BaseEstimator):
@@ -72,7 +75,7 @@ class LeaveOneOutCalibration(BaseEstimator):
             fitted.curves_ = [_curve(p[:, k], Y[:, k], w, self.enough) for k in range(p.shape[1])]
         return fitted
 
-    def adapted(self, places: Any, n_labels: int) -> Self:
+    def adapted(self, places: IntArray, n_labels: int) -> Self:
         """Return a copy for more labels: those that it has not learnt from keep their share."""
         if self.single_:
             return self
@@ -134,7 +137,7 @@ class LogisticCurve:
         )
 
 
-def _curve(p: FloatArray, y: Any, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
+def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
     present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
     if min(present, absent) >= enough:
         isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)
@@ -144,7 +147,7 @@ def _curve(p: FloatArray, y: Any, w: FloatArray, enough: int) -> PiecewiseCurve 
     return _platt(scipy.special.logit(p), y, w, present, absent)
 
 
-def _platt(x: FloatArray, y: Any, w: FloatArray, present: float, absent: float) -> LogisticCurve:
+def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: float) -> LogisticCurve:
     """Logistic regression on smoothed targets (Platt 1999); the slope is not negative."""
     target = np.where(y > 0, (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0))
 
@@ -161,7 +164,7 @@ def _platt(x: FloatArray, y: Any, w: FloatArray, present: float, absent: float) 
     return LogisticCurve(float(best.x[0]), float(best.x[1]))
 
 
-def _temperature(p: FloatArray, Y: Any, w: FloatArray) -> float:
+def _temperature(p: FloatArray, Y: Labels, w: FloatArray) -> float:
     """The temperature with the smallest log loss."""
     logs = _logarithm(p)
 

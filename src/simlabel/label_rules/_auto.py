@@ -48,7 +48,7 @@ class AutoRule(TunedRule):
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Any:
         """Return the best rule, fitted."""
-        kept, criterion = thinned(blocks), current_name(self.criterion)
+        parts, criterion = thinned(blocks), current_name(self.criterion)
         bounds: Any = {"minimum": self.minimum, "maximum": self.maximum}
         candidates = [
             SetSize(**bounds),
@@ -56,8 +56,8 @@ class AutoRule(TunedRule):
             CutoffRule("auto", **bounds),
             PerLabel(criterion, **bounds),
         ]
-        fitted = [rule.fit(sizes, kept) for rule in candidates]
-        losses = [rule_loss(rule, kept, criterion) for rule in fitted]
+        fitted = [rule.fit(sizes, parts) for rule in candidates]
+        losses = [rule_loss(rule, parts, criterion) for rule in fitted]
         return fitted[int(np.argmin(np.round(losses, 9)))]
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel._kernels import top_labels
-from simlabel.support.validation import FloatArray, check_number
+from simlabel.support.validation import FloatArray, IntArray, check_number
 
-Counts = npt.NDArray[np.int64]
+Counts = IntArray
 Needs = Literal["nothing", "leave_one_out", "own_scores"]
 
 
@@ -105,7 +104,7 @@ class LabelRule(BaseEstimator):
         """Label sets, (n_queries, n_labels); the entries of a row are stored strongest first."""
         counts = self.bounded_count(scores)
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        indices: Any = np.empty(indptr[-1], dtype=np.int64)
+        indices: Counts = np.empty(indptr[-1], dtype=np.int64)
         top_labels(np.ascontiguousarray(self.rank_by(scores)), counts, indptr, indices)
         ones = np.ones(len(indices), dtype=np.int8)
         return sp.csr_array((ones, indices, indptr), shape=scores.labels.shape)

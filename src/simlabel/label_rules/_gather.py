@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simlabel.label_rules._base import ScoreBlock, TrainingBlock
 from simlabel.support.limits import limits
@@ -18,34 +18,34 @@ class Gathered:
     """Scores and truth, (n_rows, n_labels) each, and weights, (n_rows,)."""
 
     scores: FloatArray
-    truth: Any
+    truth: npt.NDArray[np.int8]
     weights: FloatArray
 
 
 def thinned(blocks: Iterable[TrainingBlock]) -> list[TrainingBlock]:
     """The blocks; where they are too many, every second row, every fourth and so on."""
-    kept: list[tuple[int, TrainingBlock]] = []  # with the number of the first row of each among all
+    parts: list[tuple[int, TrainingBlock]] = []  # with the number of the first row of each among all
     step, seen = 1, 0
     for block in blocks:
         n = len(block.weights)
         first = -(-seen // step) * step  # counted over all blocks: each by itself would keep a row for ever
         if first < seen + n:
-            kept.append((first, _every(block, first - seen, step)))
+            parts.append((first, _every(block, first - seen, step)))
         seen += n
-        while sum(one.scores.labels.size for _, one in kept) > limits().gathered_entries and step < seen:
+        while sum(one.scores.labels.size for _, one in parts) > limits().gathered_entries and step < seen:
             step *= 2
-            kept = _halved(kept, step)
-    return [one for _, one in kept]
+            parts = _halved(parts, step)
+    return [one for _, one in parts]
 
 
-def _halved(kept: list[tuple[int, TrainingBlock]], step: int) -> list[tuple[int, TrainingBlock]]:
+def _halved(parts: list[tuple[int, TrainingBlock]], step: int) -> list[tuple[int, TrainingBlock]]:
     """Of rows that are `step / 2` apart every second; blocks that have none are gone."""
-    found = []
-    for first, block in kept:
+    halves = []
+    for first, block in parts:
         skipped = first % step * 2 // step
         if skipped < len(block.weights):
-            found.append((first + skipped * step // 2, _every(block, skipped, 2)))
-    return found
+            halves.append((first + skipped * step // 2, _every(block, skipped, 2)))
+    return halves
 
 
 def _every(block: TrainingBlock, first: int, step: int) -> TrainingBlock:
@@ -62,9 +62,9 @@ def _every(block: TrainingBlock, first: int, step: int) -> TrainingBlock:
 
 def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
     """All rows in one array."""
-    kept = thinned(blocks)
+    parts = thinned(blocks)
     return Gathered(
-        np.concatenate([block.scores.labels for block in kept]),
-        np.concatenate([block.Y.toarray() for block in kept]),
-        np.concatenate([block.weights for block in kept]),
+        np.concatenate([block.scores.labels for block in parts]),
+        np.concatenate([block.Y.toarray() for block in parts]),
+        np.concatenate([block.weights for block in parts]),
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._gather import Gathered, gather
@@ -195,7 +196,7 @@ class CustomRule(LabelRule):
         if not callable(self.fn):
             raise TypeError(f"CustomRule: fn must be callable, got {self.fn!r}.")
 
-    def _chosen(self, scores: ScoreBlock) -> Any:
+    def _chosen(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
         chosen = np.asarray(self.fn(scores.labels.copy()))
         if chosen.shape != scores.labels.shape:
             raise ValueError(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simlabel.label_rules._gather import Gathered
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, IntArray
 
 _SWEEPS = 5
 
@@ -30,7 +30,7 @@ def tuned_thresholds(data: Gathered, criterion: str) -> FloatArray:
 class _Sweep:
     """One label's scores from the highest down; a cut takes so many of them."""
 
-    def __init__(self, scores: FloatArray, truth: Any, weights: FloatArray) -> None:
+    def __init__(self, scores: FloatArray, truth: npt.NDArray[np.int8], weights: FloatArray) -> None:
         self.order = np.argsort(-scores, kind="stable")
         self.scores, self.truth, self.weights = scores[self.order], truth[self.order], weights[self.order]
         # no threshold lies between equal scores
@@ -109,7 +109,7 @@ def _best_for_instances(sweeps: list[_Sweep], data: Gathered) -> list[int]:
     return cuts
 
 
-def _f1(right: Any, taken: Any, true: Any) -> FloatArray:
+def _f1(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
     """F1 of each instance; nothing predicted where nothing is true counts as 1."""
     both = taken + true
     return np.where(both > 0, 2.0 * right / np.maximum(both, 1), 1.0)

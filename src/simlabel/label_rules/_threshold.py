@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -65,8 +65,7 @@ class Threshold(LabelRule):
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Solve the least squares from normal equations that are added up block by block."""
-        A: Any = 0.0
-        b: Any = 0.0
+        A, b = np.zeros(()), np.zeros(())  # as wide as the first block
         for block in blocks:
             F = block.scores.labels.astype(np.float64)
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])

@@ -13,7 +13,6 @@ from simlabel.metrics._evaluation import Evaluation, evaluate
 from simlabel.metrics._named import (
     MORE_CRITERIA,
     USUAL_K,
-    criterion_rows,
     current_name,
     find_criterion,
 )
@@ -46,6 +45,5 @@ __all__ = [
     "Truth",
     "find_criterion",
     "current_name",
-    "criterion_rows",
     "row_criteria",
 ]

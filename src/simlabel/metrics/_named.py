@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy.typing as npt
-
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._set_criteria import OF_SETS
-from simlabel.metrics._top_k import FAMILIES, propensities
-from simlabel.metrics._truth import LabelMatrix
-from simlabel.support.validation import FloatArray
+from simlabel.metrics._top_k import FAMILIES
 
 _FAMILIES = {family.pattern.name: family for family in FAMILIES}
 _KNOWN = CRITERIA | {criterion.name: criterion for criterion in OF_SETS}
@@ -57,24 +53,3 @@ def current_name(name: Any) -> Any:
     ('f1_macro', 'hamming_loss')
     """
     return _FORMER.get(name, name) if isinstance(name, str) else name
-
-
-def criterion_rows(
-    name: str, Y_true: LabelMatrix, scores: npt.ArrayLike, propensity: npt.ArrayLike | None = None
-) -> FloatArray:
-    """A criterion of the scores on each row, (n_rows,), for means with an error; NaN where undefined.
-
-    For ``psp@k`` the rows are the gains that are not yet divided by the best possible sum.
-
-    Examples
-    --------
-    >>> criterion_rows("precision@1", [[1, 0], [0, 1]], [[0.9, 0.1], [0.6, 0.4]])
-    array([1., 0.])
-    """
-    criterion = find_criterion(name)
-    if criterion.rows is None or not criterion.needs_scores:
-        raise ValueError(f"{name} has no value for a row of scores: it is about label sets.")
-    if not criterion.needs_propensities:
-        return criterion.rows(Y_true, scores)
-    weights = propensities(Y_true) if propensity is None else propensity
-    return criterion.rows(Y_true, scores, propensity=weights)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, f1_score
 
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._truth import LabelMatrix, Weights, check_sets
-from simlabel.support.validation import FloatArray
-
-Counts = npt.NDArray[np.int64]
+from simlabel.support.validation import FloatArray, IntArray
 
 
 def _pair(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[sp.csr_array, sp.csr_array]:
@@ -89,7 +86,7 @@ def _f1_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     return np.where(true + predicted > 0, 2.0 * hits / np.maximum(true + predicted, 1), 1.0)
 
 
-def _row_counts(truth: sp.csr_array, predicted: sp.csr_array) -> tuple[Counts, Counts, Counts]:
+def _row_counts(truth: sp.csr_array, predicted: sp.csr_array) -> tuple[IntArray, IntArray, IntArray]:
     """For each row the number of labels that are true and predicted, true, predicted."""
     hits = np.asarray(truth.multiply(predicted).sum(axis=1, dtype=np.int64)).ravel()
     return hits, np.diff(truth.indptr), np.diff(predicted.indptr)

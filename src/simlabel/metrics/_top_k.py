@@ -10,9 +10,7 @@ import numpy.typing as npt
 from simlabel.metrics._record import Criterion, Family, mean_of_defined
 from simlabel.metrics._truth import LabelMatrix, as_truth, check_scores, no_true_label
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, check_number
-
-Indices = npt.NDArray[np.int64]
+from simlabel.support.validation import FloatArray, IntArray, check_number
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 
@@ -45,7 +43,7 @@ def _check_k(k: int, n_labels: int) -> None:
 
 def _top_blocks(
     Y_true: LabelMatrix, scores: npt.ArrayLike, k: int
-) -> Iterator[tuple[Indices, Indices, Indices]]:
+) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Of blocks of rows the truth (dense), the first k labels, and the truth of these.
 
     Among equal scores the false labels come first, so that ties count against the scorer.

@@ -17,12 +17,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simlabel.support.registry import Registry
-from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
-
-Indices = npt.NDArray[np.int64]
+from simlabel.support.validation import FloatArray, IntArray, Rows, check_flag, check_number
 
 
-def draw(p: FloatArray, n: int, rng: np.random.Generator) -> tuple[Indices, FloatArray]:
+def draw(p: FloatArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
     """Draw `n` times from range(len(p)).
 
     Returns
@@ -55,15 +53,17 @@ class Sampler(BaseEstimator):
     """
 
     name: ClassVar[str]
-    n: int
-    per_query: bool
+
+    def __init__(self, n: int = 1000, per_query: bool = False) -> None:
+        self.n = n
+        self.per_query = per_query
 
     def check(self) -> None:
         """Raise ValueError where a setting is not understood."""
         check_number(type(self).__name__, "n", self.n, at_least=1, integer=True)
         check_flag(type(self).__name__, "per_query", self.per_query)
 
-    def weights(self, X: Rows, Y: sp.csr_array) -> Any:
+    def weights(self, X: Rows, Y: sp.csr_array) -> npt.ArrayLike:
         """Numbers that the probabilities are proportional to, (n_references,)."""
         raise TypeError(f"{type(self).__name__} does not say what it draws.")
 
@@ -106,10 +106,6 @@ class UniformSampler(Sampler):
     name = "uniform"
     file_key = "sampling.Uniform"
 
-    def __init__(self, n: int = 1000, per_query: bool = False) -> None:
-        self.n = n
-        self.per_query = per_query
-
     def weights(self, X: Rows, Y: sp.csr_array) -> FloatArray:
         """Ones."""
         return np.ones(Y.shape[0])
@@ -136,10 +132,6 @@ class Balanced(Sampler):
 
     name = "balanced"
     file_key = "sampling.Balanced"
-
-    def __init__(self, n: int = 1000, per_query: bool = False) -> None:
-        self.n = n
-        self.per_query = per_query
 
     def weights(self, X: Rows, Y: sp.csr_array) -> FloatArray:
         """Sum of 1 / frequency."""
@@ -172,10 +164,14 @@ class Distribution(Sampler):
     name = "distribution"
     file_key = "sampling.Distribution"
 
-    def __init__(self, p: Any = None, n: int = 1000, per_query: bool = False) -> None:
+    def __init__(
+        self,
+        p: npt.ArrayLike | Callable[[Rows, sp.csr_array], npt.ArrayLike] | None = None,
+        n: int = 1000,
+        per_query: bool = False,
+    ) -> None:
+        super().__init__(n, per_query)
         self.p = p
-        self.n = n
-        self.per_query = per_query
 
     def check(self) -> None:
         """Raise where there is no distribution."""
@@ -183,17 +179,14 @@ class Distribution(Sampler):
         if self.p is None:
             raise ValueError("Distribution: give p, an array of probabilities or a function p(X, Y) of them.")
 
-    def weights(self, X: Rows, Y: sp.csr_array) -> Any:
+    def weights(self, X: Rows, Y: sp.csr_array) -> npt.ArrayLike:
         """What was given, or what the function says."""
+        assert self.p is not None  # says `check`
         return self.p(X, Y) if callable(self.p) else self.p
 
 
-def _from_callable(fn: Callable[..., Any]) -> Sampler:
-    return Distribution(fn)
-
-
 SAMPLERS: Registry[Sampler] = Registry(
-    "sampler", Sampler, [UniformSampler, Balanced, Distribution], _from_callable
+    "sampler", Sampler, [UniformSampler, Balanced, Distribution], from_callable=Distribution
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from simlabel._kernels import negative_exponential
 from simlabel.similarities._base import Grid, Similarity
 from simlabel.similarities._grids import bandwidth_grid
 from simlabel.support.validation import FloatArray, Rows, check_number
@@ -25,6 +26,11 @@ class Bandwidth(Similarity):
     def check(self) -> None:
         """Raise ValueError where gamma is not positive."""
         check_number(type(self).__name__, "gamma", self.gamma, above=0, also=("auto",))
+
+    def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """Distances to similarities, in place."""
+        negative_exponential(T, T.dtype.type(self.gamma))
+        return T
 
     def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
         """Mean distance over pairs of rows."""

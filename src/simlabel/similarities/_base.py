@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from simlabel.support.validation import FloatArray, Rows
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
 View = Callable[[Rows], Rows]
+Names = npt.NDArray[Any]  # of columns
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ class Similarity(BaseEstimator):
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
 
-    def fit(self, X: Rows, feature_names: FloatArray | None = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+    ) -> Self:
         """Return a copy that has seen the training rows, or itself where there is nothing to see."""
         return self
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._kernels import chi_square_distances, chi_square_sums, negative_exponential
+from simlabel._kernels import chi_square_distances, chi_square_sums
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import sampled_rows
@@ -36,11 +36,6 @@ class ChiSquare(Bandwidth, CoordinateSimilarity):
     nonnegative_input = True
     sums = staticmethod(chi_square_distances)
     sums_in_panels = staticmethod(chi_square_sums)
-
-    def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """Chi-square distances to similarities, in place."""
-        negative_exponential(T, T.dtype.type(self.gamma))
-        return T
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Squared differences over sums; 0 where both are 0."""

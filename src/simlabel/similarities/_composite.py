@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, clone
 
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.rows import transformed
-from simlabel.similarities._base import Grid, Leaf, Similarity
-from simlabel.support.validation import FloatArray, Rows, check_numbers
+from simlabel.similarities._base import Grid, Leaf, Names, Similarity
+from simlabel.support.validation import FloatArray, IntArray, Rows, check_numbers
 
 
 class _Pair(Similarity):
@@ -42,7 +42,9 @@ class _Pair(Similarity):
                 )
             part.check()
 
-    def fit(self, X: Rows, feature_names: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+    ) -> Self:
         parts = [part.fit(X, feature_names, sample_weight) for part in (self.left, self.right)]
         return type(self)(*parts)
 
@@ -58,11 +60,12 @@ class _Pair(Similarity):
         raise TypeError(f"{type(self).__name__} does not say how it combines two blocks.")
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        found = {}
-        for side in ("left", "right"):
-            for name, grid in getattr(self, side).grids(X, sample_weight, seed).items():
-                found[f"{side}__{name}"] = grid
-        return found
+        parts = {"left": self.left, "right": self.right}
+        return {
+            f"{side}__{name}": grid
+            for side, part in parts.items()
+            for name, grid in part.grids(X, sample_weight, seed).items()
+        }
 
 
 class Sum(_Pair):
@@ -118,7 +121,7 @@ class ColumnView(BaseEstimator):
 
     file_key = "similarities.ColumnView"
 
-    def __init__(self, columns: Any, normalizer: Any) -> None:
+    def __init__(self, columns: IntArray, normalizer: Any) -> None:
         self.columns = columns
         self.normalizer = normalizer
 
@@ -184,7 +187,9 @@ class OnColumns(Similarity):
         if isinstance(getattr(self, "_view", None), ColumnView):
             self._view.check()
 
-    def fit(self, X: Rows, feature_names: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+    ) -> Self:
         """Find the columns, and fit the normalizer and the similarity inside on them."""
         columns = column_indices(self.columns, X.shape[1], feature_names)
         normalizer = fit_normalizer(resolve_normalizer(self.normalizer), X[:, columns], sample_weight)
@@ -207,7 +212,7 @@ class OnColumns(Similarity):
         return {f"similarity__{name}": grid for name, grid in inside.items()}
 
 
-def column_indices(columns: Any, n_columns: int, feature_names: Any) -> Any:
+def column_indices(columns: Any, n_columns: int, feature_names: Names | None) -> IntArray:
     """Resolve names, positions, a slice or a mask to positions, and refuse what is not there."""
     if isinstance(columns, slice):
         return np.arange(n_columns)[columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class CoordinateSimilarity(Similarity):
     def mean_statistic(self, X: Rows, weights: FloatArray) -> float:
         """Mean of the sums over all pairs of rows, pair by pair."""
         X = np.ascontiguousarray(dense_rows(X), dtype=np.float64)
-        out: Any = np.empty((X.shape[0], X.shape[0]))
+        out: FloatArray = np.empty((X.shape[0], X.shape[0]))
         type(self).sums(X, in_panels(X), tile_rows(X.shape[1], X.dtype), out)
         share = weights / weights.sum()
         return float(share @ out @ share)

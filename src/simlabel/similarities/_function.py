@@ -85,7 +85,7 @@ class Function(Similarity):
             )
         return S
 
-    def _pairs(self, A: Rows, B: Rows, shape: tuple[int, int]) -> Any:
+    def _pairs(self, A: Rows, B: Rows, shape: tuple[int, int]) -> FloatArray:
         S = np.empty(shape)
         for i, a in enumerate(A):
             for j, b in enumerate(B):

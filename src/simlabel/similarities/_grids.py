@@ -28,10 +28,14 @@ def bandwidth_grid(mean_distance: float) -> Grid:
 
 def mean_square(X: Rows, sample_weight: FloatArray | None) -> float:
     """E|x|^2 over the rows."""
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    weights = _weights(X, sample_weight)
     if is_lazy(X):
         return float(fold(X, _summed_squares, float.__add__, weights) / weights.sum())
     return _summed_squares(X[:], weights) / float(weights.sum())
+
+
+def _weights(X: Rows, sample_weight: FloatArray | None) -> FloatArray:
+    return np.ones(X.shape[0]) if sample_weight is None else sample_weight
 
 
 def _summed_squares(X: Rows, weights: FloatArray) -> float:
@@ -45,14 +49,13 @@ def _summed_squares(X: Rows, weights: FloatArray) -> float:
 def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     """E|x - z|^2 over pairs of rows, in closed form: 2 (E|x|^2 - |E x|^2)."""
     if is_lazy(X):
-        found = lazy_moments(X, sample_weight)
-        return float(2.0 * found.squares.sum() / found.weight)
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+        moments = lazy_moments(X, sample_weight)
+        return float(2.0 * moments.squares.sum() / moments.weight)
+    weights = _weights(X, sample_weight)
     weights = weights / weights.sum()
     if sp.issparse(X):
         mean = np.asarray(X.T @ weights).ravel()
-        square = float(weights @ np.asarray(X.multiply(X).sum(axis=1)).ravel())
-        return max(0.0, 2.0 * (square - float(mean @ mean)))
+        return max(0.0, 2.0 * (_summed_squares(X, weights) - float(mean @ mean)))
     mean = weights.astype(X.dtype) @ X if X.dtype == np.float64 else weights @ X
     total = 0.0
     step = max(1, limits().block_entries // max(1, X.shape[1]))
@@ -70,7 +73,7 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     if is_lazy(X):
         X, sample_weight = sampled_rows(X, sample_weight, 0, limits().sorted_rows)
         X = X[:]
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    weights = _weights(X, sample_weight)
     weights = weights / weights.sum()
     columns = X.tocsc() if sp.issparse(X) else X
     step = max(1, limits().block_entries // max(1, X.shape[0]))
@@ -89,7 +92,7 @@ def sampled_rows(
     X: Rows, sample_weight: FloatArray | None, seed: int, n: int = 1000
 ) -> tuple[Rows, FloatArray]:
     """All rows where there are at most `n`, else a seeded sample of them."""
-    weights = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    weights = _weights(X, sample_weight)
     if X.shape[0] <= n:
         return X, weights
     rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], n, replace=False))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +68,7 @@ class Jaccard(CoordinateSimilarity):
         return weighted_set_sums if self.weighted else set_sums
 
     @property
-    def statistic_key(self) -> Any:
+    def statistic_key(self) -> Hashable:
         """Inner products where they are enough."""
         return super().statistic_key if self.weighted else self.form
 

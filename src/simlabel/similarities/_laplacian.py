@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._kernels import l1_distances, laplacian_sums, negative_exponential
+from simlabel._kernels import l1_distances, laplacian_sums
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import mean_l1_distance
@@ -31,11 +31,6 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
     column_sum = "L1 distance"
     sums = staticmethod(l1_distances)
     sums_in_panels = staticmethod(laplacian_sums)
-
-    def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """L1 distances to similarities, in place."""
-        negative_exponential(T, T.dtype.type(self.gamma))
-        return T
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Absolute differences."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,13 +60,13 @@ class Polynomial(Similarity):
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
         """Degrees up to 8, and c around the mean squared length of a row."""
-        found = {}
+        grids = {}
         if self.degree == "auto":
-            found["degree"] = Grid(_DEGREES)
+            grids["degree"] = Grid(_DEGREES)
         if self.coef0 == "auto":
             square = mean_square(X, sample_weight) or 1.0
-            found["coef0"] = Grid(tuple(share * square for share in _SHARES), at_mean=_SHARES.index(1.0))
-        return found
+            grids["coef0"] = Grid(tuple(share * square for share in _SHARES), at_mean=_SHARES.index(1.0))
+        return grids
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products to similarities, in place."""
@@ -99,7 +99,7 @@ class Polynomial(Similarity):
     def expanded(self, rows: Rows) -> Rows:
         """(c, sqrt(2c) x, x_a^2, sqrt(2) x_a x_b) for degree 2, (sqrt(c), x) for degree 1."""
         c, square = float(self.coef0), self.degree == 2
-        parts: list[Any] = []
+        parts: list[Rows] = []
         if c > 0:
             parts.append(np.full((rows.shape[0], 1), c if square else np.sqrt(c)))
         if c > 0 or not square:

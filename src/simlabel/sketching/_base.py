@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
@@ -15,7 +14,7 @@ from simlabel.influence import Stages
 from simlabel.rows import References, take_rows
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _CHECKED_ROWS = 1000  # rows on which the error is measured
 
@@ -51,17 +50,17 @@ class SketchProblem:
         return sp.csr_array(reducer.influence.V)
 
     @cached_property
-    def checked(self) -> npt.NDArray[np.int64]:
+    def checked(self) -> IntArray:
         """Rows on which exact and sketched sums are compared."""
         return np.sort(self._order[: min(_CHECKED_ROWS, max(1, self.references.n_rows // 2))])
 
-    def others(self, most: int) -> npt.NDArray[np.int64]:
+    def others(self, most: int) -> IntArray:
         """At most so many rows that are not checked, for a sketch to learn from."""
         unseen = self._order[len(self.checked) :]
         return np.sort(unseen[:most]) if len(unseen) else self.checked
 
     @cached_property
-    def _order(self) -> npt.NDArray[np.int64]:
+    def _order(self) -> IntArray:
         rng = np.random.default_rng(
             [self.stages.seed, 1]
         )  # not the draw of a sketch, which has the seed alone
@@ -72,7 +71,7 @@ class SketchProblem:
         """Exact sums of the checked rows, each left out of its own."""
         return self.left_out(self.checked)
 
-    def left_out(self, rows: npt.NDArray[np.int64]) -> FloatArray:
+    def left_out(self, rows: IntArray) -> FloatArray:
         """Exact sums of some references, each left out of its own, (n_rows, n_columns)."""
         Q = take_rows(self.references.X, rows)
         own = Exclude(rows, np.zeros(len(rows)))

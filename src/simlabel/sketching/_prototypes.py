@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import MiniBatchKMeans
@@ -17,7 +16,7 @@ from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, check_finite, check_number, check_numbers
+from simlabel.support.validation import FloatArray, IntArray, Rows, check_finite, check_number, check_numbers
 
 _LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from
 _PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity
@@ -157,25 +156,25 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
     return V + scipy.linalg.solve(H + penalty * np.eye(len(H)), b, assume_a="pos")
 
 
-def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> npt.NDArray[np.int64]:
+def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> IntArray:
     """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
     label = _rarest_label(Y)
     of = np.empty(len(label), dtype=np.int64)
     used = 0
     for rows in (np.flatnonzero(label == which) for which in np.unique(label)):
         share = min(len(rows), max(1, round(k * len(rows) / len(label))))
-        found = np.zeros(len(rows), dtype=np.int64)
+        group = np.zeros(len(rows), dtype=np.int64)
         if share > 1:
             means = MiniBatchKMeans(
                 share, init="random", batch_size=4096, n_init=1, max_iter=10, random_state=seed
             )
-            found = np.unique(means.fit(X[rows]).predict(X[rows]), return_inverse=True)[1]
-        of[rows] = used + found
-        used += int(found.max()) + 1
+            group = np.unique(means.fit(X[rows]).predict(X[rows]), return_inverse=True)[1]
+        of[rows] = used + group
+        used += int(group.max()) + 1
     return of
 
 
-def _rarest_label(Y: sp.csr_array) -> npt.NDArray[np.int64]:
+def _rarest_label(Y: sp.csr_array) -> IntArray:
     """For each row the one of its labels that fewest rows have; -1 for none."""
     rarity = 1.0 / np.maximum(1.0, np.asarray(Y.sum(axis=0), dtype=np.float64).ravel())
     weighted = sp.csr_array((rarity[Y.indices], Y.indices, Y.indptr), shape=Y.shape)
@@ -184,7 +183,7 @@ def _rarest_label(Y: sp.csr_array) -> npt.NDArray[np.int64]:
     return rarest
 
 
-def _nearness(problem: SketchProblem, centers: FloatArray, of: npt.NDArray[np.int64]) -> FloatArray:
+def _nearness(problem: SketchProblem, centers: FloatArray, of: IntArray) -> FloatArray:
     """How much of a reference its prototype stands for, (n_references,).
 
     exp(-gamma * distance) of a query and a reference is about the product of those of the query and

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from simlabel.label_rules import ScoreBlock, SetSize
 from simlabel.metrics import Criterion, Truth, find_criterion, propensities
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, IntArray
 
 Judgement = str | Callable[[Any, FloatArray], float]
 
@@ -41,11 +41,11 @@ def check_criterion(owner: str, criterion: Any) -> None:
 class Judge:
     """Collects leave-one-out scores of one candidate, block by block, and judges them."""
 
-    def __init__(self, criterion: Criterion, sizes: Any) -> None:
+    def __init__(self, criterion: Criterion, sizes: IntArray) -> None:
         self.criterion = criterion
         self.rule = None if criterion.needs_scores else SetSize().fit(sizes, ())
         self.values: list[FloatArray] = []
-        self.kept: list[Any] = []  # scores or sets, of what is judged as a whole
+        self.shown: list[Any] = []  # scores or sets, of what is judged as a whole
 
     def add(self, truth: Truth, labels: FloatArray, sizes: FloatArray | None) -> None:
         """Take in scores of some rows, (n_rows, n_labels) and (n_rows, n_sizes)."""
@@ -54,7 +54,7 @@ class Judge:
             assert sizes is not None
             shown = self.rule.predict(ScoreBlock(shown, without_noise(sizes), shown))
         if self.criterion.aggregation == "whole":
-            self.kept.append(shown)
+            self.shown.append(shown)
         else:
             assert self.criterion.rows is not None
             self.values.append(self.criterion.rows(truth, shown))
@@ -70,7 +70,7 @@ class Judge:
         one = self.criterion
         if one.aggregation == "mean":
             return mean_and_error(np.concatenate(self.values), weights)
-        shown = np.concatenate(self.kept) if one.needs_scores else sp.vstack(self.kept, format="csr")
+        shown = np.concatenate(self.shown) if one.needs_scores else sp.vstack(self.shown, format="csr")
         if one.rows is not None:
             return mean_and_error(one.rows(truth, shown, propensity=propensities(truth)), weights)
         known = {} if one.needs_scores else {"sample_weight": weights}
@@ -80,7 +80,7 @@ class Judge:
 def without_noise(scores: FloatArray) -> FloatArray:
     """Scores to the digits that do not depend on the order of summation, so that ties are ties."""
     largest = np.abs(scores).max(axis=1, keepdims=True, initial=0.0)
-    units: Any = 1e5 if scores.dtype == np.float32 else 1e10
+    units = 1e5 if scores.dtype == np.float32 else 1e10
     steps: FloatArray = scores / np.where(largest > 0, largest, 1)
     steps *= units  # in place, all of it: there may be a million labels
     np.rint(steps, out=steps)

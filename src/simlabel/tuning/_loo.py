@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from simlabel.influence import Problem
 from simlabel.rows import References, Stack
-from simlabel.support.validation import check_number
+from simlabel.support.validation import IntArray, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure
 from simlabel.tuning._problem import Candidate
@@ -51,7 +50,7 @@ class LeaveOneOut(Search):
         super().check()
         check_number("LeaveOneOut", "most_rows", self.most_rows, at_least=1, integer=True)
 
-    def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
+    def queries(self, references: References, seed: int) -> IntArray:
         """All rows, or a seeded sample of them."""
         n = references.n_rows
         if n <= self.most_rows:
@@ -59,13 +58,13 @@ class LeaveOneOut(Search):
         return np.sort(np.random.default_rng(seed).choice(n, self.most_rows, replace=False))
 
     def measure(
-        self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
+        self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate, each pair touched once."""
         all_rows = len(rows) == problem.references.n_rows and not isinstance(problem.references.X, Stack)
         return measure(problem, candidates, rows, criterion_of(self.criterion), symmetric=all_rows)
 
-    def note(self, rows: npt.NDArray[np.int64], problem: Problem) -> str:
+    def note(self, rows: IntArray, problem: Problem) -> str:
         """Whether a sample was scored."""
         n = problem.references.n_rows
         return "" if len(rows) == n else f"{len(rows):,} of {n:,} rows were scored, against all others"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from simlabel.engines import Job, ReduceCall, prepare, reducer_for
 from simlabel.fitted import one_copy, own_entries, rescaled
@@ -14,17 +13,15 @@ from simlabel.influence import Problem, Stages
 from simlabel.metrics import Criterion
 from simlabel.rows import Stack, blocks, take_rows
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, IntArray
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, on_rows, resolved
-
-Rows = npt.NDArray[np.int64]
 
 
 def measure(
     problem: Problem,
     candidates: Sequence[Candidate],
-    rows: Rows,
+    rows: IntArray,
     criterion: Criterion,
     *,
     symmetric: bool = False,
@@ -69,7 +66,7 @@ def measure(
 def measure_folds(
     problem: Problem,
     candidates: Sequence[Candidate],
-    folds: Sequence[tuple[Rows, Rows]],
+    folds: Sequence[tuple[IntArray, IntArray]],
     criterion: Criterion,
 ) -> list[tuple[float, float]]:
     """The same with each fold scored against the other folds only."""
@@ -91,13 +88,13 @@ def measure_folds(
     return _results(problem, judges, np.concatenate([asked for _, asked in folds]))
 
 
-def _results(problem: Problem, judges: Sequence[Judge], rows: Rows) -> list[tuple[float, float]]:
+def _results(problem: Problem, judges: Sequence[Judge], rows: IntArray) -> list[tuple[float, float]]:
     """What judges say that have seen these rows, in this order."""
     truth, weights = problem.truth[rows], problem.stands_for[rows]
     return [judge.result(truth, weights) for judge in judges]
 
 
-def _jobs(tried: Sequence[Stages], V: Any, weights: Any = None) -> list[Job]:
+def _jobs(tried: Sequence[Stages], V: Any, weights: FloatArray | None = None) -> list[Job]:
     """One for each candidate; those without a weighting share a reducer, and so what it keeps of V."""
     plain = reducer_for(None, V)
     return [
@@ -118,10 +115,10 @@ def _label_columns(V: Any, n_labels: int) -> Any:
 
 def best_of(values: Sequence[float], higher: bool) -> int | None:
     """Index of the best value, the first of equals; None if all are equal or undefined."""
-    found: FloatArray = np.array(values) if higher else -np.array(values)
-    if np.isnan(found).all():
+    goodness: FloatArray = np.array(values) if higher else -np.array(values)
+    if np.isnan(goodness).all():
         return None
-    top = np.nanmax(found)
-    if top - np.nanmin(found) <= 1e-9:  # rounding must not choose
+    top = np.nanmax(goodness)
+    if top - np.nanmin(goodness) <= 1e-9:  # rounding must not choose
         return None
-    return int(np.argmax(found >= top - 1e-9))
+    return int(np.argmax(goodness >= top - 1e-9))

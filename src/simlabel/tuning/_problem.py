@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from simlabel.influence import Problem
 from simlabel.rows import References, take_rows
 from simlabel.similarities import Grid
+from simlabel.support.validation import IntArray
 
 Candidate = dict[str, Any]
 
@@ -46,7 +47,7 @@ def resolved(problem: Problem, candidate: Candidate) -> Problem:
     return replace(problem, stages=stages)
 
 
-def on_rows(problem: Problem, rows: Any) -> Problem:
+def on_rows(problem: Problem, rows: IntArray) -> Problem:
     """The same problem on some of the rows."""
     known, scales = problem.references, problem.stages.scales
     some = References(take_rows(known.X, rows), known.Y[rows], known.weights[rows])

@@ -7,7 +7,6 @@ neighbour is better, then half steps. Moves of the penalty reuse the similaritie
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from simlabel.influence._closed_form import ridge_solution
 from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
+from simlabel.support.validation import FloatArray
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, resolved
 
@@ -33,10 +33,10 @@ class RidgeSearch:
         assert isinstance(problem.stages.influence, Ridge)
         self.problem, self.criterion = problem, criterion
         self.targets = ridge_targets(problem.references).toarray()
-        self.seen: dict[tuple[Any, ...], float] = {}
+        self.seen: dict[tuple[float, ...], float] = {}
         self.tried: list[Candidate] = []
         self.measured: list[tuple[float, float]] = []
-        self._similarities: tuple[Any, Any] | None = None
+        self._similarities: tuple[tuple[float, ...], FloatArray] | None = None
 
     def run(self, grids: dict[str, Grid], start: Candidate | None = None) -> Measured:
         """Candidates that were looked at, and what they gave."""

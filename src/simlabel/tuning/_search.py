@@ -6,16 +6,16 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from simlabel.influence import Problem
 from simlabel.rows import References
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
+from simlabel.support.validation import IntArray
 from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure
 from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two_sided
@@ -35,7 +35,7 @@ class Search(BaseEstimator):
         """Raise ValueError where a setting is not understood."""
         check_criterion(type(self).__name__, self.criterion)
 
-    def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
+    def queries(self, references: References, seed: int) -> IntArray:
         """Which references are scored."""
         raise TypeError(f"{type(self).__name__} does not say which rows it scores.")
 
@@ -53,7 +53,7 @@ class Search(BaseEstimator):
             return self._run_ridge(problem, start)
         grids = grids_of(problem)
         rows = self.queries(problem.references, stages.seed)
-        tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
+        tried = _product(grids)
         if len(tried) == 1:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
         ranked = two_sided(problem)
@@ -70,12 +70,12 @@ class Search(BaseEstimator):
         )
 
     def measure(
-        self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
+        self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate."""
         return measure(problem, candidates, rows, criterion_of(self.criterion))
 
-    def note(self, rows: npt.NDArray[np.int64], problem: Problem) -> str:
+    def note(self, rows: IntArray, problem: Problem) -> str:
         """What a reader of the curve should know."""
         return ""
 
@@ -87,8 +87,8 @@ class Search(BaseEstimator):
             part = on_rows(problem, rows)
             note = f"chosen on a sample of {most:,} of {n:,} rows"
         grids = grids_of(part)
-        if len(_product(grids)) == 1:
-            tried = [dict(zip(grids, values, strict=True)) for values in _product(grids)]
+        tried = _product(grids)
+        if len(tried) == 1:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
         tried, measured = RidgeSearch(two_sided(part), criterion_of(self.criterion)).run(grids, start)
         return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
@@ -105,8 +105,7 @@ class Search(BaseEstimator):
     ) -> tuple[Problem, TuningResult]:
         values, errors = zip(*measured, strict=True)
         if at is None:
-            found = best_of(values, criterion_of(self.criterion).higher_is_better)
-            at = 0 if found is None else found
+            at = best_of(values, criterion_of(self.criterion).higher_is_better) or 0
         result = TuningResult(
             tuple(grids),
             tuple(tried),
@@ -127,8 +126,9 @@ def _note(grids: dict[str, Grid], note: str) -> str:
     return "; ".join(dict.fromkeys([*notes, note] if note else notes))
 
 
-def _product(grids: dict[str, Grid]) -> list[tuple[Any, ...]]:
-    return list(itertools.product(*(grid.values for grid in grids.values())))
+def _product(grids: dict[str, Grid]) -> list[Candidate]:
+    combinations = itertools.product(*(grid.values for grid in grids.values()))
+    return [dict(zip(grids, values, strict=True)) for values in combinations]
 
 
 def _refine(best: Candidate, grids: dict[str, Grid]) -> list[Candidate]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.model_selection import KFold
 
 from simlabel.influence import Problem
 from simlabel.rows import References
-from simlabel.support.validation import check_flag, check_number
+from simlabel.support.validation import IntArray, check_flag, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure, measure_folds
 from simlabel.tuning._problem import Candidate
@@ -77,7 +76,7 @@ class Validation(Search):
         if self.literal and not criterion_of(self.criterion).needs_scores:
             raise ValueError("Validation: literal folds score labels, not sets; choose another criterion.")
 
-    def queries(self, references: References, seed: int) -> npt.NDArray[np.int64]:
+    def queries(self, references: References, seed: int) -> IntArray:
         """A seeded sample of the rows, in rising order."""
         n = references.n_rows
         most = min(self._AT_MOST, max(self._FEWEST, self._SCORES // max(1, references.n_labels)))
@@ -88,7 +87,7 @@ class Validation(Search):
         return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
 
     def measure(
-        self, problem: Problem, candidates: Sequence[Candidate], rows: npt.NDArray[np.int64]
+        self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate."""
         if not self.literal or len(rows) < 2:

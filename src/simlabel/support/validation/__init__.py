@@ -11,6 +11,7 @@ from simlabel.support.validation._companions import (
 )
 from simlabel.support.validation._matrices import (
     FloatArray,
+    IntArray,
     Rows,
     check_features,
     check_finite,
@@ -22,6 +23,7 @@ from simlabel.support.validation._parameters import check_flag, check_number, ch
 
 __all__ = [
     "FloatArray",
+    "IntArray",
     "Rows",
     "check_features",
     "check_finite",

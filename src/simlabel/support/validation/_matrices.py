@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, validate_data
 from simlabel.support.limits import limits
 
 FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.int64]
 # An array, a CSR matrix, a list of objects, or rows that are read when needed. scipy has no types, and
 # what is a product of rows for one kind has another name for the next, so no type says what all can do.
 Rows = Any
