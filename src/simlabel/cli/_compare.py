@@ -79,24 +79,24 @@ def compare_verb(
     )
     sets = [reading.load(source) for source in data]
     with progress("comparing") as bar:
-        found = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
-    if found.results and report:
-        page = comparison_report(found, sets, protocol, criteria=shown, seed=seed)
+        comparison = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
+    if comparison.results and report:
+        page = comparison_report(comparison, sets, protocol, criteria=shown, seed=seed)
         for path in report:
             write_report(page, path)
             say(f"wrote {path}")
     if json:
-        show_json(found.to_dict(shown))
+        show_json(comparison.to_dict(shown))
     else:
-        _show(found, shown)
-    say_failures(found)
+        _show(comparison, shown)
+    say_failures(comparison)
 
 
-def _show(found: Comparison, criteria: list[str]) -> None:
+def _show(comparison: Comparison, criteria: list[str]) -> None:
     console = Terminal()
-    for name in found.data_names:
-        show_comparison(console, found, name, criteria)
-    ranking = found.ranking(criteria)
+    for name in comparison.data_names:
+        show_comparison(console, comparison, name, criteria)
+    ranking = comparison.ranking(criteria)
     for line in [] if ranking is None else str(ranking).splitlines():
         console.print(line)
 

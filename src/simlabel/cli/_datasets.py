@@ -38,19 +38,19 @@ def datasets_verb(
         )
         return _show_one(reading.load(source), json)
     with Terminal(stderr=True).status("reading the data sets"):
-        found = list_datasets()
-    return _show_all(found, json)
+        listing = list_datasets()
+    return _show_all(listing, json)
 
 
-def _show_all(found: pd.DataFrame, json: bool) -> None:
+def _show_all(listing: pd.DataFrame, json: bool) -> None:
     if json:
-        rows = found.reset_index().astype(object).where(found.reset_index().notna(), None)
+        rows = listing.reset_index().astype(object).where(listing.reset_index().notna(), None)
         return show_json(rows.to_dict("records"))
     table = Table(title="Data sets that can be loaded by name")
     for heading in ("Name", "Rows", "Features", "Labels", "Per row", "Density", "Distinct sets"):
         table.add_column(heading, justify="left" if heading == "Name" else "right", no_wrap=heading == "Name")
     problems = []
-    for name, row in found.iterrows():
+    for name, row in listing.iterrows():
         if row["problem"]:
             problems.append(f"{name}: {row['problem']}")
             continue
@@ -60,7 +60,7 @@ def _show_all(found: pd.DataFrame, json: bool) -> None:
     Terminal().print(table)
     for problem in problems:
         Terminal().print(f"not listed: {problem}")
-    if not len(found):
+    if not len(listing):
         text = "Put files in the folder that SIMLABEL_DATA names, or install river, which carries yeast."
         Terminal().print(text)
     return None

@@ -37,8 +37,8 @@ def explain_verb(
     if json:
         frame = explanation.to_frame()
         frame["row"] = [wanted[query] for query in frame["query"]]
-        kept = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
-        show_json(kept.where(kept.notna(), None).to_dict("records"))
+        predicted = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
+        show_json(predicted.where(predicted.notna(), None).to_dict("records"))
         return
     console = Terminal()
     if wanted != list(range(len(wanted))):
@@ -48,13 +48,13 @@ def explain_verb(
 
 
 def _rows(text: str) -> list[int]:
-    found: dict[int, None] = {}
+    rows: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise typer.BadParameter(f"rows are numbers and ranges, such as 0,5,7-9; got {text!r}.")
         several = range(int(first), int(last if dash else first) + 1)
-        if len(found) + len(several) > _MOST_ROWS:
+        if len(rows) + len(several) > _MOST_ROWS:
             raise typer.BadParameter(f"at most {_MOST_ROWS:,} rows are explained at a time; got {text!r}.")
-        found |= dict.fromkeys(several)
-    return list(found)
+        rows |= dict.fromkeys(several)
+    return list(rows)

@@ -40,7 +40,7 @@ def reproduce_verb(
     for path in report or ():
         check_report_path(path)
     with progress("reproducing") as bar:
-        found = reproduce(
+        reproduction = reproduce(
             table.value,
             algorithms=QUICK if quick else FULL,
             folds=folds,
@@ -49,11 +49,11 @@ def reproduce_verb(
             jobs=jobs,
             on_progress=bar,
         )
-    for path in (report or ()) if found.comparison.results else ():
-        write_report(reproduction_report(found, KFolds(folds, seed=seed), seed=seed), path)
+    for path in (report or ()) if reproduction.comparison.results else ():
+        write_report(reproduction_report(reproduction, KFolds(folds, seed=seed), seed=seed), path)
         say(f"wrote {path}")
     if json:
-        show_json(found.to_dict())
-    elif found.comparison.results:
-        show_reproduction(Terminal(), found)
-    say_failures(found.comparison)
+        show_json(reproduction.to_dict())
+    elif reproduction.comparison.results:
+        show_reproduction(Terminal(), reproduction)
+    say_failures(reproduction.comparison)

@@ -85,14 +85,14 @@ def _positions_of(header: Header, names: dict[str, int], path: Path, xml: Path |
     position = {attribute.name: j for j, attribute in enumerate(header.attributes)}
     # Mulan's tools copy a quoted name into the XML file with its backslashes.
     plain = {unescape(name): j for name, j in position.items()}
-    found = set()
+    labels = set()
     for name, line in names.items():
         j = position.get(name, plain.get(unescape(name)))
         if j is None:
             message = f"expected labels that are attributes of {path.name}; {quote(name)} is none"
             raise DatasetError(message, xml or path, line or None)
-        found.add(j)
-    return sorted(found)
+        labels.add(j)
+    return sorted(labels)
 
 
 class _ArffRows:

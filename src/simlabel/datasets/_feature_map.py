@@ -39,10 +39,10 @@ class FeatureMap:
 
     Examples
     --------
-    >>> found = FeatureMap(["size", "hue=blue", "hue=red"], ["name", "hue", "size"], Path("a.csv"))
-    >>> found.convert[1]("red"), found.convert[1]("green"), found.convert[2]("4.5")
+    >>> columns = FeatureMap(["size", "hue=blue", "hue=red"], ["name", "hue", "size"], Path("a.csv"))
+    >>> columns.convert[1]("red"), columns.convert[1]("green"), columns.convert[2]("4.5")
     ((2, 1.0), None, (0, 4.5))
-    >>> found.unknown
+    >>> columns.unknown
     1
     """
 
@@ -91,7 +91,7 @@ class FeatureMap:
 
     def places(self, cells: Iterable[tuple[int, str | None]], names: Sequence[str], line: int) -> list[Place]:
         """Places and numbers of a row's cells, zeros left out."""
-        found = []
+        places = []
         for j, text in cells:
             convert = self.convert.get(j)
             if convert is None:
@@ -105,8 +105,8 @@ class FeatureMap:
                 message = f"expected a finite number for {quote(names[j])}, found {quote(text)}"
                 raise DatasetError(message, self._path, line) from None
             if place is not None and place[1]:
-                found.append(place)
-        return found
+                places.append(place)
+        return places
 
 
 def _number(column: int) -> Callable[[str], Place]:

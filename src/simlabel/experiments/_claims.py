@@ -48,13 +48,13 @@ def judge(name: str, table: Table) -> list[Claim]:
     ['holds', 'holds', 'holds']
     """
     rivals = [rival for rival in table if rival != "SML"]
-    found = []
+    claims = []
     for text, test in _CLAIMS[name]:
         if "SML" not in table or not rivals:
-            found.append(Claim(text, None, "SML and at least one rival are needed"))
+            claims.append(Claim(text, None, "SML and at least one rival are needed"))
         else:
-            found.append(Claim(text, *test(table, rivals)))
-    return found
+            claims.append(Claim(text, *test(table, rivals)))
+    return claims
 
 
 _Test = Callable[[Table, Sequence[str]], tuple[bool | None, str]]

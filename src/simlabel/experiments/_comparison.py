@@ -110,7 +110,7 @@ class Comparison:
 
     def criteria(self, data: str) -> list[str]:
         """Criteria that were measured on a data set."""
-        folds = next(found for (one, _), found in self.results.items() if one == data)
+        folds = next(folds for (one, _), folds in self.results.items() if one == data)
         return list(folds[0].evaluation.values)
 
     def best(self, data: str, criterion: str) -> set[str]:
@@ -157,10 +157,10 @@ class Comparison:
 
     def to_dict(self, criteria: Sequence[str] = tuple(CRITERIA)) -> dict[str, Any]:
         """Means, deviations and folds, for machines; a criterion that is nowhere defined is None."""
-        found: dict[str, Any] = {}
+        by_data: dict[str, Any] = {}
         for (data, name), folds in self.results.items():
             series = self.of(data, name)
-            found.setdefault(data, {})[name] = {
+            by_data.setdefault(data, {})[name] = {
                 "criteria": {
                     criterion: {
                         "mean": _number(series.mean(criterion)),
@@ -175,7 +175,7 @@ class Comparison:
                 "notes": sorted({note for fold in folds for note in fold.notes}),
             }
         failures = [vars(failure) for failure in self.failures]
-        return {"protocol": self.protocol, "results": found, "failures": failures}
+        return {"protocol": self.protocol, "results": by_data, "failures": failures}
 
 
 def _number(value: float) -> float | None:

@@ -35,12 +35,14 @@ def label_probabilities(model: Any, X: Any, n_labels: int) -> FloatArray | None:
     return None if ask is None else _matrix(ask(X), model, n_labels)
 
 
-def _matrix(found: Any, model: Any, n_labels: int) -> FloatArray:
-    if isinstance(found, list):  # one array for each label, one column for each of its classes
-        columns = [_column_of_one(part, classes) for part, classes in zip(found, model.classes_, strict=True)]
+def _matrix(output: Any, model: Any, n_labels: int) -> FloatArray:
+    if isinstance(output, list):  # one array for each label, one column for each of its classes
+        columns = [
+            _column_of_one(part, classes) for part, classes in zip(output, model.classes_, strict=True)
+        ]
         matrix = np.column_stack(columns)
     else:
-        matrix = np.asarray(found, dtype=np.float64)
+        matrix = np.asarray(output, dtype=np.float64)
         if n_labels == 1:  # a problem of one label is one of two classes to most estimators
             matrix = _column_of_one(matrix, model.classes_)[:, None] if matrix.ndim == 2 else matrix[:, None]
     if matrix.ndim != 2 or matrix.shape[1] != n_labels:
@@ -63,13 +65,13 @@ def _column_of_one(part: Any, classes: Any) -> FloatArray:
 
 def label_sets(model: Any, X: Any, n_labels: int) -> sp.csr_array:
     """Predicted sets, (n_rows, n_labels)."""
-    found = model.predict(X)
-    if not sp.issparse(found):
-        found = np.asarray(found)
-        found = found[:, None] if found.ndim == 1 and n_labels == 1 else found
-    if found.ndim != 2 or found.shape[1] != n_labels:
+    predicted = model.predict(X)
+    if not sp.issparse(predicted):
+        predicted = np.asarray(predicted)
+        predicted = predicted[:, None] if predicted.ndim == 1 and n_labels == 1 else predicted
+    if predicted.ndim != 2 or predicted.shape[1] != n_labels:
         raise ValueError(
-            f"{type(model).__name__} predicts an array of shape {found.shape}; "
+            f"{type(model).__name__} predicts an array of shape {predicted.shape}; "
             f"expected {n_labels} columns, one per label."
         )
-    return sp.csr_array(found).astype(np.int8)
+    return sp.csr_array(predicted).astype(np.int8)

@@ -73,9 +73,9 @@ class OrConstant(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn, or remember the one class."""
-        found = np.unique(y)
+        classes = np.unique(y)
         self.classes_ = np.array([0, 1])
-        self.constant_ = int(found[0]) if len(found) == 1 else None
+        self.constant_ = int(classes[0]) if len(classes) == 1 else None
         self.estimator_ = clone(self.estimator).fit(X, y) if self.constant_ is None else None
         return self
 

@@ -45,7 +45,7 @@ class Reproduction:
 
     def rows(self) -> list[Row]:
         """All figures, algorithm by algorithm."""
-        found = []
+        rows = []
         for name in self.comparison.algorithms(self.data.name):
             series = self.comparison.of(self.data.name, name)
             title = self.comparison.titles[name]  # the paper's algorithms have the paper's names
@@ -54,8 +54,8 @@ class Reproduction:
                 published = table.get(criterion)
                 measured = Figure(series.mean(criterion), series.std(criterion))
                 agrees = None if published is None else published.agrees(measured.mean)
-                found.append(Row(title, criterion, published, measured, agrees))
-        return found
+                rows.append(Row(title, criterion, published, measured, agrees))
+        return rows
 
     def claims(self) -> list[Claim]:
         """The paper's claims about this set, judged by what was measured."""

@@ -140,13 +140,13 @@ def _chosen(
 ) -> tuple[list[Algorithm], list[Failure]]:
     if isinstance(algorithms, Mapping):
         return [_as_algorithm(name, estimator) for name, estimator in algorithms.items()], []
-    found, failures = [], []
+    chosen, failures = [], []
     for name in dict.fromkeys(algorithms):
         try:
-            found.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
+            chosen.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
         except AlgorithmAbsent as error:
             failures.append(Failure("", name, "", str(error)))
-    return found, failures
+    return chosen, failures
 
 
 def _as_algorithm(name: str, estimator: Any) -> Algorithm:
@@ -189,11 +189,11 @@ class _Runner:
         """Results by algorithm, and what failed."""
         outcomes: dict[int, _Outcome] = {}
         for number, path in enumerate(self.paths):
-            kept = (
+            finished = (
                 self.store.read(path, self.criteria) if self.store is not None and path is not None else None
             )
-            if kept is not None:
-                outcomes[number] = (kept, "")
+            if finished is not None:
+                outcomes[number] = (finished, "")
         report(
             len(outcomes),
             len(self.tasks),

@@ -68,8 +68,8 @@ class Ranking:
                 f"Friedman: p = {self.friedman:.3g}, the algorithms {verdict} at {self.alpha:g}. "
                 f"Nemenyi: critical difference {self.critical_difference:.2f}."
             )
-        found = [pair for pair in self.pairs if pair.p_holm < self.alpha]
-        named = "; ".join(f"{pair.first} and {pair.second} (p = {pair.p_holm:.3g})" for pair in found)
+        apart = [pair for pair in self.pairs if pair.p_holm < self.alpha]
+        named = "; ".join(f"{pair.first} and {pair.second} (p = {pair.p_holm:.3g})" for pair in apart)
         lines.append(f"Wilcoxon with Holm tells apart: {for_terminal(named) or 'no pair'}.")
         return "\n".join(lines)
 
@@ -136,8 +136,8 @@ def _nemenyi(values: pd.DataFrame) -> pd.DataFrame | None:
         from scikit_posthocs import posthoc_nemenyi_friedman
     except ImportError:
         return None
-    found: pd.DataFrame = posthoc_nemenyi_friedman(values.reset_index(drop=True))
-    return found
+    p_values: pd.DataFrame = posthoc_nemenyi_friedman(values.reset_index(drop=True))
+    return p_values
 
 
 def _pairs(values: pd.DataFrame) -> tuple[Pair, ...]:

@@ -96,15 +96,15 @@ def data_key(data: Dataset) -> str:
 def algorithm_key(algorithm: Algorithm) -> str:
     """A digest of an algorithm's class, its parameters, and the versions of what it runs on."""
     estimator = algorithm.estimator
-    kept = {}
+    parameters = {}
     for name, value in estimator.get_params(deep=True).items():
         if name.rpartition("__")[2] in _WITHOUT_EFFECT or _is_list_of_steps(value):
             continue
         # a nested estimator's parameters are listed by themselves
-        kept[name] = _address(value) if hasattr(value, "get_params") else value
+        parameters[name] = _address(value) if hasattr(value, "get_params") else value
     home = importlib.import_module(type(estimator).__module__.partition(".")[0])
     versions = (_own_source(), getattr(home, "__version__", ""), sklearn.__version__, np.__version__)
-    return f"{_address(estimator)} {joblib.hash(kept)} {versions}"
+    return f"{_address(estimator)} {joblib.hash(parameters)} {versions}"
 
 
 @lru_cache(maxsize=1)

@@ -52,17 +52,17 @@ def comparison_report(
     if not sets:
         failures = "; ".join(map(str, comparison.failures))
         raise ValueError(f"there is nothing to report on: no algorithm ran through. {failures}")
-    found = []
+    parts = []
     ranking = comparison.ranking(criteria)
     if ranking is not None:
-        found.append(sections.ranking_section(ranking))
+        parts.append(sections.ranking_section(ranking))
     for one in sets:
-        found += data_sections(comparison, one, protocol, criteria, seed, with_name=len(sets) > 1)
+        parts += data_sections(comparison, one, protocol, criteria, seed, with_name=len(sets) > 1)
     notes = sections.notes_blocks(comparison)
     if notes:
-        found.append(Section("Notes", tuple(notes)))
+        parts.append(Section("Notes", tuple(notes)))
     names = ", ".join(one.name for one in sets)
-    return Report(f"Comparison on {names}", comparison.protocol, _facts(comparison, sets), tuple(found))
+    return Report(f"Comparison on {names}", comparison.protocol, _facts(comparison, sets), tuple(parts))
 
 
 def reproduction_report(reproduction: Reproduction, protocol: Protocol, *, seed: int = 0) -> Report:
@@ -100,7 +100,7 @@ def evaluation_report(
         sections.size_table(comparison, data.name, "model"),
         sections.calibration_block(comparison, data.name),
     ]
-    found = (
+    parts = (
         _section("Criteria", values),
         _section("Labels", labels),
         _section("Numbers of labels and probabilities", sizes),
@@ -111,7 +111,7 @@ def evaluation_report(
         ("labels", f"{data.n_labels:,}"),
         ("labelled instances in the model", f"{model.n_references_:,}"),
     )
-    return Report(f"{name} on {data.name}", str(model.similarity_), facts, found)
+    return Report(f"{name} on {data.name}", str(model.similarity_), facts, parts)
 
 
 def _facts(comparison: Comparison, sets: Sequence[Dataset]) -> tuple[tuple[str, str], ...]:
@@ -155,7 +155,7 @@ def data_sections(
         sections.size_table(comparison, name, closely),
         sections.calibration_block(comparison, name),
     ]
-    found = [
+    parts = [
         _section(f"{prefix}Comparison", [*compared, sections.time_table(comparison, name)]),
         _section(f"{prefix}Spread over the folds", [boxes]),
         _section(f"{prefix}Labels", labels),
@@ -166,8 +166,8 @@ def data_sections(
         note = Text(
             f"{title}, fitted on the first split's training rows; the rows below are from its test part."
         )
-        found.append(_section(f"{prefix}A closer look at {title}", [note, shown.tuning, shown.examples]))
-    return [section for section in found if section.blocks]
+        parts.append(_section(f"{prefix}A closer look at {title}", [note, shown.tuning, shown.examples]))
+    return [section for section in parts if section.blocks]
 
 
 def _section(title: str, blocks: Sequence[Block | None]) -> Section:

@@ -51,7 +51,7 @@ def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Blo
         if criterion not in comparison.criteria(data):
             continue
         values = {comparison.titles[name]: comparison.of(data, name).values(criterion) for name in names}
-        values = {name: found[~np.isnan(found)] for name, found in values.items()}
+        values = {name: folds[~np.isnan(folds)] for name, folds in values.items()}
         shown = find_criterion(criterion)
         pictures.append(Picture(figures.box_plot(values, shown.title), shown.heading))
     return Pictures(tuple(pictures))
@@ -72,14 +72,14 @@ def ranking_section(ranking: Ranking) -> Section:
 
 def label_table(comparison: Comparison, data: Dataset, algorithm: str) -> Block:
     """Precision, recall, F1 and support of each label, the most frequent first."""
-    found = summaries.label_scores(comparison.results[data.name, algorithm])
+    scores = summaries.label_scores(comparison.results[data.name, algorithm])
     rows = [
         [
             str(data.label_names[k]),
-            *(_share(values[k]) for values in (found.precision, found.recall, found.f1)),
-            f"{found.support[k]:,}",
+            *(_share(values[k]) for values in (scores.precision, scores.recall, scores.f1)),
+            f"{scores.support[k]:,}",
         ]
-        for k in np.argsort(-found.support, kind="stable")
+        for k in np.argsort(-scores.support, kind="stable")
     ]
     caption = f"{comparison.titles[algorithm]} on each label, all folds together"
     headings = ["Label", "Precision", "Recall", "F1", "Support"]

@@ -83,11 +83,11 @@ def examples(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         explanation = model.explain(data.X[rows], top=_REASONS)
-    found = []
+    instances = []
     for query, row in enumerate(rows.tolist()):
         true = {str(data.label_names[k]) for k in data.Y[[row]].indices}
         predicted = [names[k] for k in explanation.chosen[query]]
-        found.append(
+        instances.append(
             Example(
                 f"Row {row}",
                 tuple((name, name in true) for name in predicted),
@@ -95,7 +95,7 @@ def examples(
                 tuple(_reasons(explanation, query, names, described or {})),
             )
         )
-    return Examples(tuple(found))
+    return Examples(tuple(instances))
 
 
 def _reasons(

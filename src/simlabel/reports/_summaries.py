@@ -64,8 +64,8 @@ def calibration_error(folds: Sequence[FoldResult]) -> float:
 
 
 def _bins(folds: Sequence[FoldResult]) -> FloatArray | None:
-    kept = [fold.calibration for fold in folds if fold.calibration is not None]
-    return np.sum(np.array(kept), axis=0) if len(kept) == len(folds) else None
+    bins = [fold.calibration for fold in folds if fold.calibration is not None]
+    return np.sum(np.array(bins), axis=0) if len(bins) == len(folds) else None
 
 
 def co_occurrence(data: Dataset, at_most: int) -> tuple[list[int], FloatArray]:
