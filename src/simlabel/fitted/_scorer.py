@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
-from simlabel.engines import Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.engines import Auto, Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
-from simlabel.rows import References, Stack
+from simlabel.rows import References, Stack, is_lazy
 from simlabel.sketching import FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows, take_rows
 
 _CHUNK_BYTES = 1 << 25  # scores, their ranking and the normalized queries of a chunk, each
+_FEW = 8  # queries: taking the labels out of V costs more than their set sizes do
+
+Influences: TypeAlias = FloatArray | sp.csr_array | Stack
 
 
 def used_rows(references: References, solved: Solved) -> Rows:
@@ -68,7 +72,7 @@ class Scorer:
         return replace(self, ready=self.prepared)
 
     @property
-    def V(self) -> Any:
+    def V(self) -> Influences:
         """Influence of the used references."""
         return self.solved.V
 
@@ -80,10 +84,18 @@ class Scorer:
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        similarity, weighting = self.stages.similarity, self.stages.weighting
+        return self._job(self.V)
+
+    @cached_property
+    def label_job(self) -> Job:
+        """Labels alone."""
+        return self._job(self.V[:, : self.references.n_labels])
+
+    def _job(self, V: Influences) -> Job:
+        weighting = self.stages.weighting
         whole = weighting is not None and weighting.scope == "row"
-        reducer = reducer_for(weighting, self.V, self.references.weights if whole else None)
-        return Job(similarity, weighting, reducer)
+        reducer = reducer_for(weighting, V, self.references.weights if whole else None)
+        return Job(self.stages.similarity, weighting, reducer)
 
     @cached_property
     def frequencies(self) -> FloatArray:
@@ -108,11 +120,24 @@ class Scorer:
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            stages = self.stages
-            sums = stages.engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=stages.n_jobs)[
-                0
-            ]
+            engine, n_jobs = self.stages.engine, self.stages.n_jobs
+            sums = engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=n_jobs)[0]
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
+
+    def label_weights(self, Q: Rows) -> FloatArray:
+        """Label weights of a chunk of normalized queries: where all pairs are visited, no set size is summed.
+
+        Other engines, and sketches, keep a form of V that has both.
+        """
+        engine = self.stages.engine
+        if self.sketch is None and n_rows(Q) > _FEW and not is_lazy(self.prepared.X):
+            if isinstance(engine, Auto):
+                engine = engine.choose(n_rows(Q), self.prepared, [self.job])
+            if isinstance(engine, Exact):
+                sums = engine.reduce(Q, self.prepared, [self.label_job], n_jobs=self.stages.n_jobs)[0]
+                intercept = self.solved.intercept
+                return sums if intercept is None else sums + intercept[: sums.shape[1]]
+        return self.score(Q).labels
 
     def block(self, sums: FloatArray) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""

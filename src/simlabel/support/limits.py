@@ -19,9 +19,7 @@ class Limits:
     checked_entries: int = 1 << 22  # looked at in one go, so that no mask as large as X is made
 
     # rows
-    tail_rows: int = (
-        2048  # chunks are merged up to this: few of them, and little is copied for a batch
-    )
+    tail_rows: int = 2048  # chunks are merged up to this: few of them, and little is copied for a batch
     piece_rows: int = 65536  # a chunk in which rows are forgotten is cut into pieces of this
 
 
