@@ -110,23 +110,27 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     sets.resize(shape)
     sets.sort_indices()
     wanted = [name for name in criteria_for(len(names)) if not needs_propensities(name)]
-    found = evaluate(truth, sets, scores, criteria=wanted)
-    return summarize(found, truth, sets, probabilities, (0.0, seconds)), joint
+    evaluation = evaluate(truth, sets, scores, criteria=wanted)
+    return summarize(evaluation, truth, sets, probabilities, (0.0, seconds)), joint
 
 
 def _show(result: FoldResult, data: Dataset, criteria: list[str], json: bool) -> None:
-    found = result.evaluation
-    shown = [name for name in criteria if name in found.values]
+    evaluation = result.evaluation
+    shown = [name for name in criteria if name in evaluation.values]
     if json:
-        values = {name: None if np.isnan(found[name]) else found[name] for name in shown}
-        undefined = {name: found.undefined[name] for name in shown}
-        show_json({"data": data.name, "rows": found.n_rows, "criteria": values, "undefined_rows": undefined})
+        values = {name: None if np.isnan(evaluation[name]) else evaluation[name] for name in shown}
+        undefined = {name: evaluation.undefined[name] for name in shown}
+        show_json(
+            {"data": data.name, "rows": evaluation.n_rows, "criteria": values, "undefined_rows": undefined}
+        )
         return
-    table = Table(title=f"{data.name}: {found.n_rows:,} rows, {data.n_labels:,} labels", title_justify="left")
+    table = Table(
+        title=f"{data.name}: {evaluation.n_rows:,} rows, {data.n_labels:,} labels", title_justify="left"
+    )
     table.add_column("Criterion")
     table.add_column("Value", justify="right")
     table.add_column("Rows left out: undefined", justify="right")
     for name in shown:
-        value = "undefined" if np.isnan(found[name]) else f"{found[name]:.4f}"
-        table.add_row(find_criterion(name).heading, value, str(found.undefined[name] or ""))
+        value = "undefined" if np.isnan(evaluation[name]) else f"{evaluation[name]:.4f}"
+        table.add_row(find_criterion(name).heading, value, str(evaluation.undefined[name] or ""))
     Terminal().print(table)

@@ -14,7 +14,7 @@ from simlabel.engines import Exact
 from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch
 from simlabel.influence import INFLUENCES, Problem, Stages
-from simlabel.normalization import resolve_normalizer
+from simlabel.normalization import Normalizer, resolve_normalizer
 from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
 from simlabel.support.validation import Rows
 from simlabel.tuning import LeaveOneOut, TuningResult, two_sided
@@ -34,7 +34,7 @@ class Configuration:
     influence: str
 
     @property
-    def steps(self) -> Any:
+    def steps(self) -> str | Normalizer | None:
         """The normalizer as a table shows it: a list of names as one."""
         return "+".join(self.normalizer) if isinstance(self.normalizer, list) else self.normalizer
 
@@ -89,7 +89,7 @@ def default_configurations(X: Rows) -> list[Configuration]:
     zscore+l2 / Cosine() / uniform
     """
     if sp.issparse(X):  # sums over coordinates would make rows dense
-        normalizers: list[Any] = ["l2", ["zscore", "l2"]]
+        normalizers: list[str | list[str]] = ["l2", ["zscore", "l2"]]
         learned: list[Similarity] = [RBF(), Polynomial("auto", "auto")]
         plain: list[Similarity] = [RBF(), Cosine()]
     else:
@@ -102,7 +102,7 @@ def default_configurations(X: Rows) -> list[Configuration]:
     return chosen + [Configuration(n, s, "uniform") for s in plain for n in normalizers if _goes_with(s, n)]
 
 
-def _goes_with(similarity: Similarity, normalizer: Any) -> bool:
+def _goes_with(similarity: Similarity, normalizer: str | list[str]) -> bool:
     """Whether a pair is worth trying: inner products want rows of one length."""
     bounded = normalizer == "l2" or (isinstance(normalizer, list) and normalizer[-1] == "l2")
     return bounded or not isinstance(similarity, Cosine | Polynomial)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
 from simlabel.labels import LabelSpace
+from simlabel.normalization import Normalizer
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
@@ -58,7 +58,7 @@ class Model:
     ----------
     labels : LabelSpace
         Names and form of the labels.
-    normalizer : object or None
+    normalizer : Normalizer or None
         Fitted.
     scorer : Scorer
         References, similarity, weighting.
@@ -71,7 +71,7 @@ class Model:
     """
 
     labels: LabelSpace
-    normalizer: Any
+    normalizer: Normalizer | None
     scorer: Scorer
     rule: LabelRule
     columns: npt.NDArray[np.int64] | None

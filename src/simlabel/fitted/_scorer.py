@@ -9,7 +9,19 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.engines import Auto, Exact, Exclude, Job, Plan, Prepared, blocks, n_rows, prepare, reducer_for
+from simlabel.engines import (
+    Auto,
+    Engine,
+    Exact,
+    Exclude,
+    Job,
+    Plan,
+    Prepared,
+    blocks,
+    n_rows,
+    prepare,
+    reducer_for,
+)
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import References, Stack, is_lazy
@@ -120,8 +132,7 @@ class Scorer:
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            engine, n_jobs = self.stages.engine, self.stages.n_jobs
-            sums = engine.reduce(Q, self.prepared, [self.job], exclude=exclude, n_jobs=n_jobs)[0]
+            sums = self._reduced(self.stages.engine, Q, self.job, exclude)
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
 
     def label_weights(self, Q: Rows) -> FloatArray:
@@ -134,10 +145,13 @@ class Scorer:
             if isinstance(engine, Auto):
                 engine = engine.choose(n_rows(Q), self.prepared, [self.job])
             if isinstance(engine, Exact):
-                sums = engine.reduce(Q, self.prepared, [self.label_job], n_jobs=self.stages.n_jobs)[0]
+                sums = self._reduced(engine, Q, self.label_job)
                 intercept = self.solved.intercept
                 return sums if intercept is None else sums + intercept[: sums.shape[1]]
         return self.score(Q).labels
+
+    def _reduced(self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None) -> FloatArray:
+        return engine.reduce(Q, self.prepared, [job], exclude=exclude, n_jobs=self.stages.n_jobs)[0]
 
     def block(self, sums: FloatArray) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""

@@ -11,12 +11,14 @@ from rich.text import Text
 from simlabel.support.text import PLAIN, for_figure, for_terminal
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from simlabel.inspection._explanation import Explanation
 
 _BAR = 20
 
 
-def tables(explanation: Explanation) -> Iterator[Any]:
+def tables(explanation: Explanation) -> Iterator[Text | Table]:
     """For each query a headline, its set size, and a table for each predicted label."""
     for query, chosen in enumerate(explanation.chosen):
         names = ", ".join(for_terminal(explanation.labels[k]) for k in chosen) or "no label"
@@ -64,7 +66,7 @@ def _share(value: float, score: float) -> tuple[str, str]:
     return f"{share:.1%}", "█" * min(_BAR, max(0, round(share * _BAR)))
 
 
-def plot(explanation: Explanation, query: int, ax: Any) -> Any:
+def plot(explanation: Explanation, query: int, ax: Axes | None) -> Axes:
     """Horizontal bars, one group for the set size and for each predicted label."""
     if ax is None:
         import matplotlib.pyplot as plt
