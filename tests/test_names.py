@@ -14,7 +14,6 @@ import pytest
 from simlabel import SMLClassifier
 from simlabel.calibration import CALIBRATIONS
 from simlabel.engines import ENGINES
-from simlabel.estimators._inspect import Asking
 from simlabel.influence import INFLUENCES
 from simlabel.inspection._values import data_values
 from simlabel.label_rules import LABEL_RULES, AutoRule, PerLabel
@@ -72,7 +71,12 @@ def test_the_classifier_documents_the_names_of(stage):
 
 @pytest.mark.parametrize(
     ("thing", "known"),
-    [(PerLabel, set(TUNED)), (AutoRule, set(TUNED)), (Asking.data_values, RANKING), (data_values, RANKING)],
+    [
+        (PerLabel, set(TUNED)),
+        (AutoRule, set(TUNED)),
+        (SMLClassifier.data_values, RANKING),
+        (data_values, RANKING),
+    ],
     ids=["PerLabel", "Auto", "model.data_values", "diagnostics"],
 )
 def test_docstrings_have_the_criteria_of(thing, known):

@@ -13,9 +13,9 @@ from simlabel import SMLClassifier
 from simlabel.similarities import RBF
 
 
-def everything(model: SMLClassifier, Q: Any) -> tuple[Any, ...]:
-    """Label sets, scores and probabilities of the same queries."""
-    return model.predict(Q), model.decision_function(Q), model.predict_proba(Q)
+def everything(model: SMLClassifier, Q: Any) -> Any:
+    """Label sets, scores and probabilities of the same queries, from one pass."""
+    return model.outputs(Q)
 
 
 def run(scale: Scale) -> Part:

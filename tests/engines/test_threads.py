@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from simlabel import SMLClassifier
 from simlabel.engines.running import one_blas_thread
-from simlabel.fitted._updates import one_teacher
+from simlabel.fitted import one_thread_changes
 from simlabel.similarities import RBF
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -123,7 +123,7 @@ def test_a_child_of_a_process_that_teaches_can_teach():
     teaches, may_end = threading.Event(), threading.Event()
 
     def teach():
-        with one_teacher(model):
+        with one_thread_changes(model):
             teaches.set()
             may_end.wait(60)
 

@@ -18,8 +18,9 @@ from sklearn.exceptions import NotFittedError
 
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel import SMLClassifier
+from simlabel import SMLClassifier, load
 from simlabel.engines import Auto, Collapsed, Exact
+from simlabel.influence import Ridge
 from simlabel.label_rules import Threshold
 from simlabel.similarities import RBF, Linear, Quadratic
 
@@ -420,3 +421,26 @@ def test_teachers_do_not_undo_each_other():
         thread.join()
     assert model.n_references_ == 76
     assert sorted(model.ids_.tolist()) == list(range(76))
+
+
+@pytest.mark.filterwarnings("ignore::simlabel.influence.RetuneWarning")
+def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, monkeypatch, tmp_path):
+    monkeypatch.setattr(Ridge, "n_inducing", lambda self, n: None if n <= 30 else 10)
+    X, Y, Q = rng.random((40, 3)), (rng.random((40, 3)) < 0.4).astype(int), rng.random((9, 3))
+
+    def model(seed):
+        return SMLClassifier(RBF(2.0), influence=Ridge(0.5), normalizer=None, random_state=seed)
+
+    drawn = {}
+    for seed in (0, 1):
+        few = model(seed).fit(X[:30], Y[:30])
+        few.save(tmp_path / "few.simlabel")
+        fresh = model(seed).fit(X, Y)
+        for grown in (few, load(tmp_path / "few.simlabel")):
+            grown.partial_fit(X[30:], Y[30:])
+            used = grown._model.scorer.solved.used.tolist()
+            assert used == fresh._model.scorer.solved.used.tolist()
+            scores = fresh.decision_function(Q)
+            np.testing.assert_allclose(grown.decision_function(Q), scores, rtol=1e-6, atol=1e-9)
+        drawn[seed] = used
+    assert drawn[0] != drawn[1]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier
+from simlabel.engines import Auto, Exact
 from simlabel.influence import Ridge
 from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, Laplacian, Linear
@@ -198,3 +199,28 @@ def test_refused_without_features():
     ):
         with pytest.raises(ValueError, match="precomputed"):
             call()
+
+
+ASKED = {
+    "explain": lambda model, Q: model.explain(Q),
+    "novelty": lambda model, Q: model.novelty(Q),
+    "suggest": lambda model, Q: model.suggest(Q, n=2),
+    "contradicting_duplicates": lambda model, Q: model.contradicting_duplicates(),
+    "data_values": lambda model, Q: model.data_values(),
+}
+
+
+@pytest.mark.parametrize("engine", [Exact(memory_mib=16), Auto(memory_mib=16)], ids=repr)
+@pytest.mark.parametrize("asked", ASKED)
+def test_the_bound_on_memory_holds_for_diagnostics(asked, engine, rng, monkeypatch):
+    X, y = problem(rng)
+    model = SMLClassifier(RBF(GAMMA), normalizer=None, engine=engine).fit(X, y)
+    bounds, reduce = [], Exact.reduce
+
+    def recorded(self, *args, **options):
+        bounds.append(self.memory_mib)
+        return reduce(self, *args, **options)
+
+    monkeypatch.setattr(Exact, "reduce", recorded)
+    ASKED[asked](model, rng.random((5, 3)))
+    assert set(bounds) == {16}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from rich.table import Table
 
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, guarded, progress, say, show_json
-from simlabel.cli._models import BLOCK, FittedModel
+from simlabel.cli._models import BLOCK, FittedModel, stacked
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.datasets import Dataset, FeatureChunks
 from simlabel.experiments import FoldResult, criteria_for, summarize
@@ -57,7 +57,7 @@ def evaluate_verb(
             index_base=index_base,
             max_gib=max_gib,
         )
-        loaded = replace(loaded, X=_stacked(list(chunks)), feature_names=_names(fitted), n_attributes=-1)
+        loaded = replace(loaded, X=stacked(list(chunks)), feature_names=_names(fitted), n_attributes=-1)
     else:
         _check_features(fitted, loaded)
     result, joint = evaluated(fitted, loaded)
@@ -81,10 +81,6 @@ def _check_features(fitted: FittedModel, data: Dataset) -> None:
         raise ValueError(f"{data.name} does not have the features that the model was fitted on.")
 
 
-def _stacked(parts: list[Any]) -> Any:
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-
-
 def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     """All criteria, and the data with the model's labels first: those that only the file has come last."""
     known = {label: k for k, label in enumerate(fitted.labels)}
@@ -97,41 +93,44 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     truth = sp.csr_array((ones, (rows, places[data.Y.indices])), shape=shape)
     truth.sort_indices()
     joint = replace(data, Y=truth, label_names=tuple(names))
-    scores: Any = np.zeros(shape)
-    probabilities: Any = np.zeros(shape)
-    predicted = sp.lil_array(shape, dtype=np.int8)
+    scores, probabilities = np.zeros(shape), np.zeros(shape)
+    parts = []
     started = time.perf_counter()
     with progress("evaluating") as bar:
         for start in range(0, data.n_rows, BLOCK):
             part = slice(start, min(data.n_rows, start + BLOCK))
-            X = data.X[part]
-            weights = fitted.weights(X)
-            scores[part, : len(known)] = weights
-            scores[part, len(known) :] = weights.min() - 1.0  # labels that the model does not know come last
-            probabilities[part, : len(known)] = fitted.probabilities(X)
-            for i, chosen in enumerate(fitted.sets(X), start):
-                predicted[i, [known[label] for label in chosen]] = 1
+            outputs = fitted.outputs(data.X[part])
+            scores[part, : len(known)] = outputs.weights
+            scores[part, len(known) :] = outputs.weights.min() - 1.0  # labels that it does not know come last
+            probabilities[part, : len(known)] = outputs.probabilities
+            parts.append(outputs.sets)
             bar(part.stop, data.n_rows, "evaluating")
     seconds = time.perf_counter() - started
-    sets = sp.csr_array(predicted)
+    sets = sp.vstack(parts, format="csr")
+    sets.resize(shape)
+    sets.sort_indices()
     wanted = [name for name in criteria_for(len(names)) if not find_criterion(name).needs_propensities]
-    found = evaluate(truth, sets, scores, criteria=wanted)
-    return summarize(found, truth, sets, probabilities, (0.0, seconds)), joint
+    evaluation = evaluate(truth, sets, scores, criteria=wanted)
+    return summarize(evaluation, truth, sets, probabilities, (0.0, seconds)), joint
 
 
 def _show(result: FoldResult, data: Dataset, criteria: list[str], json: bool) -> None:
-    found = result.evaluation
-    shown = [name for name in criteria if name in found.values]
+    evaluation = result.evaluation
+    shown = [name for name in criteria if name in evaluation.values]
     if json:
-        values = {name: None if np.isnan(found[name]) else found[name] for name in shown}
-        undefined = {name: found.undefined[name] for name in shown}
-        show_json({"data": data.name, "rows": found.n_rows, "criteria": values, "undefined_rows": undefined})
+        values = {name: None if np.isnan(evaluation[name]) else evaluation[name] for name in shown}
+        undefined = {name: evaluation.undefined[name] for name in shown}
+        show_json(
+            {"data": data.name, "rows": evaluation.n_rows, "criteria": values, "undefined_rows": undefined}
+        )
         return
-    table = Table(title=f"{data.name}: {found.n_rows:,} rows, {data.n_labels:,} labels", title_justify="left")
+    table = Table(
+        title=f"{data.name}: {evaluation.n_rows:,} rows, {data.n_labels:,} labels", title_justify="left"
+    )
     table.add_column("Criterion")
     table.add_column("Value", justify="right")
     table.add_column("Rows left out: undefined", justify="right")
     for name in shown:
-        value = "undefined" if np.isnan(found[name]) else f"{found[name]:.4f}"
-        table.add_row(find_criterion(name).heading, value, str(found.undefined[name] or ""))
+        value = "undefined" if np.isnan(evaluation[name]) else f"{evaluation[name]:.4f}"
+        table.add_row(find_criterion(name).heading, value, str(evaluation.undefined[name] or ""))
     Terminal().print(table)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from simlabel import load
+from simlabel import SMLClassifier, load
 from simlabel.datasets import Dataset, FeatureChunks
 from simlabel.datasets._dataset import Numbered
+from simlabel.fitted import Outputs
+from simlabel.inspection import Explanation
+from simlabel.support.validation import Rows
 
 BLOCK = 256  # rows that are predicted in one go, always: so that no figure depends on how a file is read
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class FittedModel:
     labels : list of str
     """
 
-    estimator: Any
+    estimator: SMLClassifier
     features: Sequence[str] | int
     labels: list[str]
 
@@ -43,31 +49,26 @@ class FittedModel:
         features = int(estimator.n_features_in_) if names is None else tuple(map(str, names))
         return cls(estimator, features, [str(label) for label in estimator.classes_])
 
-    def sets(self, X: Any) -> list[tuple[str, ...]]:
-        """Label sets, strongest first."""
-        return [tuple(map(str, labels)) for labels in self._ask("predict_sets", X)]
+    def outputs(self, X: Rows) -> Outputs:
+        """Label sets, label weights and probabilities."""
+        return self._ask(self.estimator.outputs, X)
 
-    def weights(self, X: Any) -> Any:
-        """Label weights, (n_rows, n_labels)."""
-        found = self._ask("decision_function", X)
-        return np.column_stack([-found, found]) if found.ndim == 1 else found
+    def sets(self, outputs: Outputs) -> list[tuple[str, ...]]:
+        """The names of the labels in each set, strongest first."""
+        return [tuple(self.labels[k] for k in columns) for columns in outputs.columns]
 
-    def probabilities(self, X: Any) -> Any:
-        """Probabilities, (n_rows, n_labels)."""
-        return self._ask("predict_proba", X)
-
-    def explain(self, X: Any, top: int) -> Any:
+    def explain(self, X: Rows, top: int) -> Explanation:
         """What decided."""
-        return self._ask("explain", X, top=top)
+        return self._ask(partial(self.estimator.explain, top=top), X)
 
-    def _ask(self, method: str, X: Any, **options: Any) -> Any:
+    def _ask(self, method: Callable[[Rows], Answer], X: Rows) -> Answer:
         with warnings.catch_warnings():
             # the columns were matched by name when the file was read
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return getattr(self.estimator, method)(X, **options)
+            return method(X)
 
 
-def as_fitted(data: Dataset) -> tuple[Any, list[set[str]]]:
+def as_fitted(data: Dataset) -> tuple[Rows, list[set[str]]]:
     """X with the names of its columns, where it has any, and label sets by name."""
     names = list(data.label_names)
     bounds = zip(data.Y.indptr[:-1], data.Y.indptr[1:], strict=True)
@@ -81,23 +82,24 @@ def as_fitted(data: Dataset) -> tuple[Any, list[set[str]]]:
     return pd.DataFrame(data.X, columns=columns), sets
 
 
-def blocks(chunks: FeatureChunks, size: int | None = None) -> Iterator[Any]:
+def blocks(chunks: FeatureChunks, size: int | None = None) -> Iterator[Rows]:
     """The rows of a file in blocks of `size`, else `BLOCK`, however they were read."""
     size = size or BLOCK
-    held: list[Any] = []
+    held: list[Rows] = []
     count = 0
     for chunk in chunks:
         held.append(chunk)
         count += chunk.shape[0]
         while count >= size:
-            whole = _stacked(held)
+            whole = stacked(held)
             yield whole[:size]
             held, count = [whole[size:]], count - size
     if count:
-        yield _stacked(held)
+        yield stacked(held)
 
 
-def _stacked(parts: list[Any]) -> Any:
+def stacked(parts: Sequence[Rows]) -> Rows:
+    """Rows of one kind as one block."""
     if len(parts) == 1:
         return parts[0]
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)

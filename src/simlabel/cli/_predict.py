@@ -12,10 +12,11 @@ import typer
 from simlabel.cli import _options as options
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, progress, say
-from simlabel.cli._models import FittedModel, blocks
+from simlabel.cli._models import FittedModel, blocks, stacked
 from simlabel.cli._writers import ENDINGS, open_writer
 from simlabel.datasets import FeatureChunks
 from simlabel.support.text import for_spreadsheet, for_terminal
+from simlabel.support.validation import Rows
 
 ModelFile = Annotated[Path, typer.Argument(help="A model file that fit wrote.")]
 RowsFile = Annotated[Path, typer.Argument(help="A file of rows; labels in it are not looked at.")]
@@ -70,8 +71,7 @@ def predict_verb(
         index_base=index_base,
         max_gib=max_gib,
     )
-    asked = {"score": fitted.weights} if scores else {}
-    asked |= {"probability": fitted.probabilities} if probabilities else {}
+    figures = ["score"] * scores + ["probability"] * probabilities
     total, done, now = count_rows(data, chunks.format), 0, 0
 
     def show(pairs: int, all_pairs: int) -> None:
@@ -80,13 +80,15 @@ def predict_verb(
 
     with (
         on_cluster(fitted.estimator, cluster, workers, show) as size,
-        open_writer(output, kind, list(map(shown, fitted.labels)), list(asked), separator) as writer,
+        open_writer(output, kind, list(map(shown, fitted.labels)), figures, separator) as writer,
         progress("predicting") as bar,
     ):
         for X in blocks(chunks, size):
             now = X.shape[0]
-            sets = [tuple(map(shown, labels)) for labels in fitted.sets(X)]
-            writer.write(done, sets, {name: ask(X) for name, ask in asked.items()})
+            outputs = fitted.outputs(X)
+            sets = [tuple(map(shown, labels)) for labels in fitted.sets(outputs)]
+            given = {"score": outputs.weights, "probability": outputs.probabilities}
+            writer.write(done, sets, {name: given[name] for name in figures})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
     if chunks.unknown:
@@ -125,20 +127,16 @@ def count_rows(path: Path, format: str) -> int:
         return sum(part.count(b"\n") for part in iter(lambda: stream.read(1 << 20), b""))
 
 
-def rows_of(path: Path, fitted: FittedModel, rows: list[int], **reading: Any) -> Any:
+def rows_of(path: Path, fitted: FittedModel, rows: list[int], **reading: Any) -> Rows:
     """Chosen rows of a file, in the model's columns."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    found: dict[int, Any] = {}
+    chosen: dict[int, Rows] = {}
     first = 0
     for X in blocks(FeatureChunks(path, fitted.features, 4096, **reading)):
-        found |= {row: X[[row - first]] for row in rows if first <= row < first + X.shape[0]}
+        chosen |= {row: X[[row - first]] for row in rows if first <= row < first + X.shape[0]}
         first += X.shape[0]
-        if len(found) == len(set(rows)):
+        if len(chosen) == len(set(rows)):
             break
-    absent = [row for row in rows if row not in found]
+    absent = [row for row in rows if row not in chosen]
     if absent:
         raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {absent[0]}.")
-    parts = [found[row] for row in rows]
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    return stacked([chosen[row] for row in rows])

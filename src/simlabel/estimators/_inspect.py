@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.fitted import Model, refuse_estimates, refuse_precomputed, refuse_samples, training_blocks
+from simlabel.engines import Plan
+from simlabel.estimators._contract import FittedBase
+from simlabel.fitted import (
+    left_out_scores,
+    refuse_estimates,
+    refuse_precomputed,
+    refuse_samples,
+    training_blocks,
+)
 from simlabel.inspection import (
     Explanation,
     contradicting_duplicates,
@@ -19,16 +27,28 @@ from simlabel.inspection import (
     suspicious_labels,
     uncertainty,
 )
+from simlabel.rows import n_rows
 from simlabel.support.validation import FloatArray, check_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Asking:
+class InspectionMixin(FittedBase):
     """Explanations and diagnostics, for a classifier that publishes an immutable model."""
 
-    _model: Model
+    def plan(self, X: Any) -> Plan:
+        """How a prediction for X would be computed, in words."""
+        model, X = self._check_queries(X)
+        return model.scorer.plan(n_rows(X))
+
+    def leave_one_out(self) -> FloatArray:
+        """Label weights of the training rows, each left out of its own, (n_references, n_labels).
+
+        Normalizer and resolved values stay as they were fitted on all rows.
+        """
+        check_is_fitted(self)
+        return left_out_scores(self._model.scorer)
 
     def explain(self, X: Any, top: int = 10) -> Explanation:
         """For every query and label, the labelled instances that contributed most.
@@ -61,7 +81,7 @@ class Asking:
          all others  0             0.0%
         """
         check_number("explain", "top", top, at_least=1, integer=True)
-        model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        model, X = self._check_queries(X)
         refuse_estimates(model, "explain")
         scorer, Q = model.scorer, model.normalized(X)
         references = scorer.references
@@ -182,7 +202,7 @@ class Asking:
         >>> model.novelty([[0.1], [5.0]])
         array([0., 1.])
         """
-        model, X = self._check_queries(X)  # type: ignore[attr-defined]
+        model, X = self._check_queries(X)
         refuse_precomputed(model, "novelty")
         return novelty(model.scorer, model.normalized(X), model.typical_totals)
 
@@ -213,7 +233,7 @@ class Asking:
         array([1])
         """
         check_number("suggest", "n", n, at_least=1, integer=True)
-        model, X = self._check_queries(X_pool)  # type: ignore[attr-defined]
+        model, X = self._check_queries(X_pool)
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
         scorer = model.scorer

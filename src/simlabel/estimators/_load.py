@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.persistence import ModelFileError, read_file, told
 
-_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (SMLClassifier,)}
+_CLASSES: dict[str, type[SMLClassifier]] = {cls.__name__: cls for cls in (SMLClassifier,)}
 
 
-def load(path: str | os.PathLike[str], mmap: bool = False) -> Any:
+def load(path: str | os.PathLike[str], mmap: bool = False) -> SMLClassifier:
     """Read a model that `save` wrote. Loading never runs code from the file.
 
     Parameters

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import copy
 import os
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Sampled, resolve_engine
+from simlabel.estimators._checks import client_of, labels_here
+from simlabel.estimators._contract import FittedBase
 from simlabel.fitted import (
     Batch,
     Model,
     drop_weightless,
-    forgotten,
-    numbered,
-    one_teacher,
+    fit_rule,
     refuse_precomputed,
     refuse_short_forms,
-    taught,
+    resolve_ids,
+    with_fewer,
+    with_more,
 )
+from simlabel.label_rules import LABEL_RULES
 from simlabel.persistence import (
+    Arrays,
     Reader,
     Writer,
     check_fitted,
@@ -37,10 +42,29 @@ from simlabel.support.validation import check_same_length
 _SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
 
 
-class Living:
-    """Teach, forget, retune and save, for a classifier that publishes an immutable model."""
+class OnlineMixin(FittedBase):
+    """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
 
-    _model: Model
+    label_rule: Any
+    engine: Any
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
+        """Check what `fit` was given, and learn."""
+
+    @abstractmethod
+    def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
+        """Resolve all stages on checked rows, and publish the model."""
+
+    def _publish(self, model: Model) -> None:
+        scorer, stages = model.scorer, model.scorer.stages
+        self._model = model
+        self.classes_ = model.labels.classes
+        self.similarity_, self.normalizer_ = stages.similarity, model.normalizer
+        self.weighting_, self.influence_ = stages.weighting, stages.influence
+        self.label_rule_, self.calibration_ = model.rule, model.calibration
+        self.sketch_ = scorer.sketch
+        self.n_references_ = scorer.references.n_rows
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
@@ -74,22 +98,19 @@ class Living:
         >>> model.partial_fit([[0.0, 1.0]], [{"trees"}]).predict([[0.2, 0.9]])
         [{'trees'}]
         """
-        me: Any = self
-        with one_teacher(self):
-            if not me.__sklearn_is_fitted__():
-                changed = me._blank()
+        with self._changing() as changed:
+            if not changed.__sklearn_is_fitted__():
+                changed._reset()
                 changed._fit(X, y, sample_weight, ids, classes)
-            else:
-                refuse_precomputed(self._model, "partial_fit")
-                refuse_short_forms(self._model, "partial_fit")
-                model, X = me._check_queries(X)
-                labels, Y = model.labels.read(me._check_labels(y))
-                check_same_length(n_rows(X), Y, "y")
-                names = numbered(ids, n_rows(X), model.scorer.references)
-                batch = drop_weightless(X, labels, Y, sample_weight, names)
-                changed = copy.copy(me)
-                changed._publish(taught(model, batch, classes))
-            self.__dict__ = changed.__dict__
+                return self
+            refuse_precomputed(changed._model, "partial_fit")
+            refuse_short_forms(changed._model, "partial_fit")
+            model, X = changed._check_queries(X)
+            labels, Y = model.labels.read(labels_here(y, client_of(changed.engine)))
+            check_same_length(n_rows(X), Y, "y")
+            names = resolve_ids(ids, n_rows(X), model.scorer.references)
+            batch = drop_weightless(X, labels, Y, sample_weight, names)
+            changed._publish(with_more(model, batch, classes))
         return self
 
     def forget(self, ids: Any) -> Self:
@@ -115,13 +136,11 @@ class Living:
         np.float64(0.0)
         """
         check_is_fitted(self)
-        with one_teacher(self):
-            refuse_precomputed(self._model, "forget")
-            refuse_short_forms(self._model, "forget")
-            changed: Any = copy.copy(self)
+        with self._changing() as changed:
+            refuse_precomputed(changed._model, "forget")
+            refuse_short_forms(changed._model, "forget")
             names = [ids] if isinstance(ids, str | int | np.generic) else ids
-            changed._publish(forgotten(self._model, names))
-            self.__dict__ = changed.__dict__
+            changed._publish(with_fewer(changed._model, names))
         return self
 
     def retune(self) -> Self:
@@ -137,17 +156,30 @@ class Living:
         (['sea', 'trees'], ['trees'])
         """
         check_is_fitted(self)
-        with one_teacher(self):
-            model, references = self._model, self._model.scorer.references
-            X = references.raw[:]
+        with self._changing() as changed:
+            model, references = changed._model, changed._model.scorer.references
             labels, Y = model.labels.restricted(references.Y)
-            changed: Any = self._blank()  # type: ignore[attr-defined]
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(self, name):
-                    setattr(changed, name, getattr(self, name))
-            changed._learn(Batch(X, labels, Y, references.weights, references.ids), model.columns)
+            batch = Batch(references.raw[:], labels, Y, references.weights, references.ids)
+            changed._reset("n_features_in_", "feature_names_in_")
+            changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
-            self.__dict__ = changed.__dict__
+        return self
+
+    def change_rule(self, label_rule: Any) -> Self:
+        """Give a fitted model another label rule, without a refit.
+
+        Parameters
+        ----------
+        label_rule : str, LabelRule or callable
+            As in the constructor; one that learns does so from leave-one-out scores.
+        """
+        check_is_fitted(self)
+        rule = LABEL_RULES.resolve(label_rule)
+        rule.check()
+        with self._changing() as changed:
+            model = changed._model
+            changed.label_rule = label_rule
+            changed._publish(replace(model, rule=fit_rule(rule, model.scorer)))
         return self
 
     def change_engine(self, engine: Any) -> Self:
@@ -168,18 +200,16 @@ class Living:
         """
         check_is_fitted(self)
         resolved = resolve_engine(engine)
-        with one_teacher(self):
-            scorer = self._model.scorer
+        with self._changing() as changed:
+            scorer = changed._model.scorer
             if isinstance(scorer.stages.engine, Sampled):
                 raise ValueError("A draw for each query is an engine of its own; fit without the sampler.")
             if is_remote(scorer.references.X) and resolved.at_home is resolved:
                 raise ValueError("The references are on a cluster, where only a DaskEngine reaches them.")
             stages = replace(scorer.stages, engine=resolved)
             scorer = replace(scorer, stages=stages, ready=scorer.prepared, solution=scorer.solved)
-            changed: Any = copy.copy(self)
             changed.engine = engine
-            changed._publish(replace(self._model, scorer=scorer))
-            self.__dict__ = changed.__dict__
+            changed._publish(replace(changed._model, scorer=scorer))
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -198,19 +228,18 @@ class Living:
         >>> SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).save(path)
         """
         check_is_fitted(self)
-        me: Any = self
         writer = Writer()
-        params = {name: writer.encode(value, name) for name, value in me.get_params(deep=False).items()}
+        params = {name: writer.encode(value, name) for name, value in self.get_params(deep=False).items()}
         fitted = {name: writer.encode(getattr(self, name), name) for name in _SAVED if hasattr(self, name)}
         model = model_state(self._model, writer)
         state = {"class": type(self).__name__, "params": params, "fitted": fitted, "model": model}
         write_file(path, state, writer.arrays)
 
     @classmethod
-    def _restored(cls, state: dict[str, Any], arrays: Any, mmap: bool) -> Self:
+    def _restored(cls, state: dict[str, Any], arrays: Arrays, mmap: bool) -> Self:
         reader = Reader(arrays)
         with told("params"):
-            made: Any = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+            made = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
         with told("fitted"):
             fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in _SAVED}
             check_fitted(fitted)

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from simlabel.datasets import Dataset
+from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._outputs import label_probabilities, label_scores, label_sets
 from simlabel.experiments._protocols import Split
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
 
 _BINS = 10  # of the calibration curve
 
@@ -60,31 +62,31 @@ class FoldResult:
         """As JSON can hold it; NaN becomes None."""
         evaluation = self.evaluation
         values = {name: None if math.isnan(value) else value for name, value in evaluation.values.items()}
-        kept = {name: value for name, value in vars(self).items() if name != "evaluation"}
-        return {"values": values, "undefined": evaluation.undefined, "n_rows": evaluation.n_rows, **kept}
+        rest = {name: value for name, value in vars(self).items() if name != "evaluation"}
+        return {"values": values, "undefined": evaluation.undefined, "n_rows": evaluation.n_rows, **rest}
 
     @classmethod
-    def from_dict(cls, kept: dict[str, Any]) -> FoldResult:
+    def from_dict(cls, state: dict[str, Any]) -> FoldResult:
         """Back from what `to_dict` gave."""
-        values = {name: math.nan if value is None else value for name, value in kept["values"].items()}
-        bins = kept["calibration"]
+        values = {name: math.nan if value is None else value for name, value in state["values"].items()}
+        bins = state["calibration"]
         return cls(
-            Evaluation(values, kept["undefined"], kept["n_rows"]),
-            kept["fit_seconds"],
-            kept["predict_seconds"],
-            tuple(kept["hits"]),
-            tuple(kept["predicted"]),
-            tuple(kept["true"]),
-            tuple((t, p, n) for t, p, n in kept["sizes"]),
+            Evaluation(values, state["undefined"], state["n_rows"]),
+            state["fit_seconds"],
+            state["predict_seconds"],
+            tuple(state["hits"]),
+            tuple(state["predicted"]),
+            tuple(state["true"]),
+            tuple((t, p, n) for t, p, n in state["sizes"]),
             None if bins is None else tuple((p, y, n) for p, y, n in bins),
-            tuple(kept["notes"]),
+            tuple(state["notes"]),
         )
 
 
 def criteria_for(n_labels: int) -> list[str]:
     """All criteria that so many labels allow: k is at most their number."""
-    found = map(find_criterion, (*CRITERIA, *MORE_CRITERIA))
-    return [each.name for each in found if each.k is None or each.k <= n_labels]
+    known = map(find_criterion, (*CRITERIA, *MORE_CRITERIA))
+    return [each.name for each in known if each.k is None or each.k <= n_labels]
 
 
 def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[str]) -> FoldResult:
@@ -97,19 +99,28 @@ def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequen
         fitted = time.perf_counter()
         _predict_in_order(model)
         X, truth = data.X[split.test], data.Y[split.test]
-        predicted, scores = label_sets(model, X, data.n_labels), label_scores(model, X, data.n_labels)
+        predicted, scores, probabilities = _asked(model, X, data.n_labels)
         asked = time.perf_counter()
-        probabilities = label_probabilities(model, X, data.n_labels)
-    found = evaluate(truth, predicted, scores, criteria=criteria, propensity=propensities(train))
+        if probabilities is None:  # those that take a call of their own are not charged for it
+            probabilities = label_probabilities(model, X, data.n_labels)
+    evaluation = evaluate(truth, predicted, scores, criteria=criteria, propensity=propensities(train))
     notes = tuple(dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught))
     seconds = (fitted - started, asked - fitted)
-    return summarize(found, truth, predicted, probabilities, seconds, notes)
+    return summarize(evaluation, truth, predicted, probabilities, seconds, notes)
+
+
+def _asked(model: Any, X: Rows, n_labels: int) -> tuple[sp.csr_array, FloatArray, FloatArray | None]:
+    """Label sets and scores; and probabilities, where one pass gives all of them."""
+    if not isinstance(model, SMLClassifier | AutoSMLClassifier):
+        return label_sets(model, X, n_labels), label_scores(model, X, n_labels), None
+    outputs = model.outputs(X)
+    return outputs.sets.sorted_indices(), outputs.weights.astype(np.float64), outputs.probabilities
 
 
 def summarize(
     evaluation: Evaluation,
-    truth: Any,
-    predicted: Any,
+    truth: sp.csr_array,
+    predicted: sp.csr_array,
     probabilities: FloatArray | None,
     seconds: tuple[float, float],
     notes: tuple[str, ...] = (),
@@ -127,7 +138,7 @@ def summarize(
     )
 
 
-def _as_taken(Y: Any, algorithm: Algorithm) -> Any:
+def _as_taken(Y: sp.csr_array, algorithm: Algorithm) -> sp.csr_array | npt.NDArray[np.int8]:
     if algorithm.sparse_labels:
         return Y
     dense = Y.toarray()
@@ -140,18 +151,18 @@ def _predict_in_order(model: Any) -> None:
         model.set_params(n_jobs=1)
 
 
-def _column_sums(Y: Any) -> tuple[int, ...]:
+def _column_sums(Y: sp.csr_array) -> tuple[int, ...]:
     return tuple(np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1]).tolist())
 
 
-def _size_table(truth: Any, predicted: Any) -> Triples:
+def _size_table(truth: sp.csr_array, predicted: sp.csr_array) -> Triples:
     sizes = np.column_stack([truth.sum(axis=1, dtype=np.int64), predicted.sum(axis=1, dtype=np.int64)])
     pairs, counts = np.unique(sizes, axis=0, return_counts=True)
     rows = zip(pairs.tolist(), counts.tolist(), strict=True)
-    return tuple((true, found, count) for (true, found), count in rows)
+    return tuple((true, given, count) for (true, given), count in rows)
 
 
-def _calibration(truth: Any, probabilities: FloatArray) -> Bins:
+def _calibration(truth: sp.csr_array, probabilities: FloatArray) -> Bins:
     bins = np.minimum((probabilities * _BINS).astype(np.int64), _BINS - 1).ravel()
     summed = np.bincount(bins, weights=probabilities.ravel(), minlength=_BINS)
     counts = np.bincount(bins, minlength=_BINS)

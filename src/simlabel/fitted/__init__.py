@@ -1,39 +1,48 @@
-"""A fitted model: immutable stages, their scores, leave-one-out, and what teaching and forgetting make."""
+"""A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
 
-from simlabel.fitted._leave_one_out import left_out_scores, one_copy, own_entries, rescaled, training_blocks
-from simlabel.fitted._model import Model
+from simlabel.fitted._leave_one_out import (
+    fit_rule,
+    left_out_scores,
+    one_copy,
+    own_entries,
+    rescaled,
+    training_blocks,
+)
+from simlabel.fitted._model import Model, Outputs
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import total_similarity
 from simlabel.fitted._updates import (
     Batch,
     drop_weightless,
-    forgotten,
-    numbered,
-    one_teacher,
+    one_thread_changes,
     refuse_estimates,
     refuse_precomputed,
     refuse_samples,
     refuse_short_forms,
-    taught,
+    resolve_ids,
+    with_fewer,
+    with_more,
 )
 
 __all__ = [
-    "total_similarity",
     "Batch",
-    "drop_weightless",
-    "forgotten",
-    "left_out_scores",
     "Model",
-    "numbered",
+    "Outputs",
+    "Scorer",
+    "drop_weightless",
+    "fit_rule",
+    "left_out_scores",
     "one_copy",
-    "one_teacher",
+    "one_thread_changes",
     "own_entries",
     "refuse_estimates",
     "refuse_precomputed",
     "refuse_samples",
     "refuse_short_forms",
     "rescaled",
-    "Scorer",
-    "taught",
+    "resolve_ids",
+    "total_similarity",
     "training_blocks",
+    "with_fewer",
+    "with_more",
 ]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from simlabel.engines import Exclude
 from simlabel.fitted._scorer import Scorer
-from simlabel.label_rules import ScoreBlock, TrainingBlock
+from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.support.validation import FloatArray
 
 
@@ -34,7 +34,14 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
         yield TrainingBlock(scores, Y, weights)
 
 
-def _left_out(scorer: Scorer, part: slice, Y: Any) -> ScoreBlock:
+def fit_rule(rule: LabelRule, scorer: Scorer) -> LabelRule:
+    """A label rule that has learnt from the scores that it wants to see."""
+    nothing = rule.needs == "nothing"
+    blocks = () if nothing else training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
+    return rule.fit(scorer.references.sizes, blocks)
+
+
+def _left_out(scorer: Scorer, part: slice, Y: sp.csr_array) -> ScoreBlock:
     solved, weights = scorer.solved, scorer.references.weights
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
@@ -52,7 +59,7 @@ def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
     return gone if scales is None else gone * scales
 
 
-def rescaled(labels: FloatArray, scale: FloatArray | None, Y: Any, gone: FloatArray) -> FloatArray:
+def rescaled(labels: FloatArray, scale: FloatArray | None, Y: sp.csr_array, gone: FloatArray) -> FloatArray:
     """Sums that were divided by counts: without the row there is less to divide by."""
     if scale is None:
         return labels

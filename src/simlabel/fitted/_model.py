@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,40 @@ from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
 from simlabel.labels import LabelSpace
+from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """All that is known of some queries, from one pass over the references.
+
+    Attributes
+    ----------
+    sets : csr_array of 0/1, (n_queries, n_labels)
+        Predicted label sets, each row's entries strongest first.
+    weights : array, (n_queries, n_labels)
+        Label weights f_k(x).
+    probabilities : array, (n_queries, n_labels)
+    """
+
+    sets: sp.csr_array
+    weights: FloatArray
+    probabilities: FloatArray
+
+    @property
+    def sizes(self) -> Counts:
+        """Number of labels of each query, (n_queries,)."""
+        return np.diff(self.sets.indptr).astype(np.int64)
+
+    @property
+    def columns(self) -> list[npt.NDArray[np.integer]]:
+        """For each query the columns of its labels, strongest first."""
+        return np.split(self.sets.indices, self.sets.indptr[1:-1])
 
 
 @dataclass(frozen=True)
@@ -28,7 +58,7 @@ class Model:
     ----------
     labels : LabelSpace
         Names and form of the labels.
-    normalizer : object or None
+    normalizer : Normalizer or None
         Fitted.
     scorer : Scorer
         References, similarity, weighting.
@@ -41,7 +71,7 @@ class Model:
     """
 
     labels: LabelSpace
-    normalizer: Any
+    normalizer: Normalizer | None
     scorer: Scorer
     rule: LabelRule
     columns: npt.NDArray[np.int64] | None
@@ -58,13 +88,20 @@ class Model:
             X = X[:, self.columns]
         return X if self.normalizer is None else self.normalizer.transform(X)
 
+    def outputs(self, X: Rows) -> Outputs:
+        """Label sets, label weights and probabilities, from one pass."""
+        weights, probabilities = self._empty(X, self.scorer.prepared.dtype), self._empty(X)
+        sets = []
+        for part, scores in self.score_chunks(X):
+            sets.append(self.choose(scores))
+            weights[part], probabilities[part] = scores.labels, self.to_probabilities(scores)
+        return Outputs(_stacked(sets), weights, probabilities)
+
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
-        choose = _single_label if self.labels.kind == "single" else self.rule.predict
-        found = [choose(scores) for _, scores in self.score_chunks(X)]
-        return sp.vstack(found, format="csr") if len(found) > 1 else found[0]
+        return _stacked([self.choose(scores) for _, scores in self.score_chunks(X)])
 
-    def set_sizes(self, X: Rows) -> npt.NDArray[np.int64]:
+    def set_sizes(self, X: Rows) -> Counts:
         """Number of labels of each query, (n_queries,)."""
         if self.labels.kind == "single":
             return np.ones(n_rows(X), dtype=np.int64)
@@ -72,18 +109,25 @@ class Model:
 
     def label_weights(self, X: Rows) -> FloatArray:
         """f_k(x), (n_queries, n_labels)."""
-        shape = (n_rows(X), len(self.labels.classes))
-        weights: FloatArray = np.empty(shape, dtype=self.scorer.prepared.dtype)
-        for part, scores in self.score_chunks(X):
-            weights[part] = scores.labels
+        weights = self._empty(X, self.scorer.prepared.dtype)
+        for part in self.scorer.chunks(X):
+            weights[part] = self.scorer.label_weights(self.normalized(X[part]))
         return weights
 
     def probabilities(self, X: Rows) -> FloatArray:
         """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
-        result = np.empty((n_rows(X), len(self.labels.classes)))
+        probabilities = self._empty(X)
         for part, scores in self.score_chunks(X):
-            result[part] = self.to_probabilities(scores)
-        return result
+            probabilities[part] = self.to_probabilities(scores)
+        return probabilities
+
+    def _empty(self, X: Rows, dtype: npt.DTypeLike = np.float64) -> FloatArray:
+        return np.empty((n_rows(X), len(self.labels.classes)), dtype=dtype)
+
+    @property
+    def choose(self) -> Callable[[ScoreBlock], sp.csr_array]:
+        """From scores to label sets."""
+        return _single_label if self.labels.kind == "single" else self.rule.predict
 
     @property
     def to_probabilities(self) -> Callable[[ScoreBlock], FloatArray]:
@@ -95,6 +139,10 @@ class Model:
     def typical_totals(self) -> FloatArray:
         """What `novelty` compares with; computed once."""
         return typical_totals(self.scorer)
+
+
+def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:
+    return sp.vstack(sets, format="csr") if len(sets) > 1 else sets[0]
 
 
 def _single_label(scores: ScoreBlock) -> sp.csr_array:

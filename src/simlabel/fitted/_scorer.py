@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
-from simlabel.engines import Exclude, Job, Plan, Prepared, ReduceCall, prepare, reducer_for
+from simlabel.engines import (
+    Auto,
+    Engine,
+    Exact,
+    Exclude,
+    Job,
+    Plan,
+    Prepared,
+    ReduceCall,
+    prepare,
+    reducer_for,
+)
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
-from simlabel.rows import References, Stack, blocks, n_rows, take_rows
+from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, take_rows
 from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
+
+Influences: TypeAlias = FloatArray | sp.csr_array | Stack
 
 
 def used_rows(references: References, solved: Solved) -> Rows:
@@ -67,7 +81,7 @@ class Scorer:
         return replace(self, ready=self.prepared)
 
     @property
-    def V(self) -> Any:
+    def V(self) -> Influences:
         """Influence of the used references."""
         return self.solved.V
 
@@ -79,10 +93,18 @@ class Scorer:
     @cached_property
     def job(self) -> Job:
         """Labels and set sizes in one sum."""
-        similarity, weighting = self.stages.similarity, self.stages.weighting
+        return self._job(self.V)
+
+    @cached_property
+    def label_job(self) -> Job:
+        """Labels alone."""
+        return self._job(self.V[:, : self.references.n_labels])
+
+    def _job(self, V: Influences) -> Job:
+        weighting = self.stages.weighting
         whole = weighting is not None and weighting.scope == "row"
-        reducer = reducer_for(weighting, self.V, self.references.weights if whole else None)
-        return Job(similarity, weighting, reducer)
+        reducer = reducer_for(weighting, V, self.references.weights if whole else None)
+        return Job(self.stages.similarity, weighting, reducer)
 
     @cached_property
     def frequencies(self) -> FloatArray:
@@ -107,10 +129,26 @@ class Scorer:
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            stages = self.stages
-            call = ReduceCall(Q, self.prepared, [self.job], exclude, n_jobs=stages.n_jobs)
-            sums = stages.engine.reduce(call)[0]
+            sums = self._reduced(self.stages.engine, Q, self.job, exclude)
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
+
+    def label_weights(self, Q: Rows) -> FloatArray:
+        """Label weights of a chunk of normalized queries: where all pairs are visited, no set size is summed.
+
+        Other engines, and sketches, keep a form of V that has both.
+        """
+        engine = self.stages.engine
+        if self.sketch is None and n_rows(Q) > limits().few_queries and not is_lazy(self.prepared.X):
+            if isinstance(engine, Auto):
+                engine = engine.choose(n_rows(Q), self.prepared, [self.job])
+            if isinstance(engine, Exact):
+                sums = self._reduced(engine, Q, self.label_job)
+                intercept = self.solved.intercept
+                return sums if intercept is None else sums + intercept[: sums.shape[1]]
+        return self.score(Q).labels
+
+    def _reduced(self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None) -> FloatArray:
+        return engine.reduce(ReduceCall(Q, self.prepared, [job], exclude, n_jobs=self.stages.n_jobs))[0]
 
     def block(self, sums: FloatArray) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
@@ -39,7 +40,7 @@ class _Locks:
     def renew(self) -> None:
         """In a child too: whoever held the old ones is not there."""
         self.guard = threading.Lock()
-        self.by_estimator: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+        self.by_estimator: WeakKeyDictionary[BaseEstimator, threading.RLock] = WeakKeyDictionary()
 
 
 _LOCKS = _Locks()
@@ -48,7 +49,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def one_teacher(estimator: Any) -> Iterator[None]:
+def one_thread_changes(estimator: BaseEstimator) -> Iterator[None]:
     """One thread at a time changes an estimator; the lock is not part of its state."""
     with _LOCKS.guard:
         lock = _LOCKS.by_estimator.setdefault(estimator, threading.RLock())
@@ -80,10 +81,15 @@ class Batch:
 
     X: Rows
     labels: LabelSpace
-    Y: Any
+    Y: sp.csr_array
     weights: FloatArray
     ids: Ids
     kept: npt.NDArray[np.int64] | None = None
+
+    def part(self, rows: npt.NDArray[np.int64]) -> Batch:
+        """Some of the rows, numbered among these."""
+        ids = np.asarray(self.ids)[rows]
+        return Batch(take_rows(self.X, rows), self.labels, self.Y[rows], self.weights[rows], ids, rows)
 
     def relabelled(self, space: LabelSpace) -> Batch:
         """The same in a space that has more labels."""
@@ -91,16 +97,16 @@ class Batch:
         return replace(self, labels=space, Y=Y)
 
 
-def drop_weightless(X: Rows, labels: LabelSpace, Y: Any, sample_weight: Any, ids: Ids) -> Batch:
+def drop_weightless(X: Rows, labels: LabelSpace, Y: sp.csr_array, sample_weight: Any, ids: Ids) -> Batch:
     """Rows of weight 0 are not there, nor are classes that only they have."""
     weights = check_sample_weight(sample_weight, Y.shape[0])
     if weights is None:
         return Batch(X, labels, Y, np.ones(Y.shape[0]), ids)
     if weights.all():
         return Batch(X, labels, Y, weights, ids)
-    kept = np.flatnonzero(weights)
-    labels, Y = labels.restricted(Y[kept])
-    return Batch(take_rows(X, kept), labels, Y, weights[kept], np.asarray(ids)[kept], kept)
+    batch = Batch(X, labels, Y, weights, ids).part(np.flatnonzero(weights))
+    labels, Y = labels.restricted(batch.Y)
+    return replace(batch, labels=labels, Y=Y)
 
 
 def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
@@ -133,7 +139,7 @@ def refuse_estimates(model: Model, what: str) -> None:
         )
 
 
-def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
+def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
     """The model with more references; `classes` are known then though no row may have them."""
     space = model.labels.united(batch.labels)
     if classes is not None:
@@ -144,17 +150,17 @@ def taught(model: Model, batch: Batch, classes: Any = None) -> Model:
     raw = _like(batch.X, one.X if one.raw is None else one.raw)
     rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), one.X)
     chunk = Chunk(
-        _own(rows, batch.X),
+        _unshared(rows, batch.X),
         batch.Y,
         batch.weights,
         batch.ids,
-        None if one.raw is None else _own(raw, batch.X),
+        None if one.raw is None else _unshared(raw, batch.X),
     )
     before = known.relabelled(space.places(model.labels), len(space.classes))
     return _with_references(model, space, before.taught(chunk), range(known.n_rows))
 
 
-def forgotten(model: Model, names: Any) -> Model:
+def with_fewer(model: Model, names: Any) -> Model:
     """The model without the references of these ids."""
     known = model.scorer.references
     ids = check_ids(names, None).tolist()
@@ -194,13 +200,13 @@ def _like(X: Rows, one: Rows) -> Rows:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=one.dtype)
 
 
-def _own(rows: Rows, given: Rows) -> Rows:
+def _unshared(rows: Rows, given: Rows) -> Rows:
     """Rows that are not the caller's."""
     dense = isinstance(rows, np.ndarray) and isinstance(given, np.ndarray)
     return rows.copy() if dense and np.may_share_memory(rows, given) else rows
 
 
-def numbered(ids: Any, n_rows: int, references: References | None) -> Ids:
+def resolve_ids(ids: Any, n_rows: int, references: References | None) -> Ids:
     """Ids that the user gave, none of them in use, or the next numbers."""
     if ids is None:
         first = 0 if references is None else references.next_id

@@ -36,13 +36,13 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
     references, stages = problem.references, problem.stages
     prepared = prepare(references.X, [stages.similarity])
     own = np.concatenate([_own(problem, part) for part in blocks(prepared.n_rows, limits().own_rows)])
-    found = []
+    pairs = []
     for part in blocks(references.n_rows, max(1, limits().block_bytes // (8 * references.n_rows))):
         S = stages.similarities(references.X[part], prepared)
         S /= np.sqrt(np.maximum(own[part][:, None] * own[None, :], np.finfo(np.float64).tiny))
         rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))
-        found.append((rows + part.start, others, S[rows, others]))
-    one, other, strength = (np.concatenate(column) for column in zip(*found, strict=True))
+        pairs.append((rows + part.start, others, S[rows, others]))
+    one, other, strength = (np.concatenate(column) for column in zip(*pairs, strict=True))
     Y = references.Y
     both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
     sizes = np.diff(Y.indptr)

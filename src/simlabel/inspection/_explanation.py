@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from simlabel.inspection._terms import Terms
 from simlabel.rows import References, blocks, dense_rows, take_rows
-from simlabel.similarities import Similarity
+from simlabel.similarities import Leaf, Similarity
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Explanation:
     _similarity: Similarity
     _references: References
     _queries: Rows
-    _feature_names: Any = None
+    _feature_names: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -158,13 +160,13 @@ class Explanation:
         telling = frame["typical"] - frame["term"] if is_distance else frame["term"]
         return frame.loc[telling.sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
 
-    def plot(self, query: int = 0, ax: Any = None) -> Any:
+    def plot(self, query: int = 0, ax: Axes | None = None) -> Axes:
         """Bars of the contributions to each predicted label of a query, and to its set size."""
         from simlabel.inspection._render import plot
 
         return plot(self, query, ax)
 
-    def __rich_console__(self, console: Any, options: Any) -> Any:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from simlabel.inspection._render import tables
 
         yield from tables(self)
@@ -180,7 +182,7 @@ class Explanation:
         return f"Explanation of {len(self)} queries and {len(self.labels)} labels; print it to read it"
 
 
-def _column_names(leaf: Any, feature_names: Any, n_columns: int) -> list[Any]:
+def _column_names(leaf: Leaf, feature_names: npt.NDArray[Any] | None, n_columns: int) -> list[Any]:
     chosen = getattr(leaf.views[0], "columns", None) if leaf.views else None
     numbers = np.arange(n_columns) if chosen is None else np.asarray(chosen)
     if feature_names is None or numbers.max(initial=-1) >= len(feature_names) or len(numbers) != n_columns:

@@ -8,14 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def suspicious_labels(
-    probabilities: FloatArray, Y: Any, ids: npt.NDArray[Any], labels: npt.NDArray[Any], top: int | None = None
+    probabilities: FloatArray,
+    Y: Rows,
+    ids: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    top: int | None = None,
 ) -> pd.DataFrame:
     """Every label of every instance, the most doubtful first.
 
@@ -39,8 +43,8 @@ def suspicious_labels(
     Examples
     --------
     >>> P, Y = np.array([[0.9, 0.1], [0.2, 0.7]]), np.array([[1, 0], [1, 1]])
-    >>> found = suspicious_labels(P, Y, np.array(["x", "y"]), np.array(["sea", "trees"]), top=1)
-    >>> print(found.to_string())
+    >>> doubtful = suspicious_labels(P, Y, np.array(["x", "y"]), np.array(["sea", "trees"]), top=1)
+    >>> print(doubtful.to_string())
       id label  given  probability  suspicion
     0  y   sea   True          0.2        0.8
     """

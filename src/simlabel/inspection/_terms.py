@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,21 +56,21 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     # the same reduction with one column for each reference: what comes out is not yet added up
     job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
     shape = (n_rows(Q), columns.count, min(top, n))
-    found = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
+    largest = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
     for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
         call = ReduceCall(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)
         psi = stages.by_pairs.reduce(call)[0].astype(np.float64)
         for k, (rows, values) in enumerate(columns):
             terms = psi[:, rows] * values
-            found.totals[part, k] = terms.sum(axis=1)
+            largest.totals[part, k] = terms.sum(axis=1)
             size = min(shape[2], terms.shape[1])
             if size == 0:
                 continue
             best = _largest(np.abs(terms), size)
-            found.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
-            found.positions[part, k, :size] = rows[best]
-    found.positions[found.contributions == 0.0] = -1
-    return found
+            largest.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
+            largest.positions[part, k, :size] = rows[best]
+    largest.positions[largest.contributions == 0.0] = -1
+    return largest
 
 
 def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:
@@ -86,8 +85,8 @@ def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:
 class _Columns:
     """The columns of V, each as the rows that it has and their values."""
 
-    def __init__(self, V: Any) -> None:
-        self.V: Any = sp.csc_array(V) if sp.issparse(V) else np.asarray(V)
+    def __init__(self, V: Rows) -> None:
+        self.V: Rows = sp.csc_array(V) if sp.issparse(V) else np.asarray(V)
         self.count = int(V.shape[1])
 
     def __iter__(self) -> Iterator[tuple[npt.NDArray[np.int64], FloatArray]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from simlabel.engines import prepare
 from simlabel.fitted import Scorer
@@ -94,7 +95,9 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
     return np.divide(gains, counted, out=np.zeros(n), where=counted > 0)
 
 
-def _gains(terms: FloatArray, rows_of: list[Any], truth: Truth, criterion: Criterion) -> FloatArray | None:
+def _gains(
+    terms: FloatArray, rows_of: Sequence[npt.NDArray[np.integer]], truth: Truth, criterion: Criterion
+) -> FloatArray | None:
     """By how much each reference betters the criterion of one row; None where that is undefined.
 
     `truth` is the row's, once for all references together and once without each.
@@ -106,7 +109,9 @@ def _gains(terms: FloatArray, rows_of: list[Any], truth: Truth, criterion: Crite
     return (values[0] - values[1:]) * (1.0 if criterion.higher_is_better else -1.0)
 
 
-def _with_and_without(terms: FloatArray, rows_of: list[Any]) -> tuple[FloatArray, FloatArray]:
+def _with_and_without(
+    terms: FloatArray, rows_of: Sequence[npt.NDArray[np.integer]]
+) -> tuple[FloatArray, FloatArray]:
     """Label weights from all terms, and without each of them, rounded once, so that equal sums are ties.
 
     The sum is kept with what rounding took from it, and a term is taken off both; the largest, which

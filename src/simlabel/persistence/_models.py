@@ -14,7 +14,15 @@ from simlabel.labels import LabelSpace
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
 from simlabel.persistence._migrations import State
-from simlabel.persistence._schema import PARTS, check_labels, check_model, check_parts, check_rows
+from simlabel.persistence._schema import (
+    OUTSIDE,
+    PARTS,
+    STAGES,
+    check_labels,
+    check_model,
+    check_parts,
+    check_rows,
+)
 from simlabel.persistence._values import Reader, Writer
 from simlabel.rows import Chunk, References
 from simlabel.support.validation import object_array
@@ -39,20 +47,11 @@ def model_state(model: Model, writer: Writer) -> State:
             "classes": writer.array(model.labels.classes, "labels"),
             "container": encode(_container_state(model.labels), "the container of y"),
         },
-        "normalizer": encode(model.normalizer, "normalizer"),
-        "similarity": encode(stages.similarity, "similarity"),
-        "weighting": encode(stages.weighting, "weighting"),
-        "influence": encode(stages.influence, "influence"),
+        **{name: encode(getattr(model, name), name) for name in OUTSIDE},
+        **{name: encode(getattr(stages, name), name) for name in STAGES},
         # what is not learnt follows from the label sets
         "solution": encode(_saved(scorer.solved) if stages.influence.learned else None, "solution"),
-        "engine": encode(stages.engine, "engine"),
-        "n_jobs": encode(stages.n_jobs, "n_jobs"),
-        "scales": encode(stages.scales, "scales"),
-        "seed": stages.seed,
         "sketch": encode(scorer.sketch, "sketch"),
-        "rule": encode(model.rule, "label_rule"),
-        "calibration": encode(model.calibration, "calibration"),
-        "columns": encode(model.columns, "columns"),
         "next_id": scorer.references.next_id,
         "chunks": [_chunk_state(c, writer, f"chunks/{i}") for i, c in enumerate(scorer.references.chunks)],
     }
@@ -116,10 +115,10 @@ def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap
     with told("chunks"):
         single = space.kind == "single"
         chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"])
-    outside = {name: parts.pop(name) for name in ("normalizer", "rule", "columns", "calibration")}
-    solution, sketch = parts.pop("solution"), parts.pop("sketch")
-    scorer = Scorer(Stages(**parts), References.of(chunks, state["next_id"]), solution, sketch=sketch)
-    model = Model(space, scorer=scorer, **outside)
+    stages = Stages(**{name: parts[name] for name in STAGES})
+    references = References.of(chunks, state["next_id"])
+    scorer = Scorer(stages, references, parts["solution"], sketch=parts["sketch"])
+    model = Model(labels=space, scorer=scorer, **{name: parts[name] for name in OUTSIDE})
     check_model(model, n_features)
     if mmap:
         return model

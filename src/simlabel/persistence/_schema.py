@@ -7,39 +7,50 @@ are compared: kinds, what must have been learnt, and every shape with every othe
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from numbers import Integral
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from simlabel.calibration import LeaveOneOutCalibration
-from simlabel.engines import Engine, Sampled
+from simlabel.engines import Sampled
 from simlabel.fitted import Model
-from simlabel.influence import Influence, Solved
-from simlabel.label_rules import AutoRule, LabelRule
+from simlabel.influence import Solved, Stages
+from simlabel.label_rules import AutoRule
 from simlabel.labels import SETS
 from simlabel.normalization import Chain, Normalizer
 from simlabel.persistence._layout import ModelFileError
-from simlabel.similarities import ColumnView, OnColumns, Product, Similarity, Sum
+from simlabel.similarities import ColumnView, OnColumns, Product, Sum
 from simlabel.sketching import FeatureSums, PrototypeSums
 from simlabel.support.validation import check_ids, check_nonnegative, check_number, check_numbers
 from simlabel.tuning import TuningResult
-from simlabel.weightings import Weighting
 
+
+def _kinds(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
+    """What the fields of a record are instances of, but for some, as their annotations say."""
+    hints = {name: hint for name, hint in get_type_hints(cls).items() if name not in but}
+    kinds = {name: get_args(hint) if _is_union(hint) else (hint,) for name, hint in hints.items()}
+    return {name: tuple(_plain(kind) for kind in each) for name, each in kinds.items()}
+
+
+def _is_union(hint: object) -> bool:
+    return get_origin(hint) in (Union, UnionType)
+
+
+def _plain(kind: type) -> type:
+    """A class that `isinstance` takes; numpy's whole numbers are whole numbers too."""
+    return Integral if kind is int else get_origin(kind) or kind
+
+
+#: fields of Stages and of Model that a file holds as they are -> what each is an instance of
+STAGES = _kinds(Stages)
+OUTSIDE = _kinds(Model, "labels", "scorer")
 #: part of a model -> what it is an instance of
 PARTS: dict[str, tuple[type, ...]] = {
-    "normalizer": (Normalizer, type(None)),
-    "similarity": (Similarity,),
-    "weighting": (Weighting, type(None)),
-    "influence": (Influence,),
+    **STAGES,
+    **OUTSIDE,
     "solution": (Solved, type(None)),
-    "engine": (Engine,),
-    "n_jobs": (object,),
-    "seed": (int,),
-    "scales": (np.ndarray, type(None)),
     "sketch": (FeatureSums, PrototypeSums, type(None)),
-    "rule": (LabelRule,),
-    "calibration": (LeaveOneOutCalibration, type(None)),
-    "columns": (np.ndarray, type(None)),
 }
 #: what a stage has learnt -> how long it is; () for one number
 _LEARNT: dict[str, tuple[str, ...]] = {

@@ -1,0 +1,38 @@
+"""From checked rows to what a search resolves: normalizer, similarity, references."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy.typing as npt
+
+from simlabel.fitted import Batch
+from simlabel.influence import Problem, Stages
+from simlabel.normalization import Normalizer, fit_normalizer, resolve_normalizer
+from simlabel.rows import References, transformed
+
+
+def make_problem(
+    batch: Batch, normalizer: Any, stages: Stages, names: npt.NDArray[Any] | None
+) -> tuple[Normalizer | None, Problem]:
+    """Fit the normalizer and the similarity on the rows of a batch.
+
+    Parameters
+    ----------
+    normalizer : as in `SMLClassifier`
+        Not looked at where rows have no features: objects, or a precomputed matrix.
+    stages : Stages
+        With what is "auto" still in it.
+    names : array of str or None
+        Of the features.
+    """
+    X = batch.X
+    if stages.similarity.form == "precomputed" or not hasattr(X, "shape"):
+        normalizer = None
+    weights = batch.weights if (batch.weights != 1.0).any() else None
+    fitted = fit_normalizer(resolve_normalizer(normalizer), X, weights)
+    raw = X if fitted is not None and fitted.learns else None
+    X = X if fitted is None else transformed(fitted, X)
+    stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
+    return fitted, Problem(stages, References(X, batch.Y, batch.weights, batch.ids, raw))

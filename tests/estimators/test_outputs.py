@@ -1,0 +1,94 @@
+"""All outputs from one pass: what the single methods give, and what is summed for each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simlabel import AutoSMLClassifier, SMLClassifier
+from simlabel.engines import Auto, Collapsed, Exact
+from simlabel.similarities import RBF, Quadratic
+
+CASES = [
+    {},
+    {"influence": "ridge"},
+    {"influence": "label_mean", "label_rule": "threshold"},
+    {"weighting": "top_k", "calibration": "loo"},
+    {"engine": "collapsed", "similarity": Quadratic()},
+    {"engine": Auto(), "similarity": Quadratic()},
+    {"sketch": "nystroem"},
+    {"sampler": 20},
+]
+
+
+def problem(rng, n=60):
+    return rng.random((n, 5)), (rng.random((n, 4)) < 0.4).astype(int), rng.random((25, 5))
+
+
+@pytest.fixture
+def widths(monkeypatch):
+    """The number of columns that each reduction of a test sums over."""
+    seen = []
+    for engine in (Exact, Collapsed):
+
+        def reduce(self, *args, _reduce=engine.reduce, **options):
+            sums = _reduce(self, *args, **options)
+            seen.extend(each.shape[1] for each in sums)
+            return sums
+
+        monkeypatch.setattr(engine, "reduce", reduce)
+    return seen
+
+
+@pytest.mark.parametrize("stages", CASES, ids=str)
+def test_they_are_those_of_the_single_methods(stages, rng, small_blocks):
+    small_blocks()
+    X, Y, Q = problem(rng)
+    model = SMLClassifier(**{"similarity": RBF(2.0), **stages}, random_state=0).fit(X, Y)
+    outputs = model.outputs(Q)
+    np.testing.assert_allclose(outputs.weights, model.decision_function(Q), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(outputs.probabilities, model.predict_proba(Q), rtol=1e-9)
+    np.testing.assert_array_equal(outputs.sets.toarray(), model.predict(Q))
+    np.testing.assert_array_equal(outputs.sizes, model.predict_set_size(Q))
+    assert [tuple(columns.tolist()) for columns in outputs.columns] == model.predict_sets(Q)
+
+
+@pytest.mark.parametrize("y", [np.arange(60) % 2, np.arange(60) % 3], ids=["two classes", "three"])
+def test_one_class_per_row_has_a_column_for_each(y, rng):
+    X, _, Q = problem(rng)
+    outputs = SMLClassifier(RBF(2.0)).fit(X, y).outputs(Q)
+    assert outputs.weights.shape == outputs.probabilities.shape == (len(Q), y.max() + 1)
+    np.testing.assert_array_equal(outputs.sets.indices, outputs.weights.argmax(axis=1))
+    assert (outputs.sizes == 1).all()
+
+
+def test_automl_gives_them_too(rng):
+    X, Y, Q = problem(rng)
+    model = AutoSMLClassifier(configurations=[("l2", RBF(2.0), "uniform")], random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.outputs(Q).weights, model.best_estimator_.outputs(Q).weights)
+
+
+def test_pairs_are_visited_once(rng, widths):
+    X, Y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0)).fit(X, Y)
+    n_sizes = len(np.unique(Y.sum(axis=1)))
+    widths.clear()
+    model.outputs(Q)
+    assert widths == [4 + n_sizes]
+
+
+@pytest.mark.parametrize("stages", [{}, {"influence": "ridge"}, {"weighting": "top_k"}], ids=str)
+def test_label_weights_alone_do_without_set_sizes(stages, rng, widths):
+    X, Y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0), **stages).fit(X, Y).partial_fit(X[:3], Y[:3])
+    widths.clear()
+    model.decision_function(Q)
+    assert widths == [4]
+
+
+def test_what_is_collapsed_already_is_not_collapsed_again(rng, widths):
+    X, Y, Q = problem(rng)
+    model = SMLClassifier(Quadratic(), engine="collapsed").fit(X, Y)
+    widths.clear()
+    model.decision_function(Q)
+    assert widths == [4 + len(np.unique(Y.sum(axis=1)))]
