@@ -6,13 +6,12 @@ queries, so that one label of one reference is a loop over queries that the comp
 
 from __future__ import annotations
 
-from typing import Any
-
 from simlabel._kernels._compile import kernel
+from simlabel._kernels._types import Floats, Ints
 
 
 @kernel
-def add_by_reference(S: Any, indptr: Any, indices: Any, data: Any, out: Any) -> None:
+def add_by_reference(S: Floats, indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
     """out[k, i] += S[j, i] * V[j, k] over the entries of V, row by row; S is (references, queries)."""
     n_queries = S.shape[1]
     for j in range(S.shape[0]):
@@ -23,7 +22,7 @@ def add_by_reference(S: Any, indptr: Any, indices: Any, data: Any, out: Any) -> 
 
 
 @kernel
-def add_by_label(S: Any, indptr: Any, indices: Any, data: Any, out: Any) -> None:
+def add_by_label(S: Floats, indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
     """out[k, i] += S[i, j] * V[j, k] over the entries of V, column by column; S is (queries, references)."""
     for i in range(S.shape[0]):
         for k in range(out.shape[0]):
@@ -34,7 +33,7 @@ def add_by_label(S: Any, indptr: Any, indices: Any, data: Any, out: Any) -> None
 
 
 @kernel
-def turn_over(S: Any, out: Any) -> None:
+def turn_over(S: Floats, out: Floats) -> None:
     """out = S transposed, eight rows at a time: they become eight neighbours, which are written at once."""
     whole = S.shape[0] - S.shape[0] % 8
     for i in range(0, whole, 8):
@@ -49,7 +48,7 @@ def turn_over(S: Any, out: Any) -> None:
 
 
 @kernel
-def keep_largest(S: Any, positions: Any, values: Any, indices: Any) -> None:
+def keep_largest(S: Floats, positions: Ints, values: Floats, indices: Ints) -> None:
     """Merge the entries of S, (queries, references), into the largest values kept so far, largest first.
 
     `positions` names the entries of S, one row for all queries or one for each. An entry takes a

@@ -11,7 +11,7 @@ normal number are 0.
 
 from __future__ import annotations
 
-from typing import Any
+from llvmlite import ir
 
 from simlabel._kernels._lanes import Lanes
 
@@ -46,7 +46,7 @@ _MANTISSA_BITS = {32: 23, 64: 52}
 _LOWEST = {32: -126.0, 64: -1022.0}
 
 
-def power_of_two(lanes: Lanes, x: Any) -> Any:
+def power_of_two(lanes: Lanes, x: ir.Value) -> ir.Value:
     """2^x for x <= 0."""
     builder, mantissa = lanes.builder, _MANTISSA_BITS[lanes.bits]
     shift = lanes.constant(1.5 * 2.0**mantissa)

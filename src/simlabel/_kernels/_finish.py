@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from llvmlite import ir
+from numba.core.base import BaseContext
+from numba.core.typing.templates import Signature
 
 from simlabel._kernels._compile import intrinsic, ordered_kernel
 from simlabel._kernels._exponential import LOG2E, power_of_two
 from simlabel._kernels._lanes import NOTHING, PER_ROW, WHOLE, Lanes, Matrix, nothing, width_of
+from simlabel._kernels._types import Floats, Values
 
 
 @intrinsic
 def _rbf_row(context, T, i, j, x, q_side, factor, S):  # type: ignore[no-untyped-def]
     """S[i, j:] = 2^(factor * (T[i, j:] - x / 2 - q_side[j:] / 2)), one row of a panel."""
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:
         i, j = values[1], values[2]
         T, S = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 6))
         q_side = Matrix(context, builder, signature.args[4], values[4]).at(j)
@@ -39,7 +41,7 @@ def _rbf_row(context, T, i, j, x, q_side, factor, S):  # type: ignore[no-untyped
 def _exponential_row(context, T, i, j, factor, S):  # type: ignore[no-untyped-def]
     """S[i, j:] = 2^(factor * T[i, j:]), one row of a panel."""
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:
         i, j = values[1], values[2]
         T, S = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 4))
         lanes = Lanes(context, builder, signature.args[0].dtype)
@@ -52,7 +54,7 @@ def _exponential_row(context, T, i, j, factor, S):  # type: ignore[no-untyped-de
 
 
 @ordered_kernel
-def rbf(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+def rbf(T: Floats, n: int, x_side: Floats, start: int, q_side: Floats, parameters: Floats, S: Floats) -> None:
     """Of a tile: exp(-gamma * squared distance) from inner products and squared lengths."""
     factor = T.dtype.type(2.0 * LOG2E * parameters[0])
     for i in range(n):
@@ -60,7 +62,9 @@ def rbf(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S
 
 
 @ordered_kernel
-def exponential(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+def exponential(
+    T: Floats, n: int, x_side: Floats, start: int, q_side: Floats, parameters: Floats, S: Floats
+) -> None:
     """Of a tile: exp(-gamma * T)."""
     factor = T.dtype.type(-parameters[0] * LOG2E)
     for i in range(n):
@@ -68,7 +72,9 @@ def exponential(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters
 
 
 @ordered_kernel
-def power(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+def power(
+    T: Floats, n: int, x_side: Floats, start: int, q_side: Floats, parameters: Floats, S: Floats
+) -> None:
     """Of a tile: (T + c)^d, with parameters d and c."""
     c = T.dtype.type(parameters[1])
     for i in range(n):
@@ -81,7 +87,9 @@ def power(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any,
 
 
 @ordered_kernel
-def share(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any, S: Any) -> None:
+def share(
+    T: Floats, n: int, x_side: Floats, start: int, q_side: Floats, parameters: Floats, S: Floats
+) -> None:
     """Of a tile: T / (x_side + q_side - T), the share of an intersection in a union; 0 / 0 is 0."""
     zero = T.dtype.type(0)
     for i in range(n):
@@ -91,7 +99,7 @@ def share(T: Any, n: Any, x_side: Any, start: Any, q_side: Any, parameters: Any,
 
 
 @ordered_kernel
-def rbf_from_products(T: Any, q_squares: Any, x_squares: Any, gamma: Any) -> None:
+def rbf_from_products(T: Floats, q_squares: Floats, x_squares: Floats, gamma: float) -> None:
     """T[i, j] = exp(-gamma * (q_squares[i] + x_squares[j] - 2 T[i, j])); gamma has T's dtype."""
     factor, width = T.dtype.type(2.0 * LOG2E * gamma), width_of(T)
     whole = T.shape[1] - T.shape[1] % width
@@ -106,7 +114,7 @@ def rbf_from_products(T: Any, q_squares: Any, x_squares: Any, gamma: Any) -> Non
 
 
 @ordered_kernel
-def negative_exponential(T: Any, gamma: Any) -> None:
+def negative_exponential(T: Floats, gamma: float) -> None:
     """T = exp(-gamma * T) for T >= 0; gamma has T's dtype."""
     factor = T.dtype.type(-gamma * LOG2E)
     width = width_of(T)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.typing.templates import Signature
 
 from simlabel._kernels._compile import intrinsic, ordered_kernel
 from simlabel._kernels._lanes import INT, NOTHING, PER_ROW, WHOLE, Lanes, Matrix, nothing
+from simlabel._kernels._types import Entries, Floats, Ints, Values
 
 WORD = 32  # labels of which the presence is kept in one number
 _SUMMED = 1024  # numbers that are added up in single precision
@@ -19,7 +23,7 @@ _SUMMED = 1024  # numbers that are added up in single precision
 def add_row(context, S, i, out, k):  # type: ignore[no-untyped-def]
     """out[k] += S[i] in double precision, for a row of a panel."""
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:
         S, out = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 2))
         single, double = (Lanes(context, builder, signature.args[n].dtype) for n in (0, 2))
         source = S.at(values[1])
@@ -36,7 +40,7 @@ def add_gathered(context, S, rows, factors, first, last, out, k):  # type: ignor
     Two sums at a time: one alone would wait for each addition to end.
     """
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:
         arrays = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 1, 2, 5))
         S, rows, factors, out = arrays
         single, double = (Lanes(context, builder, signature.args[n].dtype) for n in (0, 5))
@@ -44,7 +48,7 @@ def add_gathered(context, S, rows, factors, first, last, out, k):  # type: ignor
         for total in totals[0] + totals[1]:
             builder.store(single.constant(0.0), total)
 
-        def add(entry: Any, sums: list[Any]) -> None:
+        def add(entry: ir.Value, sums: Values) -> None:
             factor = single.repeated(builder.load(factors.at(entry)))
             source = S.at(builder.load(rows.at(entry)))
             for n, total in enumerate(sums):
@@ -59,7 +63,11 @@ def add_gathered(context, S, rows, factors, first, last, out, k):  # type: ignor
 
 
 def _in_two_sums(
-    builder: Any, first: Any, last: Any, add: Callable[[Any, list[Any]], None], totals: list[list[Any]]
+    builder: ir.IRBuilder,
+    first: ir.Value,
+    last: ir.Value,
+    add: Callable[[ir.Value, Values], None],
+    totals: list[Values],
 ) -> None:
     """A loop from first to last that adds to two sums in turn."""
     one, two = ir.Constant(INT, 1), ir.Constant(INT, 2)
@@ -71,7 +79,7 @@ def _in_two_sums(
         add(middle, totals[0])
 
 
-def _add_widened(single: Lanes, double: Lanes, sums: list[Any], target: Any) -> None:
+def _add_widened(single: Lanes, double: Lanes, sums: Values, target: ir.Value) -> None:
     """Add a row of a panel in double precision, which may take more registers."""
     builder, places = single.builder, ir.VectorType(ir.IntType(32), double.count)
     at = 0
@@ -85,7 +93,7 @@ def _add_widened(single: Lanes, double: Lanes, sums: list[Any], target: Any) -> 
 
 
 @ordered_kernel
-def sort_by_label(indptr: Any, indices: Any, data: Any, step: Any, place: Any, found: Any) -> None:
+def sort_by_label(indptr: Ints, indices: Ints, data: Floats, step: int, place: Ints, found: Entries) -> None:
     """The entries of V tile by tile, label by label.
 
     `place`, -1 for each label, is used and left so. In `found` are (firsts, labels, begins, rows, factors):
@@ -124,7 +132,7 @@ def sort_by_label(indptr: Any, indices: Any, data: Any, step: Any, place: Any, f
 def _add_present(context, S, first, last, V, word, out):  # type: ignore[no-untyped-def]
     """To the sums of the 32 labels of a word: S[j] where bit k of V[j, word] is set, j from first to last."""
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:
         S, V, out = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 3, 5))
         single, double = (Lanes(context, builder, signature.args[n].dtype) for n in (0, 5))
         word, numbers = values[4], single.integers.element
@@ -139,7 +147,7 @@ def _add_present(context, S, first, last, V, word, out):  # type: ignore[no-unty
         for total in totals[0] + totals[1]:
             builder.store(single.constant(0.0), total)
 
-        def add(j: Any, sums: list[Any]) -> None:
+        def add(j: ir.Value, sums: Values) -> None:
             value, bits = single.repeated(builder.load(S.at(j))), builder.load(V.at(j, word))
             bits = bits if single.bits == WORD else builder.zext(bits, numbers)
             everywhere = single.repeated(bits, single.integers)
@@ -157,7 +165,7 @@ def _add_present(context, S, first, last, V, word, out):  # type: ignore[no-unty
 
 
 @ordered_kernel
-def add_present(S: Any, V: Any, out: Any) -> None:
+def add_present(S: Floats, V: npt.NDArray[np.uint32], out: Floats) -> None:
     """out[k] += the sum of S[j] where reference j has label k, for one query; V has a bit for each label."""
     for start in range(0, len(S), _SUMMED):
         for word in range(V.shape[1]):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from simlabel._kernels._compile import kernel
+from simlabel._kernels._types import Floats, Ints
 
 
 @kernel
 def nonzero_products(
-    q_indices: Any, q_data: Any, indptr: Any, indices: Any, data: Any, dense: Any, found: Any, products: Any
+    q_indices: Ints,
+    q_data: Floats,
+    indptr: Ints,
+    indices: Ints,
+    data: Floats,
+    dense: Floats,
+    found: Ints,
+    products: Floats,
 ) -> int:
     """Fill `found` with the rows that share a column with q, `products` with their inner products.
 
@@ -48,7 +54,7 @@ def nonzero_products(
 
 
 @kernel
-def add_rows(S: Any, found: Any, indptr: Any, indices: Any, data: Any, out: Any) -> None:
+def add_rows(S: Floats, found: Ints, indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
     """out += sum over c of S[c] * (row found[c] of a CSR matrix)."""
     for c in range(len(S)):
         for entry in range(indptr[found[c]], indptr[found[c] + 1]):

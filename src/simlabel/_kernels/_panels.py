@@ -6,9 +6,8 @@ filled up with zeros. A tile is a few references by one panel; it never leaves t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from simlabel._kernels._compile import inlined, ordered_kernel
 from simlabel._kernels._finish import exponential, power, rbf, share
@@ -20,12 +19,13 @@ from simlabel._kernels._registers import (
     add_minima,
     add_products,
 )
+from simlabel._kernels._types import Back, Floats, Influence, Kernel, LeftOut, Side
 from simlabel.support.limits import limits
 
 _PACKED = 256  # columns of a panel that are written together, and stay in the first cache
 
 
-def in_panels(rows: Any) -> Any:
+def in_panels(rows: Floats) -> Floats:
     """Rows as panels, (n_panels, n_features, width)."""
     width, (n, n_features) = panel_width(rows.dtype), rows.shape
     panels = np.empty((-(-n // width), n_features, width), dtype=rows.dtype)
@@ -35,7 +35,7 @@ def in_panels(rows: Any) -> Any:
 
 
 @ordered_kernel
-def _pack(rows: Any, panels: Any) -> None:
+def _pack(rows: Floats, panels: Floats) -> None:
     width = width_of(rows)
     for start in range(0, rows.shape[1], _PACKED):
         for i in range(rows.shape[0]):
@@ -43,14 +43,14 @@ def _pack(rows: Any, panels: Any) -> None:
                 panels[i // width, k, i % width] = rows[i, k]
 
 
-def tile_rows(n_features: int, dtype: Any) -> int:
+def tile_rows(n_features: int, dtype: npt.DTypeLike) -> int:
     """How many references make a tile."""
     fit = limits().tile_bytes // (max(1, n_features) * np.dtype(dtype).itemsize)
     return min(limits().tile_rows, max(8 * ROWS, fit // ROWS * ROWS))
 
 
 @inlined
-def _statistics(X: Any, P: Any, step: Any, out: Any, fill: Any) -> None:
+def _statistics(X: Floats, P: Floats, step: int, out: Floats, fill: Kernel) -> None:
     """out[j, i] = the statistic of reference j and query i."""
     width = width_of(X)
     last = np.empty((step, width), X.dtype)
@@ -67,25 +67,25 @@ def _statistics(X: Any, P: Any, step: Any, out: Any, fill: Any) -> None:
 
 
 @ordered_kernel
-def l1_distances(X: Any, P: Any, step: Any, out: Any) -> None:
+def l1_distances(X: Floats, P: Floats, step: int, out: Floats) -> None:
     """Sum of absolute differences of references and queries in panels."""
     _statistics(X, P, step, out, add_absolute_differences)
 
 
 @ordered_kernel
-def chi_square_distances(X: Any, P: Any, step: Any, out: Any) -> None:
+def chi_square_distances(X: Floats, P: Floats, step: int, out: Floats) -> None:
     """Sum of (q - x)^2 / (q + x) for non-negative numbers, 0 / 0 counting as 0."""
     _statistics(X, P, step, out, add_chi_squares)
 
 
 @ordered_kernel
-def sums_of_minima(X: Any, P: Any, step: Any, out: Any) -> None:
+def sums_of_minima(X: Floats, P: Floats, step: int, out: Floats) -> None:
     """Sum of the smaller of two numbers: the size of a weighted intersection."""
     _statistics(X, P, step, out, add_minima)
 
 
 @ordered_kernel
-def _clear_below(S: Any, n: Any, first: Any) -> None:
+def _clear_below(S: Floats, n: int, first: int) -> None:
     """Nothing where lane > first + row: there the other one of the two rows is the query."""
     for i in range(n):
         for lane in range(max(0, first + i + 1), width_of(S)):
@@ -94,7 +94,14 @@ def _clear_below(S: Any, n: Any, first: Any) -> None:
 
 @ordered_kernel
 def _reduce_tile(
-    S: Any, tile: Any, V: Any, left_out: Any, own_rows: Any, per_label: Any, returned: Any, out: Any
+    S: Floats,
+    tile: tuple[int, ...],
+    V: Influence,
+    left_out: LeftOut,
+    own_rows: Floats,
+    per_label: Floats,
+    returned: Floats,
+    out: Floats,
 ) -> None:
     """What the similarities of a tile add to the sums of its queries, and to those of its references."""
     t, start, n, p, first = tile
@@ -119,7 +126,7 @@ def _reduce_tile(
 
 
 @ordered_kernel
-def _add_to(total: Any, start: Any, n: Any, part: Any) -> None:
+def _add_to(total: Floats, start: int, n: int, part: Floats) -> None:
     """total[start:] += part, which is cleared."""
     for i in range(n):
         for k in range(part.shape[1]):
@@ -129,11 +136,19 @@ def _add_to(total: Any, start: Any, n: Any, part: Any) -> None:
 
 @inlined
 def _sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any,
-    fill: Any, finish: Any,
-) -> None:  # fmt: skip
-    X, x_side = references
-    P, q_side = queries
+    x: Side,
+    q: Side,
+    step: int,
+    parameters: Floats,
+    V: Influence,
+    left_out: LeftOut,
+    back: Back,
+    out: Floats,
+    fill: Kernel,
+    finish: Kernel,
+) -> None:
+    X, x_side = x
+    P, q_side = q
     own_rows, mirrored, diagonal = back
     width = width_of(X)
     T, S = np.empty((step, width), X.dtype), np.empty((step, width), X.dtype)
@@ -158,7 +173,7 @@ def _sums(
 
 # One kernel for each similarity: one with a function among its arguments would not be kept on disk.
 #
-# references = (X, x_side): rows, and the numbers beside them; queries = (P, q_side): the same in panels.
+# x = (X, x_side): references, and the numbers beside them; q = (P, q_side): queries likewise, in panels.
 # step: references of a tile. parameters: (n_candidates, ...), of similarities that read one statistic.
 # V = (by_label, entries): influence as a dense matrix (n_labels, n_references), or, where that has no rows,
 #   as `sort_by_label` gives it. left_out = (own, kept): see `Exclude`, in panels.
@@ -170,49 +185,47 @@ def _sums(
 
 @ordered_kernel
 def rbf_sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any
+    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
 ) -> None:
     """Sums of exp(-gamma * squared distance)."""
-    _sums(references, queries, step, parameters, V, left_out, back, out, add_products, rbf)
+    _sums(x, q, step, parameters, V, left_out, back, out, add_products, rbf)
 
 
 @ordered_kernel
 def power_sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any
+    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
 ) -> None:
     """Sums of (inner product + c)^d; parameters are d and c."""
-    _sums(references, queries, step, parameters, V, left_out, back, out, add_products, power)
+    _sums(x, q, step, parameters, V, left_out, back, out, add_products, power)
 
 
 @ordered_kernel
 def set_sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any
+    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
 ) -> None:
     """Sums of intersection over union of 0/1 rows."""
-    _sums(references, queries, step, parameters, V, left_out, back, out, add_products, share)
+    _sums(x, q, step, parameters, V, left_out, back, out, add_products, share)
 
 
 @ordered_kernel
 def weighted_set_sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any
+    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
 ) -> None:
     """Sums of intersection over union of weighted sets."""
-    _sums(references, queries, step, parameters, V, left_out, back, out, add_minima, share)
+    _sums(x, q, step, parameters, V, left_out, back, out, add_minima, share)
 
 
 @ordered_kernel
 def laplacian_sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any
+    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
 ) -> None:
     """Sums of exp(-gamma * L1 distance)."""
-    _sums(
-        references, queries, step, parameters, V, left_out, back, out, add_absolute_differences, exponential
-    )
+    _sums(x, q, step, parameters, V, left_out, back, out, add_absolute_differences, exponential)
 
 
 @ordered_kernel
 def chi_square_sums(
-    references: Any, queries: Any, step: Any, parameters: Any, V: Any, left_out: Any, back: Any, out: Any
+    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
 ) -> None:
     """Sums of exp(-gamma * chi-square distance)."""
-    _sums(references, queries, step, parameters, V, left_out, back, out, add_chi_squares, exponential)
+    _sums(x, q, step, parameters, V, left_out, back, out, add_chi_squares, exponential)

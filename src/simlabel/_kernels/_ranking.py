@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from simlabel._kernels._compile import kernel
+from simlabel._kernels._types import Floats, Ints
 
 
 @kernel
-def top_labels(scores: Any, sizes: Any, indptr: Any, out: Any) -> None:
+def top_labels(scores: Floats, sizes: Ints, indptr: Ints, out: Floats) -> None:
     """Write the sizes[i] strongest labels of row i to out[indptr[i]:indptr[i + 1]], strongest first.
 
     Of equal scores the label that comes first wins.
@@ -31,7 +30,7 @@ def top_labels(scores: Any, sizes: Any, indptr: Any, out: Any) -> None:
 
 
 @kernel
-def ranking_criteria(scores: Any, indptr: Any, indices: Any, out: Any) -> None:
+def ranking_criteria(scores: Floats, indptr: Ints, indices: Ints, out: Floats) -> None:
     """Fill out[i] with one-error, coverage, ranking loss and average precision of row i.
 
     Ties count against the scorer: the rank of a label is the worst among its equals. NaN where

@@ -13,9 +13,12 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.base import BaseContext
+from numba.core.typing.templates import Signature
 
 from simlabel._kernels._compile import inlined, intrinsic, ordered_kernel
 from simlabel._kernels._lanes import INT, NOTHING, PER_ROW, ROWS, WHOLE, YES_OR_NO, Lanes, Matrix, nothing
+from simlabel._kernels._types import Floats, Kernel, Values
 
 _DEPTH = 2048  # rows of a panel that stay in the second cache
 _FEWER_ROWS = ROWS * 2 // 3  # where a term itself needs registers
@@ -23,29 +26,29 @@ _FEWER_ROWS = ROWS * 2 // 3  # where a term itself needs registers
 #: of two numbers, below which their sum counts as this: then no product of two sums becomes 0
 LEAST_SUM = {32: 1e-18, 64: 1e-150}
 
-_Pairs = list[tuple[Any, Any]]  # what stands in two rows in the same place, for one k or a few
-_Term = Callable[[Lanes, Any, _Pairs], Any]
+_Pairs = list[tuple[ir.Value, ir.Value]]  # what stands in two rows in the same place, for one k or a few
+_Term = Callable[[Lanes, ir.Value, _Pairs], ir.Value]
 
 
-def _product(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+def _product(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
     for a, b in pairs:
         total = lanes.times_plus(a, b, total)
     return total
 
 
-def _absolute_difference(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+def _absolute_difference(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
     for a, b in pairs:
         total = lanes.builder.fadd(total, lanes.call("fabs", lanes.builder.fsub(a, b)))
     return total
 
 
-def _minimum(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+def _minimum(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
     for a, b in pairs:
         total = lanes.builder.fadd(total, lanes.smaller(a, b))
     return total
 
 
-def _chi_square(lanes: Lanes, total: Any, pairs: _Pairs) -> Any:
+def _chi_square(lanes: Lanes, total: ir.Value, pairs: _Pairs) -> ir.Value:
     """One division for two terms: n / d + m / e = (n e + m d) / (d e)."""
     builder = lanes.builder
     least = lanes.constant(LEAST_SUM[lanes.bits])
@@ -67,7 +70,7 @@ def _rows_at_once(n_rows: int, term: _Term, at_once: int = 1) -> Any:
     The term is asked for `at_once` values of k together, and for the rest one by one.
     """
 
-    def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def emit(context: BaseContext, builder: ir.IRBuilder, signature: Signature, values: Values) -> ir.Value:
         i, j, start, stop, add = values[1], values[4], values[5], values[6], values[7]
         A, B, T = (Matrix(context, builder, signature.args[n], values[n]) for n in (0, 2, 3))
         lanes = Lanes(context, builder, signature.args[0].dtype)
@@ -75,7 +78,7 @@ def _rows_at_once(n_rows: int, term: _Term, at_once: int = 1) -> Any:
         totals = [[cgutils.alloca_once(builder, lanes.type) for _ in range(PER_ROW)] for _ in rows]
         places = [(totals[r][n], T.at(rows[r], j), n) for r in range(n_rows) for n in range(PER_ROW)]
 
-        def add_terms(first: Any, count: int) -> None:
+        def add_terms(first: ir.Value, count: int) -> None:
             ks = [builder.add(first, ir.Constant(INT, m)) for m in range(count)]
             b = [[lanes.load(B.at(k), n) for n in range(PER_ROW)] for k in ks]
             for r, row in enumerate(rows):
@@ -119,7 +122,9 @@ _MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE = (
 
 
 @inlined
-def _fill(A: Any, B: Any, T: Any, j: Any, add: Any, n_many: Any, many: Any, two: Any, one: Any) -> None:
+def _fill(
+    A: Floats, B: Floats, T: Floats, j: int, add: bool, n_many: int, many: Kernel, two: Kernel, one: Kernel
+) -> None:
     """T[:, j:] = the sums of all rows of A with a panel B, or with `add` += them."""
     n = A.shape[0]
     for start in range(0, A.shape[1], _DEPTH):
@@ -137,24 +142,24 @@ def _fill(A: Any, B: Any, T: Any, j: Any, add: Any, n_many: Any, many: Any, two:
 
 
 @ordered_kernel
-def add_products(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+def add_products(A: Floats, B: Floats, T: Floats, j: int, add: bool) -> None:
     """T[:, j:] = A @ B for a panel B, or with `add` += it."""
     _fill(A, B, T, j, add, ROWS, _MANY_PRODUCTS, _TWO_PRODUCTS, _ONE_PRODUCT)
 
 
 @ordered_kernel
-def add_absolute_differences(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+def add_absolute_differences(A: Floats, B: Floats, T: Floats, j: int, add: bool) -> None:
     """The same with \\|a - b\\| in place of a * b."""
     _fill(A, B, T, j, add, _FEWER_ROWS, _MANY_DIFFERENCES, _TWO_DIFFERENCES, _ONE_DIFFERENCE)
 
 
 @ordered_kernel
-def add_minima(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+def add_minima(A: Floats, B: Floats, T: Floats, j: int, add: bool) -> None:
     """The same with the smaller one of a and b."""
     _fill(A, B, T, j, add, _FEWER_ROWS, _MANY_MINIMA, _TWO_MINIMA, _ONE_MINIMUM)
 
 
 @ordered_kernel
-def add_chi_squares(A: Any, B: Any, T: Any, j: Any, add: Any) -> None:
+def add_chi_squares(A: Floats, B: Floats, T: Floats, j: int, add: bool) -> None:
     """The same with (a - b)^2 / (a + b)."""
     _fill(A, B, T, j, add, _FEWER_ROWS, _MANY_CHI_SQUARES, _TWO_CHI_SQUARES, _ONE_CHI_SQUARE)

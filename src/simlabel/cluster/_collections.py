@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.cluster._connection import find_client
+from simlabel.cluster._connection import Client, Future, find_client
 from simlabel.cluster._remote import RemoteRows, gathered
 from simlabel.cluster._tasks import as_block
 from simlabel.labels import check_indicator_dense
@@ -45,7 +45,7 @@ def labels_here(y: Any, client: Any = None) -> Any:
     return pd.concat(parts, ignore_index=True)
 
 
-def _blocks(collection: Any, client: Any) -> list[Any]:
+def _blocks(collection: Any, client: Client) -> list[Future]:
     """Futures of the blocks of rows."""
     if hasattr(collection, "columns"):
         delayed = collection.to_delayed()

@@ -86,9 +86,9 @@ def thread_counts(client: Client, patience: float = PATIENCE) -> dict[str, int]:
     """Threads of each worker; waits for the first worker, but not for long."""
     deadline = time.monotonic() + patience
     while True:
-        found = _asked(client)
-        if found:
-            return found
+        threads = _asked(client)
+        if threads:
+            return threads
         if client.status in ("closed", "closing"):
             raise ClusterError("The Dask client was closed in the middle of the work.")
         if time.monotonic() > deadline:

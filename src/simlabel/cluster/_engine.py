@@ -167,11 +167,11 @@ class DaskEngine(Engine):
 
     def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> Spread:
         client = find_client(self.client, self.patience)
-        kept = jobs[0].kept.get(_KEPT)
-        if kept is None or not kept.is_for(client, prepared, jobs):
-            kept = Spread(client, prepared, jobs, self._sent, self.patience)
-            jobs[0].kept[_KEPT] = kept
-        return kept
+        spread: Spread | None = jobs[0].kept.get(_KEPT)
+        if spread is None or not spread.is_for(client, prepared, jobs):
+            spread = Spread(client, prepared, jobs, self._sent, self.patience)
+            jobs[0].kept[_KEPT] = spread
+        return spread
 
     @property
     def _sent(self) -> Sent:

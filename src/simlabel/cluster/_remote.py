@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.cluster._connection import ClusterError, DataLost, Future, collect, sent
+from simlabel.cluster._connection import Client, ClusterError, DataLost, Future, collect, sent
 from simlabel.cluster._tasks import call, look, merge_all, take, tree
 from simlabel.rows import Columns, LazyRows, Stack, joined
 from simlabel.support.validation import Rows
@@ -29,7 +29,7 @@ class RemoteRows(LazyRows):
 
     remote = True
 
-    def __init__(self, client: Any, blocks: Sequence[Future], known: Sequence[Any] | None = None) -> None:
+    def __init__(self, client: Client, blocks: Sequence[Future], known: Sequence[Any] | None = None) -> None:
         self.client = client
         looks = gathered(client, client.map(look, list(blocks), pure=False)) if known is None else known
         there = [(block, each) for block, each in zip(blocks, looks, strict=True) if each[0]]
@@ -130,12 +130,12 @@ class RemoteRows(LazyRows):
         return np.array, (self[:],)
 
 
-def _beside(client: Any, part: Any) -> Any:
+def _beside(client: Client, part: Any) -> Any:
     """What goes with a task: a few numbers in it, anything large beside it."""
     return part if isinstance(part, range) else sent(client, part)
 
 
-def gathered(client: Any, futures: Sequence[Future], held: Sequence[Any] = ()) -> list[Any]:
+def gathered(client: Client, futures: Sequence[Future], held: Sequence[Any] = ()) -> list[Any]:
     """The results of futures; what is lost is lost. What they need is held until they are there."""
     try:
         return collect(client, futures)

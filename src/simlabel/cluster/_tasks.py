@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel.cluster._connection import Client, Future
 from simlabel.engines import Engine, Exclude, Job
 from simlabel.engines.reducers import Join
 from simlabel.engines.running import Shard, aligned, make_shard
@@ -34,12 +35,12 @@ def join_results(parts: Sequence[Results], joins: Sequence[Join]) -> Results:
     return [each(results) for each, results in zip(joins, zip(*parts, strict=True), strict=True)]
 
 
-def merge_all(parts: Sequence[Any], merge: Any) -> Any:
+def merge_all(parts: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """Parts merged one after the other."""
     return reduce(merge, parts)
 
 
-def tree(client: Any, parts: Sequence[Any], join: Any, how: Any) -> list[Any]:
+def tree(client: Client, parts: Sequence[Future], join: Callable[..., Any], how: Any) -> list[Future]:
     """Join futures by fours on the workers, what comes of it by fours, and so on.
 
     All futures on the way, the end last: a key that nobody holds may be dropped before the scheduler
@@ -67,7 +68,7 @@ def take(block: Rows, rows: Any) -> Rows:
     return block[rows]
 
 
-def call(function: Any, block: Rows, *companions: Any) -> Any:
+def call(function: Callable[..., Any], block: Rows, *companions: Any) -> Any:
     """A function that was sent, of a block."""
     return function(block, *companions)
 

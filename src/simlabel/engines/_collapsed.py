@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,11 +59,11 @@ class CollapsedSums:
             raise ValueError(f"{leaf.similarity!r} cannot be collapsed: it has no explicit columns.")
         return cls(leaf, np.zeros((width, n_columns)))
 
-    def added(self, X: Rows, V: Any, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
+    def added(self, X: Rows, V: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
         """With more references; X as the model compares it, (n, n_features), V (n, n_columns)."""
         return replace(self, W=self.W + self._sums(X, V, memory_mib))
 
-    def removed(self, X: Rows, V: Any, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
+    def removed(self, X: Rows, V: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
         """Without some references that are in it."""
         return replace(self, W=self.W - self._sums(X, V, memory_mib))
 
@@ -74,7 +74,7 @@ class CollapsedSums:
             out[part] = self._expanded(Q[part]) @ self.W
         return out
 
-    def _sums(self, X: Rows, V: Any, memory_mib: float) -> FloatArray:
+    def _sums(self, X: Rows, V: Rows, memory_mib: float) -> FloatArray:
         total: FloatArray = np.zeros_like(self.W)
         for part in blocks(n_rows(X), self._rows_per_block(memory_mib)):
             # sparse columns times sparse influence is quick; into many labels it is the only way
@@ -89,7 +89,7 @@ class CollapsedSums:
         return max(1, int(memory_mib * 2**20) // (4 * 8 * self.W.shape[0]))
 
 
-def _transposed(V: Any) -> Any:
+def _transposed(V: Rows) -> Rows:
     return sp.csr_array(V.T) if sp.issparse(V) else np.asarray(V, dtype=np.float64).T
 
 
@@ -177,7 +177,7 @@ class Collapsed(Engine):
     ) -> Plan:
         """One product."""
         widths = [_width(prepared, job) or 0 for job in jobs]
-        kept = sum(8 * width * job.reducer.width for width, job in zip(widths, jobs, strict=True))
+        summed = sum(8 * width * job.reducer.width for width, job in zip(widths, jobs, strict=True))
         operations = sum(2.0 * w * job.reducer.width for w, job in zip(widths, jobs, strict=True)) * n_queries
         return Plan(
             f"exact sums, collapsed to {max(widths):,} columns",
@@ -188,7 +188,7 @@ class Collapsed(Engine):
             references=0,
             parts=1,
             threads=1,
-            memory=int(self.memory_mib * 2**20) + kept,
+            memory=int(self.memory_mib * 2**20) + summed,
             operations=operations,
             reasons=("the sum over references is taken before queries come: their number does not matter",),
         )
@@ -207,7 +207,7 @@ class Collapsed(Engine):
         return outputs
 
 
-def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Any]]:
+def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Rows]]:
     """Pieces of references and their influence, by where they are in memory: a piece never changes."""
     assert isinstance(job.reducer, SumReducer)
     pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)

@@ -57,15 +57,15 @@ class Prepared:
     dtype: np.dtype[Any]
     views: dict[Hashable, Rows] = field(default_factory=dict)
     largest: dict[Hashable, tuple[float, ...]] = field(default_factory=dict)
-    columns: dict[Hashable, Any] = field(default_factory=dict, compare=False)
-    cast: dict[Hashable, Any] = field(default_factory=dict, compare=False)
+    columns: dict[Hashable, sp.csc_array] = field(default_factory=dict, compare=False)
+    cast: dict[Hashable, Rows] = field(default_factory=dict, compare=False)
 
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is quicker."""
-        rows: Any = self.views.get(key, self.X)
+        rows: Rows = self.views.get(key, self.X)
         return self.sparse and rows.nnz > limits().full_share * self.n_rows * max(1, row_width(rows))
 
-    def by_column(self, key: Hashable) -> Any:
+    def by_column(self, key: Hashable) -> sp.csc_array:
         """Sparse references as the leaf of `key` reads them, in float64, as CSC; made once."""
         if key not in self.columns:
             rows = self.views[key][:] if key in self.views else self.leaves[key].view(self.X[:])
@@ -83,11 +83,11 @@ class Prepared:
         rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
         return Side(self._cast(dense_rows(rows) if self.densify(key) else rows), beside)
 
-    def _numbers(self, key: Hashable) -> Any:
+    def _numbers(self, key: Hashable) -> Rows:
         """The numbers beside the rows in the precision of the similarities; cast once."""
         if key not in self.cast:
-            found = [piece.astype(self.dtype, copy=False) for piece in pieces(self.beside[key])]
-            self.cast[key] = stacked(found)
+            parts = [piece.astype(self.dtype, copy=False) for piece in pieces(self.beside[key])]
+            self.cast[key] = stacked(parts)
         return self.cast[key]
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
@@ -103,8 +103,8 @@ class Prepared:
         """What was made ready of each piece of the references, by the piece's identity."""
         own = pieces(self.X)
         views = pieces(self.views[key]) if key in self.views else (None,) * len(own)
-        found = zip(pieces(self.beside[key]), self.largest[key], views, strict=True)
-        return dict(zip(map(id, own), found, strict=True))
+        made = zip(pieces(self.beside[key]), self.largest[key], views, strict=True)
+        return dict(zip(map(id, own), made, strict=True))
 
     @property
     def sparse(self) -> bool:
@@ -119,11 +119,11 @@ class Prepared:
 
     def __reduce__(self) -> Any:
         # keys are made of the identity of functions, which another process does not share
-        found = [
+        made_ready = [
             (leaf, self.beside[key], self.views.get(key), self.largest.get(key))
             for key, leaf in self.leaves.items()
         ]
-        return _restored, (self.X, self.dtype, found)
+        return _restored, (self.X, self.dtype, made_ready)
 
     def _cast(self, rows: Rows) -> Rows:
         return rows.astype(self.dtype, copy=False) if hasattr(rows, "astype") else rows
@@ -148,24 +148,24 @@ def prepare(
     largest: dict[Hashable, tuple[float, ...]] = {}
     for key, leaf in leaves.items():
         ready = {} if known is None else known.ready(key)
-        found = [
+        made_ready = [
             ready.get(id(piece))
             or _prepare_piece(
                 piece, leaf, keep_views and bool(leaf.views) and not isinstance(piece, LazyRows)
             )
             for piece in pieces(X)
         ]
-        beside[key] = stacked([piece[0] for piece in found])
-        largest[key] = tuple(piece[1] for piece in found)
-        if found[0][2] is not None:
-            views[key] = stacked([piece[2] for piece in found])
+        beside[key] = stacked([piece[0] for piece in made_ready])
+        largest[key] = tuple(piece[1] for piece in made_ready)
+        if made_ready[0][2] is not None:
+            views[key] = stacked([piece[2] for piece in made_ready])
     dtype = choose_dtype(X, similarities, {key: max(each, default=0.0) for key, each in largest.items()})
     return Prepared(X, leaves, beside, dtype, views, largest)
 
 
-def _restored(X: Rows, dtype: np.dtype[Any], found: Iterable[Any]) -> Prepared:
+def _restored(X: Rows, dtype: np.dtype[Any], made_ready: Iterable[Any]) -> Prepared:
     made = Prepared(X, {}, {}, dtype)
-    for leaf, beside, view, largest in found:
+    for leaf, beside, view, largest in made_ready:
         made.leaves[leaf.key], made.beside[leaf.key] = leaf, beside
         if view is not None:
             made.views[leaf.key] = view

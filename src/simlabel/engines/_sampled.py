@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, ReduceCall
@@ -135,7 +135,7 @@ class Sampled(Engine):
         return ReduceCall(q, some, jobs, own, n_jobs=1)
 
 
-def _scaled(job: Job, rows: Any, scales: FloatArray) -> Any:
+def _scaled(job: Job, rows: npt.NDArray[np.int64], scales: FloatArray) -> Rows:
     assert isinstance(job.reducer, SumReducer)
     V = job.reducer.influence.rows(rows)
     return sp.csr_array(V.multiply(scales[:, None])) if sp.issparse(V) else V * scales[:, None]

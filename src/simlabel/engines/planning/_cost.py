@@ -70,11 +70,11 @@ def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> flo
     total = _CALL
     for key in prepared.leaves:
         products = products_per_query(prepared, key)
-        found = min(products, prepared.n_rows)
+        pairs = min(products, prepared.n_rows)
         total += _SPARSE_PRODUCT * products
         for job in jobs:
             assert isinstance(job.reducer, SumReducer)
-            total += found * (_FOUND + _SCATTERED * job.reducer.influence.entries_per_row)
+            total += pairs * (_FOUND + _SCATTERED * job.reducer.influence.entries_per_row)
     return n_queries * total
 
 

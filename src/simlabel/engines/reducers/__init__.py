@@ -1,10 +1,11 @@
 """What happens to blocks of similarities: they are summed with influence, ranked, or kept."""
 
-from simlabel.engines.reducers._influence import InfluenceColumns, turned_over
+from simlabel.engines.reducers._influence import Arrays, InfluenceColumns, turned_over
 from simlabel.engines.reducers._rows import reducer_for
 from simlabel.engines.reducers._sums import Exclude, Join, Keep, Partial, PartialSum, Reducer, SumReducer
 
 __all__ = [
+    "Arrays",
     "Exclude",
     "InfluenceColumns",
     "Join",

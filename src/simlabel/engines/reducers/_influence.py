@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import (
@@ -17,7 +18,9 @@ from simlabel._kernels import (
 )
 from simlabel.rows import Stack
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
+
+Arrays = tuple[npt.NDArray[Any], ...]
 
 
 def turned_over(S: FloatArray) -> FloatArray:
@@ -33,17 +36,17 @@ class Store:
     """Arrays that were made of V and will be wanted again, up to 64 MiB."""
 
     def __init__(self) -> None:
-        self.found: dict[Hashable, tuple[FloatArray, ...]] = {}
+        self.arrays: dict[Hashable, Arrays] = {}
         self.size = 0
 
-    def get(self, key: Hashable, make: Callable[[], tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+    def get(self, key: Hashable, make: Callable[[], Arrays]) -> Arrays:
         """What is kept under a key, or else what `make` gives."""
-        arrays = self.found.get(key)
+        arrays = self.arrays.get(key)
         if arrays is None:
             arrays = make()
             size = sum(array.nbytes for array in arrays)
             if self.size + size <= limits().kept_bytes:
-                self.found[key], self.size = arrays, self.size + size
+                self.arrays[key], self.size = arrays, self.size + size
         return arrays
 
 
@@ -63,7 +66,7 @@ class InfluenceColumns:
     #: for one query, looking up an entry costs about as much as reading through this many columns
     DENSE_COLUMNS_PER_LOOKUP = 12
 
-    def __init__(self, V: Any) -> None:
+    def __init__(self, V: Rows) -> None:
         given = isinstance(V, Stack)
         self.stack: Stack = V if given else Stack([sp.csr_array(V) if sp.issparse(V) else np.asarray(V)])
         self.n_references, self.width = len(self.stack), int(self.stack.shape[1])
@@ -71,7 +74,7 @@ class InfluenceColumns:
         #: entries of V in a row, on average
         self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
-        self._columns: dict[tuple[int, int], Any] = {}
+        self._columns: dict[tuple[int, int], Rows] = {}
         self.made = Store()
 
     @property
@@ -80,11 +83,11 @@ class InfluenceColumns:
         return self.width > entries + self.DENSE_COLUMNS_PER_TURN
 
     @property
-    def V(self) -> Any:
+    def V(self) -> Rows:
         """The whole of it; a copy where it is in pieces."""
         return self.stack.whole() if len(self.stack.pieces) > 1 else self.stack.pieces[0]
 
-    def rows(self, rows: Any) -> Any:
+    def rows(self, rows: slice | npt.NDArray[np.int64]) -> Rows:
         """Some rows of it."""
         return self.stack[rows]
 
@@ -110,14 +113,14 @@ class InfluenceColumns:
             else:
                 out += self._dense(V, rows, S.dtype).T @ block
 
-    def _dense(self, V: Any, rows: slice, dtype: Any) -> FloatArray:
+    def _dense(self, V: Rows, rows: slice, dtype: npt.DTypeLike) -> FloatArray:
         """Some rows of a piece; of a sparse one they are kept, up to 64 MiB, for other queries and jobs."""
         if not sp.issparse(V):
             return np.asarray(V[rows], dtype=dtype)
-        (found,) = self.made.get((id(V), rows.start, rows.stop), lambda: (V[rows].toarray().astype(dtype),))
-        return found
+        (dense,) = self.made.get((id(V), rows.start, rows.stop), lambda: (V[rows].toarray().astype(dtype),))
+        return dense
 
-    def _by_label(self, part: slice, dtype: Any) -> Any:
+    def _by_label(self, part: slice, dtype: npt.DTypeLike) -> Rows:
         """The rows `part`, column by column; kept, since single queries come one after the other.
 
         Dense, (width, rows), where that is quicker to read through and does not take much memory; plain
@@ -138,7 +141,7 @@ class InfluenceColumns:
                 self._columns[key] = V.T.toarray(order="C").astype(dtype)
         return self._columns[key]
 
-    def weighted_rows(self, W: Any) -> FloatArray:
+    def weighted_rows(self, W: sp.csr_array) -> FloatArray:
         """W @ V for a sparse W, (n_queries, n_references)."""
         total: FloatArray = np.zeros((W.shape[0], self.width))
         for V, columns, _ in self.stack.parts(slice(0, self.n_references)):
@@ -147,7 +150,7 @@ class InfluenceColumns:
         return total
 
 
-def _add_few(S: FloatArray, V: Any, out: FloatArray) -> None:
+def _add_few(S: FloatArray, V: Rows, out: FloatArray) -> None:
     """out += (S @ V).T for a handful of queries, (n_queries, references), and V by column."""
     if sp.issparse(V):
         add_by_label(S, V.indptr, V.indices, V.data, out)
@@ -162,7 +165,7 @@ def _add_few(S: FloatArray, V: Any, out: FloatArray) -> None:
         out[:, i] += V @ similarities
 
 
-def _presence(V: Any) -> Any:
+def _presence(V: sp.csr_array) -> npt.NDArray[np.uint32]:
     """A bit for each label of each row, (n_rows, words)."""
     V = V.tocoo()
     rows, labels = V.coords
@@ -171,7 +174,7 @@ def _presence(V: Any) -> Any:
     return words
 
 
-def _add_entries(S: FloatArray, V: Any, rows: slice, out: FloatArray) -> None:
+def _add_entries(S: FloatArray, V: Rows, rows: slice, out: FloatArray) -> None:
     indptr = V.indptr[rows.start : rows.stop + 1]
     # sums of one block may be float32, which is half the traffic, where adding them up pays
     short = S.dtype == np.float32 and int(indptr[-1] - indptr[0]) > 2 * out.shape[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,7 @@ from simlabel.engines.reducers._sums import (
     SumReducer,
     side_by_side,
 )
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
 from simlabel.weightings import TopK, Weighting
 
 
@@ -43,7 +43,7 @@ class Largest:
         A reference of weight w is w neighbours.
     """
 
-    def __init__(self, V: Any, k: int, weights: FloatArray | None) -> None:
+    def __init__(self, V: Rows, k: int, weights: FloatArray | None) -> None:
         self.influence = InfluenceColumns(V)
         self.width = self.influence.width
         self.k = k
@@ -62,18 +62,18 @@ class Largest:
         """Their largest entries."""
         return Candidates(self.capacity)
 
-    def placed(self, found: FloatArray, start: int) -> FloatArray:
+    def placed(self, result: FloatArray, start: int) -> FloatArray:
         """Only parts have places."""
-        return found
+        return result
 
     @property
     def joined(self) -> Join:
         """The largest of all."""
         return largest_of
 
-    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """The sum over the largest."""
-        values, indices = _split(found)
+        values, indices = _split(result)
         return _PartialLargest(self, values, indices, exclude).finish()
 
 
@@ -129,9 +129,9 @@ class Candidates:
         """The same."""
         return self
 
-    def placed(self, found: FloatArray, start: int) -> FloatArray:
+    def placed(self, result: FloatArray, start: int) -> FloatArray:
         """Places among all references; float64 holds them exactly."""
-        placed = found.astype(np.float64)
+        placed = result.astype(np.float64)
         places = placed[:, self.capacity :]
         places[places >= 0] += start
         return placed
@@ -141,9 +141,9 @@ class Candidates:
         """The largest of all."""
         return largest_of
 
-    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """As it is."""
-        return found
+        return result
 
 
 @dataclass
@@ -162,11 +162,11 @@ class _PartialCandidates:
         return np.hstack([np.where(there, self.values, 0.0), np.where(there, self.indices, -1)])
 
 
-def _split(found: FloatArray) -> tuple[FloatArray, Indices]:
+def _split(result: FloatArray) -> tuple[FloatArray, Indices]:
     """Values and places of `Candidates`; places that hold nothing are behind all others."""
-    capacity = found.shape[1] // 2
-    places = found[:, capacity:].astype(np.int64)
-    values = np.where(places >= 0, found[:, :capacity], -np.inf)
+    capacity = result.shape[1] // 2
+    places = result[:, capacity:].astype(np.int64)
+    values = np.where(places >= 0, result[:, :capacity], -np.inf)
     return values, np.maximum(places, 0)
 
 
@@ -189,7 +189,7 @@ class WholeRows(Additive):
         Of scope "row".
     """
 
-    def __init__(self, V: Any, weighting: Weighting) -> None:
+    def __init__(self, V: Rows, weighting: Weighting) -> None:
         self.influence = InfluenceColumns(V)
         self.width = self.influence.width
         self.weighting = weighting
@@ -208,9 +208,9 @@ class WholeRows(Additive):
         """Side by side."""
         return side_by_side
 
-    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """Weighted, and summed."""
-        return _PartialRows(self, [found], exclude).finish()
+        return _PartialRows(self, [result], exclude).finish()
 
 
 @dataclass
@@ -253,7 +253,7 @@ class _PartialRows:
         return result
 
 
-def reducer_for(weighting: Weighting | None, V: Any, weights: FloatArray | None = None) -> Reducer:
+def reducer_for(weighting: Weighting | None, V: Rows, weights: FloatArray | None = None) -> Reducer:
     """The reducer that sums with influence V under a weighting; `weights` are those inside V."""
     if isinstance(weighting, TopK):
         return Largest(V, int(weighting.k), weights)

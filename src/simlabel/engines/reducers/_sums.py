@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from simlabel.engines.reducers._influence import InfluenceColumns, turned_over
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
 
 Indices = npt.NDArray[np.int64]
 Join = Callable[[Sequence[FloatArray]], FloatArray]
@@ -76,27 +76,27 @@ class Reducer(Protocol):
     def part(self, rows: slice) -> Reducer:
         """What is done with some of the references alone, such that the results can be joined."""
 
-    def placed(self, found: FloatArray, start: int) -> FloatArray:
+    def placed(self, result: FloatArray, start: int) -> FloatArray:
         """Results of a part as `joined` takes them; its first reference has that place among all."""
 
     @property
     def joined(self) -> Join:
         """How the results of parts, in the order of their references, become one."""
 
-    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """From the results of all parts, joined, to the results, (n_queries, width)."""
 
 
 class Additive:
     """What parts give is added up, or put side by side, and that is all."""
 
-    def placed(self, found: FloatArray, start: int) -> FloatArray:
+    def placed(self, result: FloatArray, start: int) -> FloatArray:
         """In full precision."""
-        return found.astype(np.float64, copy=False)
+        return result.astype(np.float64, copy=False)
 
-    def closed(self, found: FloatArray, exclude: Exclude | None) -> FloatArray:
+    def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """As it is."""
-        return found
+        return result
 
 
 class SumReducer(Additive):
@@ -108,7 +108,7 @@ class SumReducer(Additive):
         Influence of each reference.
     """
 
-    def __init__(self, V: Any) -> None:
+    def __init__(self, V: Rows) -> None:
         self.influence = InfluenceColumns(V)
         self.width = self.influence.width
         self.bytes_per_query = 8 * self.width

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
 from simlabel.engines._contract import Job, Plan, ReduceCall
 from simlabel.engines._prepared import Prepared, Side
-from simlabel.engines.reducers import Exclude, InfluenceColumns, Partial, PartialSum, SumReducer
+from simlabel.engines.reducers import Arrays, Exclude, InfluenceColumns, Partial, PartialSum, SumReducer
 from simlabel.engines.running._tiles import TileSums
 from simlabel.rows import n_rows, row_width
 from simlabel.support.forks import cached_property
@@ -115,29 +116,29 @@ class InfluenceInTiles:
         References of a tile.
     """
 
-    def __init__(self, influence: InfluenceColumns, step: int, dtype: Any) -> None:
+    def __init__(self, influence: InfluenceColumns, step: int, dtype: np.dtype[Any]) -> None:
         self.influence, self.step, self.dtype = influence, step, dtype
 
-    def rows(self, part: slice) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+    def rows(self, part: slice) -> tuple[FloatArray, Arrays]:
         """(dense and by label, or empty; entries by tile and label): the rows `part`."""
         if self.influence.by_entry:
             make, key = self._entries, ("entries", part.start, part.stop, self.step, self.dtype)
             return np.empty((0, 0), dtype=self.dtype), self.influence.made.get(key, lambda: make(part))
-        V: Any = self.influence.rows(part)
+        V = self.influence.rows(part)
         dense = V.toarray() if sp.issparse(V) else V
         return np.ascontiguousarray(dense.T, dtype=self.dtype), self._none(part)
 
-    def _none(self, part: slice) -> tuple[FloatArray, ...]:
+    def _none(self, part: slice) -> Arrays:
         n_tiles = -(-(part.stop - part.start) // self.step)
-        empty: Any = np.empty(0, dtype=np.int64)
+        empty: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
         return np.zeros(n_tiles + 1, dtype=np.int64), empty, empty, empty, np.empty(0, dtype=self.dtype)
 
-    def _entries(self, part: slice) -> tuple[FloatArray, ...]:
+    def _entries(self, part: slice) -> Arrays:
         touched = list(self.influence.stack.parts(part))
         V, _, rows = touched[0] if len(touched) == 1 else (self.influence.rows(part), part, slice(None))
         indptr = V.indptr[rows.start : None if rows.stop is None else rows.stop + 1]
         n = int(indptr[-1] - indptr[0])
-        found: Any = (
+        entries = (
             self._none(part)[0],
             np.empty(n, dtype=np.int64),
             np.empty(n + 1, dtype=np.int64),
@@ -145,13 +146,14 @@ class InfluenceInTiles:
             np.empty(n, dtype=self.dtype),
         )
         place = np.full(self.influence.width, -1)
-        sort_by_label(indptr, V.indices, V.data, self.step, place, found)
-        n_labels = int(found[0][-1])
-        return found[0], found[1][:n_labels].copy(), found[2][: n_labels + 1].copy(), found[3], found[4]
+        sort_by_label(indptr, V.indices, V.data, self.step, place, entries)
+        firsts, labels, begins, *rest = entries
+        n_labels = int(firsts[-1])
+        return firsts, labels[:n_labels].copy(), begins[: n_labels + 1].copy(), *rest
 
     def in_panels(self, rows: slice) -> FloatArray:
         """Some rows in panels of rows and labels, (row panels, label panels, width, width)."""
-        V: Any = self.influence.rows(rows)
+        V = self.influence.rows(rows)
         width, n = panel_width(self.dtype), V.shape[0]
         n_panels, n_label_panels = -(-n // width), -(-self.influence.width // width)
         filled = np.zeros((n_panels * width, n_label_panels * width), dtype=self.dtype)
@@ -159,7 +161,7 @@ class InfluenceInTiles:
         return np.ascontiguousarray(filled.reshape(n_panels, width, n_label_panels, width).swapaxes(1, 2))
 
 
-def _filled(numbers: Any, width: int, rest: float) -> Any:
+def _filled(numbers: npt.NDArray[Any], width: int, rest: float) -> npt.NDArray[Any]:
     """One number per query in panels, (n_panels, width)."""
     filled = np.full(-(-len(numbers) // width) * width, rest, dtype=numbers.dtype)
     filled[: len(numbers)] = numbers

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import add_rows, nonzero_products
@@ -73,14 +74,14 @@ class _Index:
 class _Reader:
     """The non-zero products of one query after the other."""
 
-    def __init__(self, index: _Index, rows: Any) -> None:
-        viewed: Any = index.leaf.view(rows)
+    def __init__(self, index: _Index, rows: sp.csr_array) -> None:
+        viewed = index.leaf.view(rows)
         self.index = index
         self.rows = sp.csr_array(viewed)
         self.beside = numbers_beside(index.leaf, self.rows)
         n = index.n_references
         self.dense, self.products = np.full(n, np.nan), np.empty(n)
-        self.found_space: Any = np.empty(n, dtype=np.int64)
+        self.space: npt.NDArray[np.int64] = np.empty(n, dtype=np.int64)
 
     def read(self, i: int) -> None:
         """Find the references that have a column in common with query i."""
@@ -92,10 +93,10 @@ class _Reader:
             V.indices,
             V.data,
             self.dense,
-            self.found_space,
+            self.space,
             self.products,
         )
-        self.found = self.found_space[:count]
+        self.references = self.space[:count]
         self.values = self.products[:count]
 
 
@@ -105,26 +106,26 @@ class _Background:
     def __init__(self, job: Job, index: _Index) -> None:
         self.job, self.index = job, index
         assert isinstance(job.reducer, SumReducer)
-        self.V: Any = sp.csr_array(job.reducer.influence.V)
+        self.V = sp.csr_array(job.reducer.influence.V)
         self.similarity = job.similarity.leaves()[0].similarity
         self.factors: Any = self.similarity.zero_product_factor(index.beside)
         self.total = np.asarray(self.V.T @ self.factors)
-        self._by_label: Any = None
+        self._by_label: sp.csc_array | None = None
 
     def sums(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
         """The sums of query i of a reader, its own entry counting `kept` times."""
         beside = reader.beside[i : i + 1]
         g = float(self.similarity.zero_product_factor(beside)[0])  # type: ignore[index]
-        found = reader.found
-        S = self.similarity.finish(reader.values[None, :].copy(), beside, self.index.beside[found])
+        met = reader.references
+        S = self.similarity.finish(reader.values[None, :].copy(), beside, self.index.beside[met])
         if self.job.weighting is not None:
             S = self.job.weighting.apply(S)
-        beyond = S[0] - g * self.factors[found]
+        beyond = S[0] - g * self.factors[met]
         out = self.total.copy() if own < 0 else self._total_without(own, kept)
         out *= g
         if own >= 0:
-            beyond[found == own] *= kept
-        add_rows(beyond, found, self.V.indptr, self.V.indices, self.V.data, out)
+            beyond[met == own] *= kept
+        add_rows(beyond, met, self.V.indptr, self.V.indices, self.V.data, out)
         return out
 
     def _total_without(self, own: int, kept: float) -> FloatArray:

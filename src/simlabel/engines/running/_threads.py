@@ -27,14 +27,14 @@ class _Blas:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.holders: list[int] = []  # a thread is named once for each time that it holds
-        self.found: list[tuple[Any, int]] = []  # libraries, with the numbers that the first holder found
+        self.before: list[tuple[Any, int]] = []  # libraries, with the numbers that the first holder found
 
     def hold(self) -> None:
         """For the thread that asks; the first one sets the number."""
         with self.lock:
             if not self.holders:
-                self.found = [(library, library.num_threads) for library in _controller().lib_controllers]
-                self._set([(library, 1) for library, _ in self.found])
+                self.before = [(library, library.num_threads) for library in _controller().lib_controllers]
+                self._set([(library, 1) for library, _ in self.before])
             self.holders.append(threading.get_ident())
 
     def release(self) -> None:
@@ -53,7 +53,7 @@ class _Blas:
         self.lock.release()
 
     def _restore(self) -> None:
-        self._set([(library, number) for library, number in self.found if library.num_threads == 1])
+        self._set([(library, number) for library, number in self.before if library.num_threads == 1])
 
     @staticmethod
     def _set(numbers: list[tuple[Any, int]]) -> None:
