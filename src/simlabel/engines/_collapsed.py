@@ -29,23 +29,22 @@ _KEPT = "collapsed"  # where a job keeps its sums
 class CollapsedSums:
     """Sums of explicit columns times influence.
 
-        Attributes
-        ----------
-        leaf : Leaf
-            The similarity, and the view of the rows that it reads.
-        W : array, (expanded width, n_columns)
-            Sum over references of e(x_j) v_j.
+    Attributes
+    ----------
+    leaf : Leaf
+        The similarity, and the view of the rows that it reads.
+    W : array, (expanded width, n_columns)
+        Sum over references of e(x_j) v_j.
 
-        Examples
-        --------
-        >>> from simlabel.rows import pieces
-    from simlabel.similarities import Linear
-        >>> none = CollapsedSums.empty(Linear().leaves()[0], 2, 1)
-        >>> some = none.added(np.eye(2), np.ones((2, 1)))
-        >>> some.of(np.array([[3.0, 4.0]]))
-        array([[7.]])
-        >>> some.removed(np.eye(2)[:1], np.ones((1, 1))).of(np.array([[3.0, 4.0]]))
-        array([[4.]])
+    Examples
+    --------
+    >>> from simlabel.similarities import Linear
+    >>> none = CollapsedSums.empty(Linear().leaves()[0], 2, 1)
+    >>> some = none.added(np.eye(2), np.ones((2, 1)))
+    >>> some.of(np.array([[3.0, 4.0]]))
+    array([[7.]])
+    >>> some.removed(np.eye(2)[:1], np.ones((1, 1))).of(np.array([[3.0, 4.0]]))
+    array([[4.]])
     """
 
     leaf: Leaf
