@@ -66,15 +66,15 @@ _LEARNT: dict[str, tuple[str, ...]] = {
 }
 #: arrays of a model -> how long they are; each may be missing
 _SHAPES: dict[str, tuple[str, ...]] = {
-    "solution.V": ("used", "columns"),
-    "solution.left_out": ("references", "columns"),
-    "sketch.W": ("any", "columns"),
-    "sketch.V": ("any", "columns"),
-    "sketch.X": ("any", "features"),
-    "sketch.columns.n_features": ("features",),
-    "scales": ("references",),
+    "scorer.solution.V": ("used", "columns"),
+    "scorer.solution.left_out": ("references", "columns"),
+    "scorer.sketch.W": ("any", "columns"),
+    "scorer.sketch.V": ("any", "columns"),
+    "scorer.sketch.X": ("any", "features"),
+    "scorer.sketch.columns.n_features": ("features",),
+    "scorer.stages.scales": ("references",),
     "columns": ("references",),
-    "engine.probabilities": ("references",),
+    "scorer.stages.engine.probabilities": ("references",),
 }
 _NO_SEARCH = TuningResult((), (), "", (), (), {}, 0)
 _MAY_BE_AUTO = {"inducing"}  # found anew from the number of references
@@ -246,7 +246,7 @@ class _Fits:
             self._check_similarity(similarity.similarity, len(view.columns))
 
     def check_shape(self, path: str, wanted: tuple[str, ...]) -> None:
-        value: Any = self.model if path == "columns" else self.model.scorer
+        value: Any = self.model
         for name in path.split("."):
             value = getattr(value, name, None)
         if value is None:
