@@ -166,7 +166,6 @@ def test_label_names_come_back_as_they_were(tmp_path):
         -1.5,
         float("inf"),
         True,
-        None,
         ("a", 1, (None, 2.5)),
         np.int64(7),
         np.str_("s"),

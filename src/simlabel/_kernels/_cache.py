@@ -10,17 +10,16 @@ import functools
 import hashlib
 import inspect
 import logging
-import pickle
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
-from numba.core.serialize import dumps
 
 _LOG = logging.getLogger("simlabel")  # a log line: a warning is an exception under `-W error`
 _SAID: list[str] = []
+_DIGEST = hashlib.sha256().digest_size
 
 
 class KernelCache(NullCache):
@@ -82,13 +81,23 @@ class _CheckedFiles(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         """Write an entry."""
-        content = dumps(data)
-        super().save(key, (self._digest(key, content), content))
+        super().save(key, (key, data))
 
     def load(self, key: Any) -> Any:
         """Read an entry, or give None."""
-        digest, content = super().load(key) or (None, b"")
-        return pickle.loads(content) if digest == self._digest(key, content) else None
+        name = self._load_index().get(key)
+        if name is None:
+            return None
+        content = Path(self._data_path(name)).read_bytes()
+        whole = content[-_DIGEST:] == self._digest(key, content[:-_DIGEST])
+        return self._load_data(name) if whole else None
+
+    def _save_data(self, name: str, data: Any) -> None:
+        """Append the digest, where numba stops reading."""
+        key, code = data
+        content = self._dump(code)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(content + self._digest(key, content))
 
     def _load_index(self) -> Any:
         try:

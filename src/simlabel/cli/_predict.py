@@ -72,7 +72,7 @@ def predict_verb(
         max_gib=max_gib,
     )
     figures = ["score"] * scores + ["probability"] * probabilities
-    total, done, now = count_rows(data, chunks.format), 0, 0
+    total, done, now = chunks.count_rows(), 0, 0
 
     def show(pairs: int, all_pairs: int) -> None:
         """What workers have done of the rows that they have now."""
@@ -113,18 +113,6 @@ def _shown(output: Path, kind: str, spreadsheet_safe: bool) -> Callable[[str], s
         raise typer.BadParameter(f"--spreadsheet-safe is for CSV; got {kind}.")
     seen = for_terminal if str(output) == "-" and sys.stdout.isatty() else str
     return (lambda label: for_spreadsheet(seen(label))) if spreadsheet_safe else seen
-
-
-def count_rows(path: Path, format: str) -> int:
-    """About how many rows a file has, for the bar; 0 where that is not quickly told."""
-    if format == "parquet":
-        import pyarrow.parquet as pq
-
-        return int(pq.read_metadata(path).num_rows)
-    if format == "npz" or path.suffix == ".gz":
-        return 0
-    with path.open("rb") as stream:
-        return sum(part.count(b"\n") for part in iter(lambda: stream.read(1 << 20), b""))
 
 
 def rows_of(path: Path, fitted: FittedModel, rows: list[int], **reading: Any) -> Rows:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
 from simlabel.calibration import CALIBRATIONS
-from simlabel.engines import Plan, Sampled, resolve_engine
+from simlabel.engines import Plan, Sampled, effective_jobs, resolve_engine
 from simlabel.estimators._checks import checked_training_rows, client_of, labels_here, on_cluster
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
@@ -200,6 +200,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _stages(self, X: Rows, similarity: Similarity) -> Stages:
         """The stages of the sums as objects, with what is "auto" still in them."""
         engine = resolve_engine(self.engine)
+        effective_jobs(self.n_jobs)  # what is no number of threads is said now, not by the first prediction
         if is_remote(X) and not hasattr(engine, "client"):
             engine = on_cluster().DaskEngine(X.client, local=engine)
         return Stages(
