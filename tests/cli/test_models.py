@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from simlabel import load
 from simlabel.cli._app import app
 from simlabel.datasets import load_dataset
+from simlabel.engines import Exact
 from simlabel.metrics import CRITERIA, evaluate
 
 
@@ -114,6 +115,20 @@ def test_other_order_of_columns_no_labels_and_other_formats(run, model, files):
     for name in ("other.csv", "other.parquet"):
         run("predict", model, name, "-o", "found.jsonl", "--chunk-rows", 64)
         assert (files / "found.jsonl").read_text() == wanted
+
+
+def test_scores_and_probabilities_cost_no_further_pass(run, model, monkeypatch):
+    passes, reduce = [], Exact.reduce
+
+    def counted(self, *args, **options):
+        passes.append(self)
+        return reduce(self, *args, **options)
+
+    monkeypatch.setattr(Exact, "reduce", counted)
+    for figures in ([], ["--scores", "--probabilities"]):
+        passes.clear()
+        run("predict", model, "new.csv", "-o", "out.csv", *figures)
+        assert len(passes) == 3  # blocks of 256 rows, of which there are 700
 
 
 def test_predictions_go_to_stdout(run, model):
