@@ -16,7 +16,7 @@ CASES = [
     {"weighting": "top_k", "calibration": "loo"},
     {"engine": "collapsed", "similarity": Quadratic()},
     {"engine": Auto(), "similarity": Quadratic()},
-    {"sketch": "nystroem"},
+    {"sketch": "random_features"},
     {"sampler": 20},
 ]
 

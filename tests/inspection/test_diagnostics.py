@@ -149,7 +149,7 @@ def test_data_values_refuse_what_has_no_closed_form(rng):
         ({"influence": Ridge(0.2, inducing=5)}, r"inducing=5.*Ridge\(inducing=None, mixing=False\)"),
         ({"influence": Ridge(0.2, mixing=True)}, "mixing=True"),
         ({"influence": "label_mean"}, r"'uniform' and 'ridge', not LabelMean\(\)"),
-        ({"sampler": UniformSampler(9)}, "not with a sketch, a sampler"),
+        ({"sampler": UniformSampler(9)}, "not with a sketch or a sampler"),
     ):
         with pytest.raises(ValueError, match=message):
             SMLClassifier(RBF(1.0), **options).fit(X, y).data_values()

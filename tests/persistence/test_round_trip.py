@@ -171,7 +171,9 @@ def test_label_names_come_back_as_they_were(tmp_path):
         np.str_("s"),
     ]
     X = np.eye(len(labels))
-    model = SMLClassifier(Linear()).fit(X, [{label} for label in labels], ids=[("row", i) for i in range(11)])
+    model = SMLClassifier(Linear()).fit(
+        X, [{label} for label in labels], ids=[("row", i) for i in range(len(labels))]
+    )
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.classes_.tolist() == model.classes_.tolist()

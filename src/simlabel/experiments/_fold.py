@@ -111,7 +111,7 @@ def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequen
 
 def _asked(model: Any, X: Rows, n_labels: int) -> tuple[sp.csr_array, FloatArray, FloatArray | None]:
     """Label sets and scores; and probabilities, where one pass gives all of them."""
-    if not isinstance(model, SMLClassifier | AutoSMLClassifier):
+    if type(model) not in (SMLClassifier, AutoSMLClassifier):  # a subclass may have methods of its own
         return label_sets(model, X, n_labels), label_scores(model, X, n_labels), None
     outputs = model.outputs(X)
     return outputs.sets.sorted_indices(), outputs.weights.astype(np.float64), outputs.probabilities

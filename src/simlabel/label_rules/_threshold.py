@@ -71,8 +71,9 @@ class Threshold(LabelRule):
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])
             targets = best_thresholds(F, block.Y.toarray().astype(bool))
             weighted = F1 * block.weights[:, None]
-            A = A + weighted.T @ F1
-            b = b + weighted.T @ targets
+            with np.errstate(over="ignore", invalid="ignore"):  # it is refused below, in words
+                A = A + weighted.T @ F1
+                b = b + weighted.T @ targets
         if not (np.isfinite(A).all() and np.isfinite(b).all()):
             raise ValueError(
                 "Threshold: the squares of the label weights overflow. Normalize the features "

@@ -56,6 +56,8 @@ def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weight
     0.25
     """
     truth, predicted = check_sets(Y_true, Y_pred)
+    if truth.shape[1] == 0:
+        return 0.0  # no label is wrong
     if truth.shape[1] == 1:  # scikit-learn reads one column as classes, not as a label
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(np.average(_hamming_rows(truth, predicted), weights=weights))
