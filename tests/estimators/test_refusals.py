@@ -182,3 +182,8 @@ def test_threads_are_checked_when_fitted(n_jobs):
 def test_label_weights_whose_squares_overflow():
     with pytest.raises(ValueError, match="squares of the label weights overflow"):
         SMLClassifier("linear", normalizer=None, label_rule="threshold").fit(np.full((3, 3), 1e100), SETS)
+
+
+def test_labels_that_are_lists():
+    with pytest.raises(ValueError, match=r"hashable names; row 1 is \[\[1\], \[3\]\]"):
+        _fitted(SETS).score(X, [["a"], [[1], [3]], ["b"]])

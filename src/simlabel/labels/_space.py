@@ -258,7 +258,14 @@ def _sort(classes: Names) -> str:
 
 def _names_of(rows: Sequence[Any]) -> Names:
     """The labels that label sets hold, all of them known."""
-    names = dict.fromkeys(chain.from_iterable(rows))
+    try:
+        names = dict.fromkeys(chain.from_iterable(rows))
+    except TypeError:
+        bad = next(i for i, row in enumerate(rows) if not all(isinstance(label, Hashable) for label in row))
+        raise ValueError(
+            f"y must hold sets of labels, which are numbers, strings or other hashable names; row {bad} is "
+            f"{rows[bad]!r}."
+        ) from None
     check_names_known(names, rows)
     return _sorted_names(names)
 
