@@ -1,5 +1,7 @@
 """What is refused is refused in words of the library, not of the arrays beneath it."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -184,6 +186,7 @@ def test_label_weights_whose_squares_overflow():
         SMLClassifier("linear", normalizer=None, label_rule="threshold").fit(np.full((3, 3), 1e100), SETS)
 
 
-def test_labels_that_are_lists():
-    with pytest.raises(ValueError, match=r"hashable names; row 1 is \[\[1\], \[3\]\]"):
-        _fitted(SETS).score(X, [["a"], [[1], [3]], ["b"]])
+@pytest.mark.parametrize("odd", [[[1], [3]], [("a", [1])]], ids=str)
+def test_labels_that_are_lists(odd):
+    with pytest.raises(ValueError, match=rf"hashable names; row 1 is {re.escape(str(odd))}"):
+        _fitted(SETS).score(X, [["a"], odd, ["b"]])

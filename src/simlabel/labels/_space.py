@@ -261,13 +261,21 @@ def _names_of(rows: Sequence[Any]) -> Names:
     try:
         names = dict.fromkeys(chain.from_iterable(rows))
     except TypeError:
-        bad = next(i for i, row in enumerate(rows) if not all(isinstance(label, Hashable) for label in row))
+        bad = next(i for i, row in enumerate(rows) if not _is_set(row))
         raise ValueError(
             f"y must hold sets of labels, which are numbers, strings or other hashable names; row {bad} is "
             f"{rows[bad]!r}."
         ) from None
     check_names_known(names, rows)
     return _sorted_names(names)
+
+
+def _is_set(row: Any) -> bool:
+    """Whether labels can be members of a set; a tuple may hold a list, so their types do not say."""
+    try:
+        return len(set(row)) >= 0
+    except TypeError:
+        return False
 
 
 def _sorted_names(labels: Iterable[Hashable]) -> Names:
