@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import AutoSMLClassifier, SMLClassifier, metrics, similarity_sums
-from simlabel.baselines import BoosTexter
+from simlabel.baselines import BoosTexter, RankSVM
 from simlabel.datasets import FeatureChunks, load_dataset
 from simlabel.label_rules import LABEL_RULES
 from simlabel.similarities import RBF
@@ -190,3 +190,9 @@ def test_label_weights_whose_squares_overflow():
 def test_labels_that_are_lists(odd):
     with pytest.raises(ValueError, match=rf"hashable names; row 1 is {re.escape(str(odd))}"):
         _fitted(SETS).score(X, [["a"], odd, ["b"]])
+
+
+def test_scores_of_a_rival_that_overflow():
+    model = RankSVM(degree=2, max_iter=50).fit(X, TRUTH)
+    with pytest.raises(ValueError, match=r"RankSVM: the scores of row 1 overflow"):
+        model.predict([[0.0, 1.0, 0.0], [1e300, 0.0, 0.0]])

@@ -124,7 +124,11 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         scores = np.empty((X.shape[0], len(self.classes_)))
         for start in range(0, X.shape[0], limits().block_rows):
             rows = slice(start, start + limits().block_rows)
-            scores[rows] = self._score(X[rows])
+            with np.errstate(over="ignore", invalid="ignore"):  # it is refused below, in words
+                scores[rows] = self._score(X[rows])
+        if not np.isfinite(scores).all():
+            row = int(np.argwhere(~np.isfinite(scores))[0][0])
+            raise ValueError(f"{type(self).__name__}: the scores of row {row} overflow. Scale the features.")
         return scores
 
     def _check(self, X: Any) -> Rows:
