@@ -190,7 +190,15 @@ def test_products_that_overflow_both_ways_stay_within_their_arrays():
     dense, positions, products = np.full(50, np.nan), np.full(51, -7), np.zeros(50)
     csc = X.tocsc()
     count = nonzero_products(
-        np.arange(4), row[0], csc.indptr, csc.indices, csc.data, dense, positions[:50], products
+        np.arange(4),
+        row[0],
+        csc.indptr,
+        csc.indices,
+        csc.data,
+        dense,
+        np.zeros(50, dtype=bool),
+        positions[:50],
+        products,
     )
     assert count == 50
     assert sorted(positions[:50].tolist()) == list(range(50))

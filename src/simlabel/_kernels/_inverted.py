@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlabel._kernels._compile import kernel
-from simlabel._kernels._types import Floats, Ints
+from simlabel._kernels._types import Bools, Floats, Ints
 
 
 @kernel
@@ -16,6 +16,7 @@ def nonzero_products(
     indices: Ints,
     data: Floats,
     dense: Floats,
+    met: Bools,
     found: Ints,
     products: Floats,
 ) -> int:
@@ -29,6 +30,8 @@ def nonzero_products(
         All rows, column by column (CSC).
     dense : array, (n_rows,)
         NaN on entry and on return: a place to add up, where NaN means not met yet.
+    met : array of bool, (n_rows,)
+        False on entry and on return: looked at only where `dense` is NaN.
 
     Returns
     -------
@@ -41,15 +44,18 @@ def nonzero_products(
         for entry in range(indptr[column], indptr[column + 1]):
             j = indices[entry]
             if dense[j] != dense[j]:
-                dense[j] = 0.0
-                found[count] = j
-                count += 1
-            total = dense[j] + value * data[entry]
-            # sums that overflow both ways are NaN, which would count the row again, past the end of `found`
-            dense[j] = total if total == total else np.inf
+                if met[j]:  # a sum that overflows both ways is NaN too: the row must not be counted again
+                    dense[j] = np.inf
+                else:
+                    met[j] = True
+                    dense[j] = 0.0
+                    found[count] = j
+                    count += 1
+            dense[j] += value * data[entry]
     for c in range(count):
         products[c] = dense[found[c]]
         dense[found[c]] = float("nan")
+        met[found[c]] = False
     return count
 
 

@@ -9,6 +9,7 @@ from llvmlite import ir
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
+Bools = npt.NDArray[np.bool_]
 Kernel = Callable[..., None]
 Side = tuple[Floats, Floats]  # rows, plain or in panels, and the numbers beside them
 Entries = tuple[Ints, Ints, Ints, Ints, Floats]  # firsts, labels, begins, rows, factors: see `sort_by_label`

@@ -81,6 +81,7 @@ class _Reader:
         self.beside = numbers_beside(index.leaf, self.rows)
         n = index.n_references
         self.dense, self.products = np.full(n, np.nan), np.empty(n)
+        self.met: npt.NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
         self.space: npt.NDArray[np.int64] = np.empty(n, dtype=np.int64)
 
     def read(self, i: int) -> None:
@@ -93,6 +94,7 @@ class _Reader:
             V.indices,
             V.data,
             self.dense,
+            self.met,
             self.space,
             self.products,
         )
