@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, normalize
 
-from simlabel.normalization import NORMALIZERS, fit_normalizer, resolve_normalizer
+from simlabel.normalization import NORMALIZERS, Chain, fit_normalizer, resolve_normalizer
 
 
 def fitted(spec, X, w=None):
@@ -64,3 +64,11 @@ def test_what_a_transformer_returns_is_checked():
         fitted(FunctionTransformer(lambda X: X[:1]), X).transform(X)
     with pytest.raises(ValueError, match="Unknown normalizer 'zscores'"):
         resolve_normalizer(["l2", "zscores"])
+
+
+def test_a_chain_that_was_fitted_holds_normalizers(rng):
+    chain = Chain(["zscore", "l2"]).fit(rng.random((5, 2)))
+    chain.check()
+    chain.fitted_ = ["l2"]
+    with pytest.raises(TypeError, match="what was fitted must be normalizers, got 'l2'"):
+        chain.check()

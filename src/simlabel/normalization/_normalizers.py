@@ -200,6 +200,9 @@ class Chain(Normalizer):
             for step in map(resolve_normalizer, steps):
                 if step is not None:
                     step.check()
+        for step in getattr(self, "fitted_", ()):  # a name stands for a normalizer that has learnt nothing
+            if not isinstance(step, Normalizer):
+                raise TypeError(f"Chain: what was fitted must be normalizers, got {step!r}.")
 
     @property
     def nonnegative_output(self) -> bool:  # type: ignore[override]
