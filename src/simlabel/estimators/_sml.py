@@ -61,7 +61,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         or "ridge" (learnt, which is usually the most accurate).
     label_rule : str, LabelRule or callable
         From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
-        "per_label", "auto" (the best of them by leave-one-out), or a function of the weights.
+        "per_label", "aimed" (at a precision), "auto" (the best of them by leave-one-out, for micro F1;
+        ``AutoRule(criterion=...)`` for another), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
     sampler : None, int, str, Sampler, array or callable

@@ -61,6 +61,9 @@ _LEARNT: dict[str, tuple[str, ...]] = {
     "thresholds_": ("labels",),
     "sizes_": ("sizes",),
     "value_": (),
+    "measured_": (),
+    "low_": (),
+    "high_": (),
     "temperature_": (),
     "curves_": ("labels",),
 }
