@@ -7,7 +7,8 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import partial
 from itertools import chain, islice
 
 import pandas as pd
@@ -40,22 +41,12 @@ def read(reading: Reading) -> Iterator[pd.DataFrame]:
         yield from reading.frames(names, _rows(records, len(names), reading))
 
 
-def check_delimiter(delimiter: str | None) -> None:
-    """Refuse what cannot stand between cells."""
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0 '):
-        raise ValueError(
-            f"delimiter must be one character, neither a quote, a space nor a line end; got {delimiter!r}."
-        )
-
-
 def _sample(lines: Iterator[str]) -> list[str]:
-    """The first lines; as many records are among them as are looked at, or fewer where cells are long."""
+    """The first lines: all, or just more characters than are looked at."""
     sample, size = [], 0
-    for line in islice(lines, 4 * _SAMPLE_RECORDS):
+    while size <= _SAMPLE_CHARACTERS and (line := next(lines, "")):
         sample.append(line)
         size += len(line)
-        if size > _SAMPLE_CHARACTERS:
-            break
     return sample
 
 
@@ -71,15 +62,16 @@ def _find_delimiter(sample: list[str]) -> str:
 
 def _score(sample: list[str], delimiter: str) -> tuple[float, float, int]:
     """Shares of the records that have the width of the first, and that are wider than one cell; the width."""
-    widths = []
-    with _wide_cells():
-        try:
-            records = filter(None, csv.reader(sample, delimiter=delimiter))
-            widths = [len(record) for record in islice(records, _SAMPLE_RECORDS)]
-        except csv.Error:  # it is told when the file is read
-            return 0.0, 0.0, 0
+    reader = csv.reader(sample, delimiter=delimiter)
+    try:
+        records = filter(None, iter(partial(_next, reader), None))
+        widths = [len(record) for record in islice(records, _SAMPLE_RECORDS)]
+    except csv.Error:  # it is told when the file is read
+        return 0.0, 0.0, 0
     if not widths or widths[0] == 1:
         return 0.0, 0.0, 0
+    if 1 < len(widths) < _SAMPLE_RECORDS and sum(map(len, sample)) > _SAMPLE_CHARACTERS:
+        del widths[-1]  # it goes on after the sample
     counts = Counter(widths[1:])
     below = counts.total()
     if not below:
@@ -95,8 +87,7 @@ def _records(lines: Iterable[str], delimiter: str, reading: Reading) -> Iterator
     while True:
         line = reader.line_num + 1
         try:
-            with _wide_cells():
-                record = next(reader, None)
+            record = _next(reader)
         except csv.Error as error:
             what = f"expected cells as CSV has them, with quotes in pairs; {error}"
             if not begun or any(word in str(error) for word in _FATAL):
@@ -135,12 +126,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_unlock)
 
 
-@contextmanager
-def _wide_cells() -> Iterator[None]:
-    """Let cells be long: the csv module has one bound for all its users, who find it as it was."""
+def _next(reader: Iterator[list[str]]) -> list[str] | None:
+    """The next record, of long cells too: the bound of the csv module is one for all, and is kept."""
     with _lock:
         before = csv.field_size_limit(_LONGEST)
         try:
-            yield
+            return next(reader, None)
         finally:
             csv.field_size_limit(before)

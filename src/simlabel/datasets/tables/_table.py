@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import pandas as pd
 
+from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._errors import check_regular
-from simlabel.datasets.tables._csv import check_delimiter
 from simlabel.datasets.tables._formats import find_table_format
 from simlabel.datasets.tables._reading import Reading, TableProblem
 
