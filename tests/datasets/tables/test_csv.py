@@ -196,6 +196,8 @@ def test_memory_is_bounded(write):
         assert tracemalloc.get_traced_memory()[1] < 200 << 20
     finally:
         tracemalloc.stop()
+    with pytest.raises(DatasetError, match=r"as a table it asks for .* max_gib="):
+        read_table(write("x," * (1 << 18)))
     small = write("a,b\n" + "1,2\n" * 1000)
     with pytest.raises(DatasetError, match="as max_gib says"):
         read_table(small, max_gib=1e-5)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets.tables._encoding import find_encoding, text_lines
-from simlabel.datasets.tables._reading import Cell, Reading, filled
+from simlabel.datasets.tables._reading import Cell, TableReading, filled
 
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _ONE_COLUMN = "\0"  # a delimiter that no text holds: zero bytes are refused before
@@ -24,7 +24,7 @@ _LONGEST = 1 << 24  # characters of a cell
 _FATAL = ("limit", "end of data")  # words of the csv module where a row cannot just be left out
 
 
-def read(reading: Reading) -> Iterator[pd.DataFrame]:
+def read(reading: TableReading) -> Iterator[pd.DataFrame]:
     """Frames of texts, None where a cell is empty."""
     encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
     with closing(text_lines(reading.path, encoding, reading.max_gib)) as lines:
@@ -80,7 +80,7 @@ def _score(sample: list[str], delimiter: str) -> tuple[float, float, int]:
     return counts[widths[0]] / below, split, widths[0] if split else 0
 
 
-def _records(lines: Iterable[str], delimiter: str, reading: Reading) -> Iterator[tuple[int, list[str]]]:
+def _records(lines: Iterable[str], delimiter: str, reading: TableReading) -> Iterator[tuple[int, list[str]]]:
     """Records that are not blank, each with the line on which it begins."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     begun = False
@@ -101,7 +101,9 @@ def _records(lines: Iterable[str], delimiter: str, reading: Reading) -> Iterator
             yield line, record
 
 
-def _rows(records: Iterator[tuple[int, list[str]]], width: int, reading: Reading) -> Iterator[list[Cell]]:
+def _rows(
+    records: Iterator[tuple[int, list[str]]], width: int, reading: TableReading
+) -> Iterator[list[Cell]]:
     for line, record in records:
         cells: list[Cell] = [filled(cell) for cell in record]
         if len(record) == 1 < width and cells[0] is None:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, check_memory, quote
-from simlabel.datasets.tables._reading import Cell, Reading
+from simlabel.datasets.tables._reading import Cell, TableReading
 from simlabel.datasets.tables._values import as_cell
 
 _ROWS = 1 << 20  # of a sheet, by the format; a damaged one may claim any number
@@ -19,7 +19,7 @@ _ROWS = 1 << 20  # of a sheet, by the format; a damaged one may claim any number
 _FAILED = frozenset(["#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"])
 
 
-def read(reading: Reading) -> Iterator[pd.DataFrame]:
+def read(reading: TableReading) -> Iterator[pd.DataFrame]:
     """Frames of a sheet: texts, numbers, truths; dates as ISO texts; None where nothing is.
 
     Formulas are what they were worth when the workbook was saved; one that failed is nothing.
@@ -37,14 +37,14 @@ def read(reading: Reading) -> Iterator[pd.DataFrame]:
             workbook = load_workbook(reading.path, read_only=True, data_only=True)
         with closing(workbook):
             yield from _frames(workbook, reading)
-    except DatasetError:
+    except (DatasetError, MemoryError):
         raise
     except Exception as error:  # a damaged workbook fails anywhere in openpyxl, with any exception
         what = f"expected an Excel workbook, and it is damaged: {type(error).__name__}: {error}"
         raise DatasetError(what.partition("\n")[0], reading.path) from None
 
 
-def _frames(workbook: Any, reading: Reading) -> Iterator[pd.DataFrame]:
+def _frames(workbook: Any, reading: TableReading) -> Iterator[pd.DataFrame]:
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     title = next(iter(sheets), None) if reading.sheet is None else reading.sheet
     if title is None or title not in sheets:
@@ -63,7 +63,7 @@ def _frames(workbook: Any, reading: Reading) -> Iterator[pd.DataFrame]:
     yield from reading.frames(names, _rows(records, len(names), reading))
 
 
-def _records(sheet: Any, reading: Reading) -> Iterator[tuple[int, list[Cell]]]:
+def _records(sheet: Any, reading: TableReading) -> Iterator[tuple[int, list[Cell]]]:
     """Rows in which something stands, without the empty cells at their ends."""
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _ROWS:
@@ -75,7 +75,9 @@ def _records(sheet: Any, reading: Reading) -> Iterator[tuple[int, list[Cell]]]:
             yield number, cells
 
 
-def _rows(records: Iterator[tuple[int, list[Cell]]], width: int, reading: Reading) -> Iterator[list[Cell]]:
+def _rows(
+    records: Iterator[tuple[int, list[Cell]]], width: int, reading: TableReading
+) -> Iterator[list[Cell]]:
     for number, cells in records:
         if len(cells) > width:
             reading.leave_out(number, f"expected {width} cells, found {len(cells)}")

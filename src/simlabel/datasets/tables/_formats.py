@@ -13,7 +13,7 @@ from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._lines import open_bytes
 from simlabel.datasets.tables import _csv, _excel, _json, _parquet
 from simlabel.datasets.tables._encoding import guess_encoding
-from simlabel.datasets.tables._reading import Reading
+from simlabel.datasets.tables._reading import TableReading
 
 _HEAD = 1 << 12  # bytes that are looked at
 
@@ -29,7 +29,7 @@ class TableFormat:
     title : str
         What it is.
     read : callable
-        From a `Reading` to frames, at least one.
+        From a `TableReading` to frames, at least one.
     magic : bytes
         With which such a file begins; empty where it is text.
     shape : str
@@ -40,7 +40,7 @@ class TableFormat:
 
     name: str
     title: str
-    read: Callable[[Reading], Iterator[pd.DataFrame]]
+    read: Callable[[TableReading], Iterator[pd.DataFrame]]
     magic: bytes = b""
     shape: str = ""
     options: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ TABLE_FORMATS: dict[str, TableFormat] = {
 
 # what people take for a table, and what to do with it
 _OTHERS = {
-    rb"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007 (xls); save it as xlsx or CSV",
+    rb"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007 (xls), or with a password; save it as plain xlsx",
     rb"(\xef\xbb\xbf)?\s*<": "XML or HTML; open it in a spreadsheet, and save it as xlsx or CSV",
     rb"(?i)\s*(%[^\n]*\n\s*)*@relation\b": "ARFF, which load_dataset reads",
     rb"\x93NUMPY": "a numpy array, which load_dataset reads in a folder with its labels",

@@ -12,7 +12,7 @@ import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets.tables._encoding import find_encoding, text_lines
-from simlabel.datasets.tables._reading import Cell, Reading
+from simlabel.datasets.tables._reading import Cell, TableReading
 from simlabel.datasets.tables._values import as_cell
 
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -20,7 +20,7 @@ _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 Entry = tuple[int, dict[str, Cell] | str]
 
 
-def read_lines(reading: Reading) -> Iterator[pd.DataFrame]:
+def read_lines(reading: TableReading) -> Iterator[pd.DataFrame]:
     """Frames of a file with an object on each line."""
     encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
     reading.notes.append(encoding.note)
@@ -33,7 +33,7 @@ def read_lines(reading: Reading) -> Iterator[pd.DataFrame]:
     return _table(reading, entries)
 
 
-def read_array(reading: Reading) -> Iterator[pd.DataFrame]:
+def read_array(reading: TableReading) -> Iterator[pd.DataFrame]:
     """Frames of a file that is one array of objects."""
     encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
     reading.notes.append(encoding.note)
@@ -56,7 +56,7 @@ def read_array(reading: Reading) -> Iterator[pd.DataFrame]:
     return _table(reading, entries)
 
 
-def _table(reading: Reading, entries: Callable[[], Iterator[Entry]]) -> Iterator[pd.DataFrame]:
+def _table(reading: TableReading, entries: Callable[[], Iterator[Entry]]) -> Iterator[pd.DataFrame]:
     """Go through twice: a name that first comes in the last object is a column of all frames."""
     found: dict[str, None] = {}
     for _, entry in entries():

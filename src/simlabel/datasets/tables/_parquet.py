@@ -19,11 +19,11 @@ from simlabel.datasets._parquet import (
     values,
     written_out,
 )
-from simlabel.datasets.tables._reading import Reading
+from simlabel.datasets.tables._reading import TableReading
 from simlabel.datasets.tables._values import as_cell
 
 
-def read(reading: Reading) -> Iterator[pd.DataFrame]:
+def read(reading: TableReading) -> Iterator[pd.DataFrame]:
     """Frames whose types are those of the file, in every chunk the same."""
     try:
         with open_parquet(reading.path) as file:
@@ -46,7 +46,7 @@ def read(reading: Reading) -> Iterator[pd.DataFrame]:
         raise damaged(error, reading.path) from None
 
 
-def _parts(file: Any, reading: Reading) -> Iterator[pa.Table]:
+def _parts(file: Any, reading: TableReading) -> Iterator[pa.Table]:
     """The whole file, or a few rows at a time; at least one part."""
     if reading.rows is None or not file.metadata.num_rows:
         check_memory(claimed(file.metadata, file.schema), reading.path, reading.max_gib)

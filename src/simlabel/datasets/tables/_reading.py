@@ -16,6 +16,7 @@ from simlabel.support.files import memory_limit, too_large
 Cell = str | int | float | bool | list[str] | None
 _POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of the text or number that it points to
 _PROBLEM = 256  # bytes of a problem that is kept
+_NAME = 160  # bytes of a name of a column, with its places in tables
 
 
 class TableProblem(NamedTuple):
@@ -26,7 +27,7 @@ class TableProblem(NamedTuple):
 
 
 @dataclass
-class Reading:
+class TableReading:
     """One way through a file, `rows` rows at a time or (None) all at once.
 
     The other fields are the parameters and attributes of `read_table`.
@@ -77,6 +78,7 @@ class Reading:
         given = [(name or "").strip() for name in found]
         if not given:
             raise DatasetError("expected at least one column, found none", self.path)
+        self._check(_NAME * len(given))
         reserved, numbers = set(given), Counter[str]()
         names: dict[str, None] = {}
         for place, own in enumerate(given, start=1):

@@ -12,7 +12,7 @@ import pandas as pd
 from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._errors import check_regular
 from simlabel.datasets.tables._formats import find_table_format
-from simlabel.datasets.tables._reading import Reading, TableProblem
+from simlabel.datasets.tables._reading import TableProblem, TableReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class TableChunks:
         As of a `TableFile`, so far as the file has been read.
     """
 
-    def __init__(self, reading: Reading, format: str | None) -> None:
+    def __init__(self, reading: TableReading, format: str | None) -> None:
         found = find_table_format(reading.path, format, reading.max_gib)
         for option in ("delimiter", "encoding", "sheet"):
             if getattr(reading, option) is not None and option not in found.options:
@@ -188,4 +188,4 @@ def _chunks(
 ) -> TableChunks:
     check_regular(path)
     check_delimiter(options["delimiter"])
-    return TableChunks(Reading(Path(path), rows, **options), format)
+    return TableChunks(TableReading(Path(path), rows, **options), format)
