@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simlabel.datasets import Dataset, DatasetError, load_dataset
+from simlabel.datasets import Dataset, DatasetError, load_dataset, read_table, table_chunks
 
 ARFF = (
     b"@relation 'x: -C 2'\n@attribute 'l\\'s' {0,1}\n@attribute m {1,0}\n@attribute c {red,'b b'}\n"
@@ -44,6 +44,15 @@ SEEDS = {
     "npz": (npz_bytes(X=np.eye(2), Y=np.eye(2, dtype=np.int8), label_names=np.array(["a", "b"])), {}),
     "sparse npz": (npz_bytes(**{f"{key}_{part}": value for key in "XY" for part, value in CSR.items()}), {}),
     "parquet": (_parquet(), PREFIX),
+}
+TABLES = {
+    "csv": 'title;é;"tags, all"\n"Sea, ""sun""\n";1,5;a|b\n54;;\nx;y;z\n'.encode(),
+    "latin-1": "title,tags\ncafé,été €\nx,y\n".encode("cp1252"),
+    "utf-16": "title\ttags\r\nЁж\t日本\r\nx\ty\r\n".encode("utf-16"),
+    "csv.gz": gzip.compress(b"a,b\n1,0\n2.5,1\n"),
+    "jsonl": b'{"a": "x", "tags": ["y", "z"]}\n{"a": {"b": [1, null]}, "c": 1e3}\n{"a": "\\ud83d\\ude00"}\n',
+    "json": b'[{"a": "x", "b": true},\n {"b": [1, "y"]}, {}]',
+    "parquet": _parquet(),
 }
 FORMATS = {"sparse arff": "arff", "csv lists": "csv", "csv.gz": "csv", "sparse npz": "npz"}
 
@@ -80,6 +89,27 @@ def check_reading(path: Path, data: bytes, **options: Any) -> None:
             raise
         return
     check_sound(dataset)
+
+
+def check_table(path: Path, data: bytes, rows: int) -> None:
+    """Whatever is in a file, it is one table, read whole or in pieces, or refused with a DatasetError."""
+    path.write_bytes(data)
+    whole = _outcome(lambda: read_table(path).frame)
+    pieces = _outcome(lambda: pd.concat(list(table_chunks(path, rows))))
+    if isinstance(whole, str):
+        assert isinstance(pieces, str) or "max_gib" in whole
+        return
+    pd.testing.assert_frame_equal(pieces, whole)
+    assert whole.columns.is_unique
+    for cell in whole.to_numpy(dtype=object).ravel():
+        assert not isinstance(cell, str) or (cell.strip() and cell.encode())
+
+
+def _outcome(read: Callable[[], pd.DataFrame]) -> pd.DataFrame | str:
+    try:
+        return read()
+    except DatasetError as error:
+        return str(error)
 
 
 def check_sound(dataset: Dataset) -> None:

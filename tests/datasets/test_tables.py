@@ -145,6 +145,14 @@ def test_malformed_csv_is_named_with_its_line(tmp_path, text, line, expected):
     assert caught.value.line == line
 
 
+def test_parquet_lists_in_several_row_groups(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "tags": [["sea"], [], ["sun", "sea"]]})
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=2)
+    read = load_dataset(tmp_path / "t.parquet", label_column="tags")
+    assert read.label_names == ("sea", "sun")
+    assert read.Y.toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
+
+
 def test_parquet_types_that_are_no_features(tmp_path):
     path = tmp_path / "a.parquet"
     pd.DataFrame({"when": pd.to_datetime(["2020-01-01"]), "l": [1]}).to_parquet(path)

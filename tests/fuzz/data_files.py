@@ -18,7 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sklearn.datasets._openml
 
-from damaged_files import ARFF, FORMATS, PREFIX, SEEDS, check_reading, check_sound, damaged
+from damaged_files import (
+    ARFF,
+    FORMATS,
+    PREFIX,
+    SEEDS,
+    TABLES,
+    check_reading,
+    check_sound,
+    check_table,
+    damaged,
+)
 from openml_answers import OpenML
 from simlabel.datasets import DatasetError, FeatureChunks, load_dataset
 from simlabel.datasets._openml import OPENML, OpenMLSet
@@ -46,6 +56,8 @@ def warm() -> None:
     _openml(np.random.default_rng(11))
     for data, options in SEEDS.values():
         check_reading(Path("whole"), data, **options)
+    for data in TABLES.values():
+        check_table(Path("whole"), data, 2)
 
 
 def case(material: None, seed: int) -> None:
@@ -53,6 +65,9 @@ def case(material: None, seed: int) -> None:
     rng = np.random.default_rng(seed)
     if rng.random() < 0.05:
         _openml(rng)
+        return
+    if rng.random() < 0.3:
+        _raw_table(rng)
         return
     makers = [_damaged, _damaged, _damaged, _in_pairs, _table, _parquet, _archive]
     data, options = makers[rng.integers(len(makers))](rng)
@@ -77,6 +92,13 @@ def case(material: None, seed: int) -> None:
 
 def _draws(rng: np.random.Generator) -> Any:
     return lambda low, high: int(rng.integers(low, high + 1))
+
+
+def _raw_table(rng: np.random.Generator) -> None:
+    """A raw table, damaged or of odd cells."""
+    data = TABLES[str(rng.choice(list(TABLES)))]
+    data = damaged(data, _draws(rng)) if rng.random() < 0.7 else _table(rng)[0]
+    check_table(Path("fuzzed"), data, int(rng.integers(1, 4)))
 
 
 def _damaged(rng: np.random.Generator) -> tuple[bytes, dict[str, Any]]:

@@ -6,5 +6,19 @@ from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import Format
 from simlabel.datasets._formats import FORMATS
 from simlabel.datasets._load import list_datasets, load_dataset
+from simlabel.datasets.tables import TABLE_FORMATS, TableChunks, TableFile, read_table, table_chunks
 
-__all__ = ["load_dataset", "list_datasets", "Dataset", "DatasetError", "FeatureChunks", "FORMATS", "Format"]
+__all__ = [
+    "load_dataset",
+    "list_datasets",
+    "Dataset",
+    "DatasetError",
+    "FeatureChunks",
+    "FORMATS",
+    "Format",
+    "read_table",
+    "table_chunks",
+    "TableFile",
+    "TableChunks",
+    "TABLE_FORMATS",
+]

@@ -75,16 +75,21 @@ def read_csv(
     )
 
 
+def check_delimiter(delimiter: str | None) -> None:
+    """Refuse what cannot stand between cells."""
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
+        raise ValueError(
+            f"delimiter must be one character, neither a quote nor a line end; got {delimiter!r}."
+        )
+
+
 class _CsvRows:
     """Rows of a CSV file; None is a missing cell."""
 
     sparse = False
 
     def __init__(self, path: Path, delimiter: str | None, max_gib: float | None = None) -> None:
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
-            raise ValueError(
-                f"delimiter must be one character, neither a quote nor a line end; got {delimiter!r}."
-            )
+        check_delimiter(delimiter)
         self.path, self._max_gib = path, max_gib
         self.size = path.stat().st_size
         self.line = 1

@@ -40,9 +40,9 @@ def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str,
     positions = choice.positions(names, path)
     features = sorted(set(range(len(names))) - set(positions))
     if choice.label_column is not None:
-        Y, label_names = _lists(frame.iloc[:, positions[0]], choice, path)
+        Y, label_names = label_lists(frame.iloc[:, positions[0]], choice, path)
     else:
-        Y = _indicator(frame, positions, path)
+        Y = indicator(frame, positions, path)
         label_names = tuple(names[j] for j in positions)
     blocks = [_feature(names[j], frame.iloc[:, j], path, missing) for j in features]
     X, feature_names = _join(blocks, len(frame))
@@ -127,7 +127,8 @@ def _sparse_block(block: Block, n_rows: int) -> sp.csr_array:
     return sp.csr_array((np.ones(len(rows)), (rows, codes[rows])), shape=(n_rows, len(names)))
 
 
-def _indicator(frame: pd.DataFrame, positions: list[int], path: Path) -> sp.csr_array:
+def indicator(frame: pd.DataFrame, positions: list[int], path: Path) -> sp.csr_array:
+    """Columns that hold 0 and 1, or words for them, as CSR."""
     columns = []
     for j in positions:
         name, column = str(frame.columns[j]), frame.iloc[:, j]
@@ -146,7 +147,10 @@ def _word(value: object) -> str:
     return str(value).lower()
 
 
-def _lists(column: pd.Series[Any], choice: LabelColumns, path: Path) -> tuple[sp.csr_array, tuple[str, ...]]:
+def label_lists(
+    column: pd.Series[Any], choice: LabelColumns, path: Path
+) -> tuple[sp.csr_array, tuple[str, ...]]:
+    """A column of lists of labels, or of texts with a separator, as CSR and the names."""
     lists = LabelLists(choice.separator)
     for row, cell in enumerate(column.to_numpy(dtype=object)):
         if isinstance(cell, list | tuple | np.ndarray) and all(isinstance(label, str) for label in cell):

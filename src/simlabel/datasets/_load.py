@@ -14,6 +14,7 @@ import pandas as pd
 from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, check_regular
+from simlabel.datasets._folder import is_folder_of_arrays, read_folder
 from simlabel.datasets._formats import find_format
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
@@ -33,7 +34,9 @@ def load_dataset(
     Parameters
     ----------
     path_or_name : str or path
-        A file, plain or gzip, or a name such as ``"yeast"``.
+        A file, plain or gzip; a folder of ``.npy`` files, which are the rows in the order of the numbers in
+        their names, with their labels in one of ``labels.txt`` (each row's on a line), ``labels.csv``,
+        ``labels.jsonl``, ``Y.npy`` and ``Y.npz``; or a name such as ``"yeast"``.
     format : str, optional
         One of `FORMATS`; by default it is found out from what is in the file.
     **options
@@ -66,6 +69,8 @@ def load_dataset(
     text = os.fspath(path_or_name)
     if not_regular(text) is None:
         return _read(Path(text), format, options)
+    if format is None and is_folder_of_arrays(text):
+        return _checked(read_folder, Path(text), "a folder of arrays", options)
     if looks_like_path(text):
         check_regular(text)
     return _by_name(text, format, options)
@@ -149,8 +154,12 @@ def _by_name(name: str, format: str | None, options: dict[str, Any]) -> Dataset:
 
 def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:
     chosen = find_format(path, format)
-    _check_options(chosen.read, options, f"{path.name} is {chosen.name}, which")
-    dataset = chosen.read(path, **options)
+    return _checked(chosen.read, path, chosen.name, options)
+
+
+def _checked(read: Callable[..., Dataset], path: Path, kind: str, options: dict[str, Any]) -> Dataset:
+    _check_options(read, options, f"{path.name} is {kind}, which")
+    dataset = read(path, **options)
     counts = {"row": dataset.n_rows, "feature": len(dataset.feature_names), "label": dataset.n_labels}
     for what, count in counts.items():
         if not count:

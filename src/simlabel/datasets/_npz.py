@@ -60,6 +60,13 @@ def _opened(path: Path, max_gib: float | None) -> Iterator[_Members]:
         raise DatasetError(f"expected a numpy archive, and it is damaged: {error}", path) from None
 
 
+def read_labels(path: Path, max_gib: float | None = None) -> tuple[sp.csr_array, Sequence[str]]:
+    """Y and the names of its columns, of an archive that needs no X."""
+    with _opened(path, max_gib) as members:
+        Y = members.matrix("Y")
+        return check_labels(Y, path), members.names("label_names", Y.shape[1])
+
+
 def _assemble(members: _Members, path: Path) -> Dataset:
     X, feature_names = members.features()
     Y = members.matrix("Y")
@@ -68,7 +75,7 @@ def _assemble(members: _Members, path: Path) -> Dataset:
     return Dataset(
         name=set_name(path),
         X=X,
-        Y=_check_labels(Y, path),
+        Y=check_labels(Y, path),
         label_names=members.names("label_names", Y.shape[1]),
         feature_names=feature_names,
         split=members.split(X.shape[0]),
@@ -171,7 +178,8 @@ class _Members:
         return DatasetError(f"expected {expected}", self._path)
 
 
-def _check_labels(Y: Rows, path: Path) -> sp.csr_array:
+def check_labels(Y: Rows, path: Path) -> sp.csr_array:
+    """Labels that are 0 and 1, as CSR; refuse others."""
     is_sparse = sp.issparse(Y)
     values = Y.data if is_sparse else Y
     wrong = values[(values != 0) & (values != 1)]

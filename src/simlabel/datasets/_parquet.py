@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,28 +52,29 @@ def read_parquet(
     check_missing(missing)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
     try:
-        with _open(path) as file:
-            check_memory(_claimed(file.metadata, file.schema), path, max_gib)
+        with open_parquet(path) as file:
+            check_memory(claimed(file.metadata, file.schema), path, max_gib)
             choice.positions(file.schema_arrow.names, path)
-            table = file.read(use_threads=False)
+            table = read_groups(file)
         parts = (part for column in table.columns for part in column.chunks)
-        check_memory(sum(map(_written_out, parts)), path, max_gib)
+        check_memory(sum(map(written_out, parts)), path, max_gib)
         table = _plain(table)
         # types that Arrow knows and numpy does not become objects, which are refused by name later
         frame = table.to_pandas(ignore_metadata=True)
     except DatasetError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
-        raise _damaged(error, path) from None
+        raise damaged(error, path) from None
     return from_frame(frame, choice, path, set_name(path), missing)
 
 
-def _damaged(error: Exception, path: Path) -> DatasetError:
+def damaged(error: Exception, path: Path) -> DatasetError:
+    """What to say of a file that pyarrow cannot read."""
     summary = str(error).strip().partition("\n")[0]
     return DatasetError(f"expected a Parquet file, and it is damaged: {summary}", path)
 
 
-def _open(path: Path) -> pq.ParquetFile:
+def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a file so that texts stay as it has them, each once and a number per row."""
     with pq.ParquetFile(path) as file:
         columns = [file.schema.column(j) for j in range(len(file.schema))]
@@ -80,13 +82,19 @@ def _open(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, read_dictionary=texts)
 
 
-def _largest_group(metadata: pq.FileMetaData) -> int:
+def read_groups(file: pq.ParquetFile) -> pa.Table:
+    """All rows, one row group after the other: lists of texts with several dictionaries are read only so."""
+    groups = [file.read_row_group(group, use_threads=False) for group in range(file.num_row_groups)]
+    return pa.concat_tables(groups) if groups else file.read(use_threads=False)
+
+
+def largest_group(metadata: pq.FileMetaData) -> int:
     """Bytes of the largest row group before it was packed: pages are unpacked whole."""
     sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
     return max(sizes, default=0)
 
 
-def _claimed(metadata: pq.FileMetaData, schema: pq.ParquetSchema) -> int:
+def claimed(metadata: pq.FileMetaData, schema: pq.ParquetSchema) -> int:
     """Bytes of all columns as numbers; equal cells pack to almost nothing."""
     size = 0
     for j in range(metadata.num_columns):
@@ -97,12 +105,12 @@ def _claimed(metadata: pq.FileMetaData, schema: pq.ParquetSchema) -> int:
     return size
 
 
-def _written_out(array: pa.Array) -> int:
+def written_out(array: pa.Array) -> int:
     """Bytes of a column with its texts written out in every row."""
     if pa.types.is_struct(array.type):
-        return sum(_written_out(field) for field in array.flatten())
+        return sum(written_out(field) for field in array.flatten())
     if pa.types.is_nested(array.type) and hasattr(array, "flatten"):
-        return _written_out(array.flatten())
+        return written_out(array.flatten())
     if not pa.types.is_dictionary(array.type):
         return int(array.nbytes)
     lengths = pc.cast(pc.binary_length(array.dictionary), pa.int64())
@@ -121,25 +129,25 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_plain_type(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _texts(column: pa.Array) -> Iterator[object]:
+def values(column: pa.Array) -> Iterator[Any]:
     """The values of a column, equal ones as one object."""
     if not pa.types.is_dictionary(column.type):
         return iter(column.to_pylist())
-    values = column.dictionary.to_pylist()
-    return (values[code] for code in column.indices.to_pylist())
+    different = column.dictionary.to_pylist()
+    return (None if code is None else different[code] for code in column.indices.to_pylist())
 
 
 def _chunks(wanted: Wanted) -> Iterator[Rows]:
     try:
-        with _open(wanted.path) as file:
-            check_memory(_largest_group(file.metadata), wanted.path, wanted.max_gib)
+        with open_parquet(wanted.path) as file:
+            check_memory(largest_group(file.metadata), wanted.path, wanted.max_gib)
             names = [str(name) for name in file.schema_arrow.names]
             columns = wanted.mapped(names)
             used = [names[j] for j in columns.convert]
             for batch in file.iter_batches(wanted.rows, columns=used, use_threads=False):
                 yield _chunk(batch, columns, names, wanted)
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(error, wanted.path) from None
+        raise damaged(error, wanted.path) from None
 
 
 def _chunk(batch: pa.RecordBatch, columns: FeatureMap, names: list[str], wanted: Wanted) -> Rows:
@@ -159,7 +167,7 @@ def _chunk(batch: pa.RecordBatch, columns: FeatureMap, names: list[str], wanted:
                 raise DatasetError(message, wanted.path)
             X[:, columns.numbers[j]] = numbers
             continue
-        for row, value in enumerate(_texts(column)):
+        for row, value in enumerate(values(column)):
             for place, number in columns.places([(j, str(value))], names, row):
                 X[row, place] = number
     return X if wanted.is_dense(len(names)) else sp.csr_array(X)

@@ -1,0 +1,15 @@
+"""Raw tables from files: texts, categories, numbers as text and empty cells, as they stand."""
+
+from simlabel.datasets.tables._formats import TABLE_FORMATS, TableFormat
+from simlabel.datasets.tables._reading import TableProblem
+from simlabel.datasets.tables._table import TableChunks, TableFile, read_table, table_chunks
+
+__all__ = [
+    "read_table",
+    "table_chunks",
+    "TableFile",
+    "TableChunks",
+    "TableProblem",
+    "TABLE_FORMATS",
+    "TableFormat",
+]
