@@ -24,11 +24,11 @@ class _Verbs(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands |= {verb: TyperCommand(verb, help=_docstring(verb)) for verb in _VERBS}
+        self.commands.update({verb: TyperCommand(verb, help=_docstring(verb)) for verb in _VERBS})
 
     def resolve_command(  # type: ignore[override]
         self, ctx: typer.Context, args: list[str]
-    ) -> tuple[str | None, TyperCommand | None, list[str]]:
+    ) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         return name, _loaded(name) if name in _VERBS else command, rest
 
