@@ -82,7 +82,7 @@ class CollapsedSums:
 
     def _expanded(self, rows: Rows) -> Rows:
         viewed = self.leaf.view(rows).astype(np.float64, copy=False)
-        return self.leaf.similarity.expanded(viewed)
+        return self.leaf.expanded(viewed)
 
     def _rows_per_block(self, memory_mib: float) -> int:
         return max(1, int(memory_mib * 2**20) // (4 * 8 * self.W.shape[0]))
