@@ -120,8 +120,8 @@ def run(scale: Scale) -> Part:
         "Learned influence (ridge); 5 folds, of bibtex 3 folds of a third of the rows; seed 1. Each rule is\n"
         "learnt from leave-one-out scores of the training folds. The last column is what micro F1 becomes\n"
         "where the rule is tuned for macro F1. What thresholds are drawn towards (a common weight, a common\n"
-        "rate, or midway), the bound (2 or 3 times what is true) and the number of folds inside (5 or 10) were\n"
-        "settled by the test rows of other folds (seed 0) of these same sets: on them the figures of\n"
+        "rate, or midway), the bound (2 or 3 times what is true) and the number of folds inside (5 or 10)\n"
+        "were settled by the test rows of other folds (seed 0) of these same sets: on them the figures of\n"
         "per_label and auto may be a little too good."
     )
     part = Part("Label rules on held-out folds", ("rule", "micro F1", "macro F1", "micro for macro"), intro)
