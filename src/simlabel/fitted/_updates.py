@@ -109,7 +109,7 @@ def drop_weightless(X: Rows, labels: LabelSpace, Y: sp.csr_array, sample_weight:
     return replace(batch, labels=labels, Y=Y)
 
 
-def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
+def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget", "correct"]) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
     if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):

@@ -82,7 +82,8 @@ def examples(
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        explanation = model.explain(data.X[rows], top=_REASONS)
+        X = data.X.iloc[rows] if isinstance(data.X, pd.DataFrame) else data.X[rows]
+        explanation = model.explain(X, top=_REASONS)
     instances = []
     for query, row in enumerate(rows.tolist()):
         true = {str(data.label_names[k]) for k in data.Y[[row]].indices}
