@@ -35,5 +35,5 @@ def save_changed(
         show_json(facts)
         return
     known = f"{facts['rows']:,} rows and {facts['labels']:,} labels"
-    Terminal().print(f"{count:,} rows {what}: the model has {known} now.")
+    Terminal().print(f"{count:,} row{'s' * (count != 1)} {what}: the model has {known} now.")
     say(f"wrote {place}")

@@ -10,6 +10,7 @@ import typer
 
 from simlabel.cli._wording import in_shell, spelled
 from simlabel.datasets import FORMATS, TABLE_FORMATS, Dataset, load_dataset
+from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._formats import find_format
 from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, USUAL_K, find_criterion
@@ -121,6 +122,15 @@ class Reading:
     max_gib: float | None = None
     encoding: str | None = None
     sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        formats = [*FORMATS, *(name for name in TABLE_FORMATS if name not in FORMATS)]
+        if self.format is not None and self.format not in formats:
+            raise typer.BadParameter(f"--format must be one of {', '.join(formats)}; got {self.format!r}.")
+        try:
+            check_delimiter(self.delimiter)
+        except ValueError as error:
+            raise typer.BadParameter(in_shell(str(error), ["delimiter"])) from None
 
     @property
     def table(self) -> dict[str, Any]:

@@ -51,6 +51,8 @@ class TableFit:
         assert reading.label_column is not None
         check_columns(frame, {"label_column": reading.label_column}, source)
         labels = label_cells(frame.pop(reading.label_column))
+        if labels and not any(labels):
+            raise ValueError(f"{source}: no row has a label in column {reading.label_column!r}.")
         kinds = self._kinds(frame, source)
         show_columns(console, detect_columns(table_cells(frame), kinds))
         groups = {} if self.group_column is None else {"groups": frame[self.group_column].tolist()}

@@ -40,8 +40,8 @@ def in_shell(text: str, options: Collection[str]) -> str:
 
     Examples
     --------
-    >>> in_shell("give labels=['a'] or label_column='tags'; got 'label_column'", ["labels", "label_column"])
-    "give --labels 'a' or --label-column 'tags'; got 'label_column'"
+    >>> in_shell("give labels=['a', 'b'] or label_column='tags'; got 'labels='", ["labels", "label_column"])
+    "give --labels a,b or --label-column 'tags'; got 'labels='"
     >>> in_shell("format must be one of 'csv', got 'x'.", ["format"])
     "--format must be one of 'csv', got 'x'."
     """
@@ -49,9 +49,14 @@ def in_shell(text: str, options: Collection[str]) -> str:
     names = "|".join(re.escape(name) for name in {*options, *_CALLED})
     certain = "|".join(re.escape(name) for name in {*options, *_CALLED} if not name.isalpha())
     outside = r"(?<![\w'\"./-])"
-    text = re.sub(rf"{outside}({names})=\[(.*?)\]", lambda m: f"{spelled(m[1])} {m[2]}", text)
+    text = re.sub(rf"{outside}({names})=\[(.*?)\]", lambda m: f"{spelled(m[1])} {_listed(m[2])}", text)
     text = re.sub(rf"{outside}({names})=", lambda m: f"{spelled(m[1])} ", text)
     text = re.sub(rf"((?:^|: |; ))({names})(?= (?:must|means))", lambda m: m[1] + spelled(m[2]), text)
     text = re.sub(r"(?<=it takes )[\w, ]+(?=\.)", lambda m: ", ".join(map(spelled, m[0].split(", "))), text)
     text = re.sub(rf"option '({names})'", lambda m: f"option {spelled(m[1])}", text)
     return re.sub(rf"{outside}({certain})(?![\w'\"/-])", lambda m: spelled(m[1]), text)
+
+
+def _listed(items: str) -> str:
+    """The items of a Python list as one word."""
+    return ",".join(item.strip(" '\"") for item in items.split(","))

@@ -287,8 +287,12 @@ def _are_positions(columns: Any, width: int) -> bool:
 def check_fitted(fitted: Mapping[str, Any]) -> None:
     """What an estimator knows beside its model."""
     names, n_features = fitted.get("feature_names_in_"), fitted.get("n_features_in_")
-    if any(value is None for value in fitted.values()):
-        raise ModelFileError(f"{fitted} lacks a value.")
+    absent = [name for name, value in fitted.items() if value is None and name != "label_separator_"]
+    if absent:
+        raise ModelFileError(f"{absent[0]} lacks a value.")
+    separator = fitted.get("label_separator_")
+    if separator is not None and (not isinstance(separator, str) or not separator):
+        raise ModelFileError(f"{str(separator)[:60]!r} does not stand between labels.")
     if names is not None and (
         not isinstance(names, np.ndarray)
         or names.shape != (n_features,)
