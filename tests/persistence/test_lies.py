@@ -127,6 +127,16 @@ LIES = [
         [[0, 19, 1], [1, 21, 1], [0, 40, 2], [-5, 15, 1], [0, 10**15, 1], [19, -1, -1], [0, 20, 0], [], None],
     ),
     ("chunks", "model/chunks/1/ids", [{"is": "range", "items": [0, 2, 1]}]),
+    (
+        "plain",
+        "model/chunks/0/groups",
+        [*NOT_NAMES[1:4], *({"is": "array", "name": f"chunks/0/{part}"} for part in ("X", "weights"))],
+    ),
+    (
+        "grouped",
+        "model/chunks/0/groups",
+        [{"is": "range", "items": [0, 20, 1]}, {"is": "tuple", "items": []}],
+    ),
 ]
 
 
