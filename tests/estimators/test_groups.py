@@ -20,7 +20,7 @@ from simlabel.influence import Ridge
 from simlabel.label_rules import PerLabel, ScoreBlock, TrainingBlock
 from simlabel.labels import LabelSpace
 from simlabel.metrics import average_precision
-from simlabel.rows import LazyRows
+from simlabel.rows import LazyRows, open_rows
 from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, Linear
 from simlabel.tuning import LeaveOneOut, Validation
@@ -114,6 +114,32 @@ def test_rows_of_every_kind_have_groups(kind):
     model = SMLClassifier(**given, normalizer=None).fit(rows, Y, sample_weight=w, groups=groups)
     wanted = left_out(X, Y, groups, naive.dot, weights=w.tolist())
     np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", WEIGHTING_CASES, ids=lambda case: case.name)
+def test_rows_on_a_disk_have_groups(case, tmp_path, change_limits):
+    change_limits(piece_rows=7, read_bytes=4 * 3 * 8)  # four rows at a time
+    X, Y, groups, w = problem(6)
+    for i, part in enumerate(np.array_split(X, 2)):
+        np.save(tmp_path / f"part-{i}.npy", part)
+    model = SMLClassifier(RBF(1.5), normalizer=None, weighting=case.weighting)
+    model.fit(open_rows(tmp_path), Y, sample_weight=w, groups=groups)
+    assert len(model._model.scorer.references.chunks) > 1
+    wanted = left_out(X, Y, groups, naive.rbf(1.5), case.psi, w.tolist())
+    np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_inducing_rows_on_a_disk_have_groups(tmp_path, change_limits):
+    change_limits(piece_rows=7, block_rows=4)
+    X, Y, groups, w = problem(6)
+    np.save(tmp_path / "X.npy", X)
+    on_disk, here = (
+        SMLClassifier(RBF(1.5), influence=Ridge(0.3, inducing=5), random_state=0).fit(
+            rows, Y, w, groups=groups
+        )
+        for rows in (open_rows(tmp_path / "X.npy"), X)
+    )
+    np.testing.assert_allclose(on_disk.leave_one_out(), here.leave_one_out(), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("tuning", ["loo", "validation"])
