@@ -16,6 +16,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from simlabel.engines.running import one_blas_thread
 from simlabel.rows import Codes, blocks, equal_groups, group_sums
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
@@ -87,9 +88,12 @@ def residuals_without_groups(
         for some in blocks(len(same), limits().block_rows // size):
             rows = same[some]
             phi, over = fitted(rows.ravel())
-            phi, over = (each.reshape(*rows.shape, -1) for each in (phi, over))
-            leverage = phi @ phi.transpose(0, 2, 1) * weights[rows][:, None, :]
-            yield rows.ravel(), np.linalg.solve(np.eye(size) - leverage, over).reshape(rows.size, -1)
+            # row by row in memory, and on one thread: else many small products wait for each other
+            phi, over = (np.ascontiguousarray(each).reshape(*rows.shape, -1) for each in (phi, over))
+            with one_blas_thread():
+                leverage = phi @ phi.transpose(0, 2, 1) * weights[rows][:, None, :]
+                left = np.linalg.solve(np.eye(size) - leverage, over)
+            yield rows.ravel(), left.reshape(rows.size, -1)
 
 
 def _of_large_group(
