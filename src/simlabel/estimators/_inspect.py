@@ -13,6 +13,7 @@ from simlabel.estimators._contract import FittedBase
 from simlabel.fitted import (
     left_out_scores,
     refuse_estimates,
+    refuse_groups,
     refuse_precomputed,
     refuse_samples,
     training_blocks,
@@ -45,7 +46,8 @@ class InspectionMixin(FittedBase):
     def leave_one_out(self) -> FloatArray:
         """Label weights of the training rows, each left out of its own, (n_references, n_labels).
 
-        Normalizer and resolved values stay as they were fitted on all rows.
+        A row that belongs to a group is scored without all of it. Normalizer and resolved values stay as
+        they were fitted on all rows.
         """
         check_is_fitted(self)
         return left_out_scores(self._model.scorer)
@@ -186,6 +188,7 @@ class InspectionMixin(FittedBase):
         check_is_fitted(self)
         refuse_precomputed(self._model, "data_values")
         refuse_samples(self._model, "data_values")
+        refuse_groups(self._model, "data_values")
         return data_values(self._model.scorer, criterion)
 
     def novelty(self, X: Any) -> FloatArray:

@@ -62,7 +62,8 @@ class Ridge(Influence):
     Notes
     -----
     With weights, a row of weight w counts as w copies. The similarity must be positive definite,
-    and no weighting is applied to it.
+    and no weighting is applied to it. Of rows in groups leave-one-out leaves out the whole group;
+    inducing references stay what all rows are compared with.
 
     The first `partial_fit` or `forget` solves anew, and keeps the inverse of the similarities (n^2
     numbers: 358 MB at 6,688 references); later ones update it by blocks, for a batch of b rows at
@@ -169,9 +170,13 @@ class Ridge(Influence):
         references = problem.references
         targets = ridge_targets(references).toarray()
         solution = ridge_solution(
-            similarity_matrix(problem), targets, references.weights, float(self.penalty)
+            similarity_matrix(problem),
+            targets,
+            references.weights,
+            float(self.penalty),
+            references.groups,
         )
-        return self._solved(solution, targets, references.weights)
+        return self._solved(solution, targets, references)
 
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -186,7 +191,8 @@ class Ridge(Influence):
         U = A @ T
         # one step of refinement, so that the rounding of many updates does not add up
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
-        return self._solved(solution_from_inverse(A, U, targets, weights, penalty), targets, weights)
+        solution = solution_from_inverse(A, U, targets, weights, penalty, references.groups)
+        return self._solved(solution, targets, references)
 
     def _solve_inducing(self, problem: Problem, used: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -196,19 +202,21 @@ class Ridge(Influence):
         stages = problem.stages
         prepared = prepare(rows, [stages.similarity])
         features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
-        targets, weights = ridge_targets(references), references.weights
-        solution = inducing_solution(features, references.X, targets, weights, penalty)
-        return self._solved(solution, targets, weights, used)
+        targets = ridge_targets(references)
+        solution = inducing_solution(
+            features, references.X, targets, references.weights, penalty, references.groups
+        )
+        return self._solved(solution, targets, references, used)
 
     def _solved(
         self,
         solution: RidgeSolution,
         targets: Rows,
-        weights: FloatArray,
+        references: References,
         used: npt.NDArray[np.int64] | None = None,
     ) -> Solved:
         if self.mixing:
-            solution = mixed(solution, targets, weights)
+            solution = mixed(solution, targets, references.weights, references.groups)
         return Solved(solution.V, solution.mean, used, solution.left_out, inverse=solution.inverse)
 
 
