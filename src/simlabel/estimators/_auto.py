@@ -166,7 +166,7 @@ class AutoSMLClassifier(FittedBase):
     def _fit_choice(self, trial: Trial, X: Any, y: Any, sample_weight: Any, trials: Trials) -> SMLClassifier:
         influence = trial.best.stages.influence
         if isinstance(influence, Ridge):
-            influence = Ridge(influence.penalty, influence.n_inducing(trials.n_rows), mixing=True)
+            influence = Ridge(influence.penalty, influence.inducing, mixing=True)
         model = SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,
