@@ -16,7 +16,7 @@ from simlabel.calibration import CALIBRATIONS
 from simlabel.engines import ENGINES
 from simlabel.influence import INFLUENCES
 from simlabel.inspection._values import data_values
-from simlabel.label_rules import LABEL_RULES, AutoRule, PerLabel
+from simlabel.label_rules import LABEL_RULES, AutoRule, CutoffRule, PerLabel
 from simlabel.label_rules._sweeps import TUNED
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
 from simlabel.normalization import NORMALIZERS
@@ -74,17 +74,19 @@ def test_the_classifier_documents_the_names_of(stage):
     [
         (PerLabel, set(TUNED)),
         (AutoRule, set(TUNED)),
+        (CutoffRule, set(TUNED)),
         (SMLClassifier.data_values, RANKING),
         (data_values, RANKING),
     ],
-    ids=["PerLabel", "Auto", "model.data_values", "diagnostics"],
+    ids=["PerLabel", "Auto", "Cutoff", "model.data_values", "diagnostics"],
 )
 def test_docstrings_have_the_criteria_of(thing, known):
     assert set(re.findall(r'"(\w+)"', parameter(thing, "criterion"))) == known
 
 
 def test_what_label_rules_are_tuned_for_are_criteria_of_sets():
-    assert not any(find_criterion(name).needs_scores for name in TUNED)
+    known = (*CRITERIA, *MORE_CRITERIA)
+    assert set(TUNED) == {name for name in known if not find_criterion(name).needs_scores}
 
 
 def test_one_spelling_in_code_and_docs():

@@ -83,7 +83,9 @@ def models():
             few,
         ),
         "sparse": (
-            SMLClassifier("cosine").fit(sp.csr_array(np.where(X > 0.5, X, 0)).astype(np.float32), y),
+            SMLClassifier("cosine", label_rule="aimed").fit(
+                sp.csr_array(np.where(X > 0.5, X, 0)).astype(np.float32), y
+            ),
             sp.csr_array(Q),
             (sp.csr_array(X[:3]), y[:3]),
         ),

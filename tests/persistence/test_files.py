@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
 from simlabel.persistence import ModelFileError, _container, _layout
+from simlabel.persistence._migrations import FORMAT
 from simlabel.similarities import RBF, Linear
 from simlabel.support.replacing import replacing
 
@@ -73,7 +74,7 @@ def test_foreign_files(tmp_path, saved, monkeypatch):
     monkeypatch.setattr(_layout, "FORMAT", 99)
     SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="has format 99; this simlabel reads formats up to 2"):
+    with pytest.raises(ModelFileError, match=f"has format 99; this simlabel reads formats up to {FORMAT}"):
         load(path)
 
 

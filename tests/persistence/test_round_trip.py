@@ -19,7 +19,7 @@ from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
 from simlabel.calibration import LeaveOneOutCalibration
 from simlabel.influence import Ridge
-from simlabel.label_rules import PerLabel
+from simlabel.label_rules import AimedRule, PerLabel
 from simlabel.persistence import register
 from simlabel.similarities import RBF, Function, Linear, OnColumns
 from simlabel.weightings import CustomWeighting
@@ -108,8 +108,9 @@ def test_every_kind_of_x_lives_on(make, mmap, rule, rng, tmp_path):
         {"influence": Ridge(0.3, inducing=7, mixing=True), "label_rule": PerLabel(thresholds={0: 0.4})},
         {"influence": "label_mean", "label_rule": "auto", "tuning": "loo"},
         {"calibration": LeaveOneOutCalibration(enough=3), "label_rule": "cutoff"},
+        {"influence": "ridge", "label_rule": AimedRule("recall", 0.8)},
     ],
-    ids=["ridge", "inducing", "label_mean", "calibrated"],
+    ids=["ridge", "inducing", "label_mean", "calibrated", "aimed"],
 )
 def test_what_was_learnt_lives_on(options, mmap, rng, tmp_path):
     X, y, Q = problem(rng, n=40)

@@ -155,6 +155,8 @@ class Collapsed(Engine):
         """Add the pieces of references that came, subtract those that went."""
         if _KEPT not in old.kept or new.reducer.width != old.reducer.width:
             return
+        if not (_in_pieces(before, old) and _in_pieces(after, new)):
+            return  # learned influence is another for every reference
         there, here = _pieces_of(before, old), _pieces_of(after, new)
         gone = [there[key] for key in there.keys() - here.keys()]
         came = [here[key] for key in here.keys() - there.keys()]
@@ -200,6 +202,12 @@ class Collapsed(Engine):
         ]
         check_finite_sums(outputs, call.jobs)
         return outputs
+
+
+def _in_pieces(prepared: Prepared, job: Job) -> bool:
+    """Whether each piece of references has its piece of influence."""
+    assert isinstance(job.reducer, SumReducer)
+    return len(pieces(prepared.X)) == len(job.reducer.influence.stack.pieces)
 
 
 def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Rows]]:

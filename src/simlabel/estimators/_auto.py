@@ -26,6 +26,7 @@ from simlabel.estimators._trials import (
 )
 from simlabel.fitted import Model, drop_weightless
 from simlabel.influence import Ridge
+from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
@@ -51,7 +52,10 @@ class AutoSMLClassifier(FittedBase):
         What decides: any criterion by the name that `simlabel.metrics.find_criterion` knows, or a
         function (Y_true, scores) -> float, the higher the better.
     label_rule : str, LabelRule or callable
-        As in `SMLClassifier`; "auto" takes the rule with the smallest leave-one-out hamming loss.
+        As in `SMLClassifier`. A rule that is given by its name, such as "auto", is tuned for `criterion`
+        where that is a criterion of label sets (F1, subset accuracy, hamming loss). Others judge scores
+        and say nothing of sets: then "auto" is tuned for micro F1, and ``AutoRule(criterion=...)`` for
+        what you say.
     calibration : None, str or LeaveOneOutCalibration
         As in `SMLClassifier`.
     configurations : list of (normalizer, similarity, influence), optional
@@ -124,6 +128,7 @@ class AutoSMLClassifier(FittedBase):
         search = LeaveOneOut(criterion=self.criterion)
         search.check()
         check_number("AutoSMLClassifier", "budget", self.budget, above=0, also=(None,))
+        rule = self._rule()
         rows = check_features(self, X, reset=True)
         space, Y = LabelSpace.learn(y)
         check_same_length(rows.shape[0], Y, "y")
@@ -134,7 +139,7 @@ class AutoSMLClassifier(FittedBase):
         trials = Trials(batch, getattr(self, "feature_names_in_", None), search, self.n_jobs, seed)
         ranking = ranked(list(self._tried(configurations, trials)), self._higher_is_better)
         self.leaderboard_ = leaderboard(ranking)
-        self.best_estimator_ = self._fit_choice(ranking[0], X, y, sample_weight, trials)
+        self.best_estimator_ = self._fit_choice(ranking[0], rule, X, y, sample_weight, trials)
         self.classes_ = self.best_estimator_.classes_
 
     @property
@@ -163,7 +168,17 @@ class AutoSMLClassifier(FittedBase):
     def _out_of_time(self, started: float) -> bool:
         return self.budget is not None and time.monotonic() - started > self.budget
 
-    def _fit_choice(self, trial: Trial, X: Any, y: Any, sample_weight: Any, trials: Trials) -> SMLClassifier:
+    def _rule(self) -> LabelRule:
+        """The rule that was given; a name says nothing of a criterion, so it follows the one asked for."""
+        rule = LABEL_RULES.resolve(self.label_rule)
+        named, tuned = isinstance(self.label_rule, str), "criterion" in rule.get_params()
+        if named and tuned and not criterion_of(self.criterion).needs_scores:
+            rule.set_params(criterion=self.criterion)
+        return rule
+
+    def _fit_choice(
+        self, trial: Trial, rule: LabelRule, X: Any, y: Any, sample_weight: Any, trials: Trials
+    ) -> SMLClassifier:
         influence = trial.best.stages.influence
         if isinstance(influence, Ridge):
             influence = Ridge(influence.penalty, influence.inducing, mixing=True)
@@ -171,7 +186,7 @@ class AutoSMLClassifier(FittedBase):
             trial.similarity,
             normalizer=trial.configuration.normalizer,
             influence=influence,
-            label_rule=self.label_rule,
+            label_rule=rule,
             calibration=self.calibration,
             n_jobs=self.n_jobs,
             random_state=trials.seed,

@@ -12,6 +12,7 @@ from simlabel.engines import Engine, is_objects
 from simlabel.rows import LazyRows, as_rows, check_lazy, is_collection, is_lazy
 from simlabel.similarities import Similarity
 from simlabel.support.validation import Rows, check_features
+from simlabel.tables import Cells, table_cells
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -64,6 +65,16 @@ def checked_training_rows(
             f"A precomputed matrix must be square in fit, (n_rows, n_rows); got shape {X.shape}."
         )
     return X
+
+
+def checked_table(X: Any) -> Cells:
+    """The cells of a table that has a row."""
+    if is_collection(X) or is_lazy(X):
+        raise TypeError("An encoder reads tables in memory; give it a frame, or parts of one after another.")
+    cells = table_cells(X)
+    if not cells.rows:
+        raise ValueError("Found array with 0 sample(s): the table has no rows; at least one is required.")
+    return cells
 
 
 def labels_here(y: Any, client: Client | None) -> Any:

@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.calibration import binary_margin
-from simlabel.estimators._checks import checked_rows, client_of
+from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.fitted import Model, Outputs, one_thread_changes
 from simlabel.rows import n_rows
 from simlabel.support.validation import FloatArray, Rows, check_same_length
@@ -56,6 +56,8 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         """The model, and X as it takes it."""
         check_is_fitted(self)
         model = self._current
+        if model.encoder is not None:
+            return model, model.encoder.aligned(checked_table(X))
         if not hasattr(self, "n_features_in_"):
             return model, list(X)
         client = client_of(model.scorer.stages.engine)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 
 from simlabel.estimators._sml import SMLClassifier
+from simlabel.estimators._tagger import Tagger
 from simlabel.persistence import ModelFileError, read_file, told
 
-_CLASSES: dict[str, type[SMLClassifier]] = {cls.__name__: cls for cls in (SMLClassifier,)}
+_CLASSES: dict[str, type[SMLClassifier] | type[Tagger]] = {
+    cls.__name__: cls for cls in (SMLClassifier, Tagger)
+}
 
 
-def load(path: str | os.PathLike[str], mmap: bool = False) -> SMLClassifier:
+def load(path: str | os.PathLike[str], mmap: bool = False) -> SMLClassifier | Tagger:
     """Read a model that `save` wrote. Loading never runs code from the file.
 
     Parameters
@@ -26,7 +29,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> SMLClassifier:
 
     Returns
     -------
-    SMLClassifier
+    SMLClassifier or Tagger
         As it was saved: it predicts the same, and can be taught, retuned and saved again.
 
     Raises

@@ -39,7 +39,7 @@ from simlabel.persistence import (
 from simlabel.rows import is_remote, n_rows
 from simlabel.support.validation import check_same_length
 
-_SAVED = ("n_features_in_", "feature_names_in_", "tuning_")  # beside the model itself
+_SAVED = ("n_features_in_", "feature_names_in_", "tuning_", "label_separator_")  # beside the model itself
 
 
 class OnlineMixin(FittedBase):
@@ -63,7 +63,7 @@ class OnlineMixin(FittedBase):
         self.similarity_, self.normalizer_ = stages.similarity, model.normalizer
         self.weighting_, self.influence_ = stages.weighting, stages.influence
         self.label_rule_, self.calibration_ = model.rule, model.calibration
-        self.sketch_ = scorer.sketch
+        self.sketch_, self.encoder_ = scorer.sketch, model.encoder
         self.n_references_ = scorer.references.n_rows
 
     def partial_fit(
@@ -160,7 +160,7 @@ class OnlineMixin(FittedBase):
             model, references = changed._model, changed._model.scorer.references
             labels, Y = model.labels.restricted(references.Y)
             batch = Batch(references.raw[:], labels, Y, references.weights, references.ids)
-            changed._reset("n_features_in_", "feature_names_in_")
+            changed._reset("n_features_in_", "feature_names_in_", "label_separator_")
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
         return self

@@ -11,10 +11,15 @@ from simlabel.fitted import Batch
 from simlabel.influence import Problem, Stages
 from simlabel.normalization import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.rows import References, transformed
+from simlabel.tables import TableEncoder
 
 
 def make_problem(
-    batch: Batch, normalizer: Any, stages: Stages, names: npt.NDArray[Any] | None
+    batch: Batch,
+    normalizer: Any,
+    stages: Stages,
+    names: npt.NDArray[Any] | None,
+    encoder: TableEncoder | None = None,
 ) -> tuple[Normalizer | None, Problem]:
     """Fit the normalizer and the similarity on the rows of a batch.
 
@@ -26,13 +31,18 @@ def make_problem(
         With what is "auto" still in it.
     names : array of str or None
         Of the features.
+    encoder : TableEncoder or None
+        Fitted; where there is one, the rows are those of a table.
     """
-    X = batch.X
+    X, raw = batch.X, None
+    if encoder is not None:
+        X, raw, names = encoder.encode(X), X, None
     if stages.similarity.form == "precomputed" or not hasattr(X, "shape"):
         normalizer = None
     weights = batch.weights if (batch.weights != 1.0).any() else None
     fitted = fit_normalizer(resolve_normalizer(normalizer), X, weights)
-    raw = X if fitted is not None and fitted.learns else None
+    if raw is None and fitted is not None and fitted.learns:
+        raw = X
     X = X if fitted is None else transformed(fitted, X)
     stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
     return fitted, Problem(stages, References(X, batch.Y, batch.weights, batch.ids, raw))

@@ -11,7 +11,13 @@ from sklearn.utils import Tags, check_random_state
 
 from simlabel.calibration import CALIBRATIONS
 from simlabel.engines import Plan, Sampled, effective_jobs, resolve_engine
-from simlabel.estimators._checks import checked_training_rows, client_of, labels_here, on_cluster
+from simlabel.estimators._checks import (
+    checked_table,
+    checked_training_rows,
+    client_of,
+    labels_here,
+    on_cluster,
+)
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
@@ -26,6 +32,7 @@ from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
+from simlabel.tables import ENCODERS, Cells, TableEncoder
 from simlabel.tuning import TUNERS
 from simlabel.weightings import resolve_weighting
 
@@ -54,7 +61,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         or "ridge" (learnt, which is usually the most accurate).
     label_rule : str, LabelRule or callable
         From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
-        "per_label", "auto" (the best of them by leave-one-out), or a function of the weights.
+        "per_label", "aimed" (at a precision), "auto" (the best of them by leave-one-out, for micro F1;
+        ``AutoRule(criterion=...)`` for another), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
     sampler : None, int, str, Sampler, array or callable
@@ -75,6 +83,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of validation rows.
+    encoder : None, "table" or TableEncoder
+        Where rows are those of a table with texts, categories and empty cells: what makes numbers of them.
+        Columns are then matched by name, and all that a model does takes tables. `Tagger` chooses it and
+        the other stages by itself.
 
     Attributes
     ----------
@@ -120,6 +132,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
+        encoder: Any = None,
     ) -> None:
         self.similarity = similarity
         self.normalizer = normalizer
@@ -133,6 +146,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.encoder = encoder
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
@@ -155,7 +169,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
-        X = checked_training_rows(self, X, similarity, client)
+        X = self._checked_training_rows(X, similarity, client)
         space, Y = LabelSpace.learn(labels_here(y, client))
         check_same_length(n_rows(X), Y, "y")
         batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, n_rows(X), None))
@@ -166,8 +180,22 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
             batch = replace(batch, X=batch.X[:, columns])
         self._learn(batch, columns, similarity)
 
+    def _checked_training_rows(self, X: Any, similarity: Similarity, client: Any) -> Rows:
+        if self.encoder is None:
+            return checked_training_rows(self, X, similarity, client)
+        if similarity.form == "precomputed" or isinstance(similarity, Function):
+            raise ValueError(f"encoder: {similarity!r} compares no columns; leave out the encoder.")
+        cells = checked_table(X)
+        self.n_features_in_ = len(cells.names)
+        self.feature_names_in_ = np.array(cells.names, dtype=object)
+        return cells.rows
+
     def _learn(
-        self, batch: Batch, columns: npt.NDArray[np.int64] | None, similarity: Similarity | None = None
+        self,
+        batch: Batch,
+        columns: npt.NDArray[np.int64] | None,
+        similarity: Similarity | None = None,
+        encoder: TableEncoder | None = None,
     ) -> None:
         rule, search = LABEL_RULES.resolve(self.label_rule), TUNERS.resolve(self.tuning)
         calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
@@ -177,7 +205,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
             if stage is not None:
                 stage.check()
         names = getattr(self, "feature_names_in_", None)
-        normalizer, problem = make_problem(batch, self.normalizer, stages, names)
+        encoder = self._fitted_encoder(batch) if encoder is None else encoder
+        normalizer, problem = make_problem(batch, self.normalizer, stages, names, encoder)
         problem, drawing = self._sampled(problem)
         sketch = resolve_sketch(self.sketch, problem.stages.similarity, stages.weighting)
         if stages.influence.learned and (sketch is not None or drawing is not None):
@@ -195,7 +224,12 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
-        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration, encoder))
+
+    def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
+        if self.encoder is None:
+            return None
+        return ENCODERS.resolve(self.encoder).fit(Cells(tuple(self.feature_names_in_.tolist()), batch.X))
 
     def _stages(self, X: Rows, similarity: Similarity) -> Stages:
         """The stages of the sums as objects, with what is "auto" still in them."""
@@ -267,6 +301,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        if self.encoder is not None:
+            tags.input_tags.string = tags.input_tags.allow_nan = True
         try:
             similarity = SIMILARITIES.resolve(self.similarity)
             normalizer = resolve_normalizer(self.normalizer)

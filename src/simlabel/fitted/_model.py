@@ -18,6 +18,7 @@ from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
+from simlabel.tables import TableEncoder
 
 Counts = npt.NDArray[np.int64]
 
@@ -68,6 +69,8 @@ class Model:
         Of a precomputed matrix, the columns of the rows that were kept (weight above zero).
     calibration : LeaveOneOutCalibration or None
         Fitted; None for shares of the similarity.
+    encoder : TableEncoder or None
+        Fitted; what makes numbers of the rows of a table. None for rows that are numbers.
     """
 
     labels: LabelSpace
@@ -76,6 +79,7 @@ class Model:
     rule: LabelRule
     columns: npt.NDArray[np.int64] | None
     calibration: LeaveOneOutCalibration | None = None
+    encoder: TableEncoder | None = None
 
     def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
         """Scores of checked queries, chunk by chunk."""
@@ -84,6 +88,8 @@ class Model:
 
     def normalized(self, X: Rows) -> Rows:
         """Checked queries as the similarity compares them."""
+        if self.encoder is not None:
+            X = self.encoder.encode(X)
         if self.columns is not None:
             X = X[:, self.columns]
         return X if self.normalizer is None else self.normalizer.transform(X)

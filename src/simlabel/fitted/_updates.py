@@ -148,7 +148,11 @@ def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
     batch = batch.relabelled(space)
     one = known.chunks[0]
     raw = _like(batch.X, one.X if one.raw is None else one.raw)
-    rows = raw if model.normalizer is None else _like(transformed(model.normalizer, raw), one.X)
+    encoder, rows = model.encoder, raw
+    if encoder is not None:
+        before, (encoder, rows) = encoder.width_, encoder.taught(raw)
+        known = known if encoder.width_ == before else _widened(model, encoder.width_)
+    rows = rows if model.normalizer is None else _like(transformed(model.normalizer, rows), one.X)
     chunk = Chunk(
         _unshared(rows, batch.X),
         batch.Y,
@@ -156,8 +160,17 @@ def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
         batch.ids,
         None if one.raw is None else _unshared(raw, batch.X),
     )
-    before = known.relabelled(space.places(model.labels), len(space.classes))
-    return _with_references(model, space, before.taught(chunk), range(known.n_rows))
+    known = known.relabelled(space.places(model.labels), len(space.classes))
+    model = replace(model, encoder=encoder)
+    return _with_references(model, space, known.taught(chunk), range(known.n_rows))
+
+
+def _widened(model: Model, width: int) -> References:
+    """The references of a table with room for more terms; what was learnt for each column has no more."""
+    normalizer, similarity = model.normalizer, model.scorer.stages.similarity
+    if (normalizer is not None and normalizer.learns) or len(similarity.leaves()) > 1:
+        raise ValueError("These rows hold more new words than there is room for; call retune() first.")
+    return model.scorer.references.widened(width)
 
 
 def with_fewer(model: Model, names: Any) -> Model:
@@ -172,6 +185,8 @@ def with_fewer(model: Model, names: Any) -> Model:
         return model
     stays = np.ones(known.n_rows, dtype=bool)
     stays[positions] = False
+    if model.encoder is not None:
+        model = replace(model, encoder=model.encoder.forgotten(take_rows(known.raw, positions)))
     return _with_references(model, model.labels, known.without(positions), np.flatnonzero(stays))
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from simlabel.label_rules._aimed import AimedRule
 from simlabel.label_rules._auto import AutoRule
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.label_rules._per_label import PerLabel
@@ -13,7 +14,7 @@ from simlabel.support.renamed import renamed
 LABEL_RULES: Registry[LabelRule] = Registry(
     "label_rule",
     LabelRule,
-    [SetSize, Threshold, FixedSize, CutoffRule, PerLabel, AutoRule],
+    [SetSize, Threshold, FixedSize, CutoffRule, PerLabel, AimedRule, AutoRule],
     from_callable=CustomRule,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "FixedSize",
     "CutoffRule",
     "PerLabel",
+    "AimedRule",
     "AutoRule",
     "CustomRule",
     "LabelRule",

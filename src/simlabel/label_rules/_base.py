@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,6 +45,12 @@ class TrainingBlock:
     Y: sp.csr_array
     weights: FloatArray
 
+    def of_rows(self, rows: IntArray) -> TrainingBlock:
+        """A copy of some of its rows."""
+        s = self.scores
+        scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows])
+        return TrainingBlock(scores, self.Y[rows], self.weights[rows])
+
 
 class LabelRule(BaseEstimator):
     """Base class: how many labels, and which.
@@ -54,18 +60,23 @@ class LabelRule(BaseEstimator):
     """
 
     name: ClassVar[str]
-    minimum: int
+    minimum: Any
     maximum: int | None
     #: what `fit` wants to see
     needs: Needs = "nothing"
+    #: what `minimum` may be beside a number, until `fit` has resolved it
+    open_minimum: ClassVar[tuple[str, ...]] = ()
     #: names of what `fit` learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
         owner = type(self).__name__
-        check_number(owner, "minimum", self.minimum, at_least=0, integer=True)
-        check_number(owner, "maximum", self.maximum, at_least=self.minimum, integer=True, also=(None,))
+        fitted = any(hasattr(self, name) for name in self.fitted_state)
+        also = () if fitted else self.open_minimum
+        check_number(owner, "minimum", self.minimum, at_least=0, integer=True, also=also)
+        least = 0 if self.minimum in also else self.minimum
+        check_number(owner, "maximum", self.maximum, at_least=least, integer=True, also=(None,))
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy that knows the set sizes seen in training, and has learnt from the blocks."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.label_rules._base import ScoreBlock, TrainingBlock
+from simlabel.label_rules._base import TrainingBlock
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
@@ -22,8 +22,9 @@ class Gathered:
     weights: FloatArray
 
 
-def thinned(blocks: Iterable[TrainingBlock]) -> list[TrainingBlock]:
-    """The blocks; where they are too many, every second row, every fourth and so on."""
+def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[TrainingBlock]:
+    """The blocks; where they hold too many scores, every second row, every fourth and so on."""
+    most = limits().gathered_entries if most is None else most
     parts: list[tuple[int, TrainingBlock]] = []  # with the number of the first row of each among all
     step, seen = 1, 0
     for block in blocks:
@@ -32,7 +33,7 @@ def thinned(blocks: Iterable[TrainingBlock]) -> list[TrainingBlock]:
         if first < seen + n:
             parts.append((first, _every(block, first - seen, step)))
         seen += n
-        while sum(one.scores.labels.size for _, one in parts) > limits().gathered_entries and step < seen:
+        while sum(one.scores.labels.size for _, one in parts) > most and step < seen:
             step *= 2
             parts = _halved(parts, step)
     return [one for _, one in parts]
@@ -49,15 +50,7 @@ def _halved(parts: list[tuple[int, TrainingBlock]], step: int) -> list[tuple[int
 
 
 def _every(block: TrainingBlock, first: int, step: int) -> TrainingBlock:
-    if step == 1:
-        return block
-    rows = slice(first, None, step)
-    s = block.scores
-    return TrainingBlock(
-        ScoreBlock(s.labels[rows].copy(), s.sizes[rows].copy(), s.ranking[rows].copy()),
-        block.Y[rows],
-        block.weights[rows],
-    )
+    return block if step == 1 else block.of_rows(np.arange(first, len(block.weights), step))
 
 
 def gather(blocks: Iterable[TrainingBlock]) -> Gathered:

@@ -3,32 +3,53 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from simlabel.label_rules._base import Counts, Needs, ScoreBlock, TrainingBlock
-from simlabel.label_rules._gather import gather
-from simlabel.label_rules._sweeps import tuned_thresholds
+from simlabel.label_rules._folds import best_by_folds
+from simlabel.label_rules._gather import gather, thinned
+from simlabel.label_rules._sweeps import AT_MOST, Strength, tuned_thresholds
 from simlabel.label_rules._tuned import TunedRule
 from simlabel.metrics import current_name
-from simlabel.support.validation import FloatArray, check_numbers
+from simlabel.support.validation import FloatArray, check_number, check_numbers
 
 
 class PerLabel(TunedRule):
     """All labels whose weight is above their own threshold.
 
+    The threshold that is best for one label alone is uncertain where the label is rare. It is drawn
+    towards a common one, with weight n / (n + shrinkage) on its own for a label that n rows have. The
+    common one is midway between two: the weight, and the multiple of a label's frequency, that is the
+    best cut for all labels together.
+
     Parameters
     ----------
-    criterion : {"f1_macro", "f1_micro", "f1_instance", "hamming_loss"}
+    criterion : {"f1_macro", "f1_micro", "f1_instance", "subset_accuracy", "hamming_loss"}
         What the thresholds are tuned for, on leave-one-out scores: F1 averaged over labels, over all
-        entries, or over instances, or the share of wrong entries. All but ``"f1_instance"`` are
-        optimal; that one is the best that changing one threshold at a time reaches.
+        entries, or over instances, the share of sets that are exactly right, or of wrong entries. Without
+        shrinkage the best there are, but for ``"f1_instance"`` and ``"subset_accuracy"``: these are
+        the best that changing one threshold at a time reaches.
     thresholds : array, (n_labels,), or dict of label number to float, optional
         Thresholds of your own, in place of tuned ones; with a dict the others are tuned.
     minimum, maximum : int
-        Bounds on the number of labels.
+        Bounds on the number of labels; ``minimum="auto"`` is 1 where no training row is without a label,
+        and 0 otherwise.
+    shrinkage : float, "auto" or "full"
+        How strongly thresholds are drawn towards the common one: 0 for not at all, "full" for the common
+        one alone. "auto" takes that of "full", 80, 20 and 0 which does best on training rows that the
+        thresholds were not tuned on (five folds), the strongest of equals.
+    at_most : float or None
+        Over the training rows no label is accepted more often than so many times as often as it is true,
+        but for what `minimum` adds; None for no bound.
+
+    Attributes
+    ----------
+    thresholds_ : array, (n_labels,)
+        Infinite for a label that no row has.
 
     Examples
     --------
@@ -42,18 +63,24 @@ class PerLabel(TunedRule):
     name = "per_label"
     file_key = "label_rules.PerLabel"
     fitted_state = ("thresholds_",)
+    #: what "auto" chooses from, the simplest first
+    strengths: ClassVar[tuple[Strength, ...]] = ("full", 80.0, 20.0, 0.0)
 
     def __init__(
         self,
         criterion: str = "f1_macro",
         thresholds: Any = None,
-        minimum: int = 0,
+        minimum: int | Literal["auto"] = "auto",
         maximum: int | None = None,
+        shrinkage: float | Literal["auto", "full"] = "auto",
+        at_most: float | None = AT_MOST,
     ) -> None:
         self.criterion = criterion
         self.thresholds = thresholds
         self.minimum = minimum
         self.maximum = maximum
+        self.shrinkage = shrinkage
+        self.at_most = at_most
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -67,6 +94,8 @@ class PerLabel(TunedRule):
     def check(self) -> None:
         """Raise ValueError where the criterion or a threshold is not understood."""
         super().check()
+        check_number("PerLabel", "shrinkage", self.shrinkage, at_least=0, also=("auto", "full"))
+        check_number("PerLabel", "at_most", self.at_most, above=0, also=(None,))
         if self.thresholds is not None:
             given = (
                 list(self.thresholds.values()) if isinstance(self.thresholds, Mapping) else self.thresholds
@@ -78,14 +107,30 @@ class PerLabel(TunedRule):
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Tune the thresholds."""
+        if self._all_given:
+            fitted = self._fitted(sizes, np.asarray(self.thresholds, dtype=np.float64), self.shrinkage)
+        elif self.shrinkage == "auto":
+            fit_all = partial(self.fit_each, self.strengths, sizes)
+            fitted = best_by_folds(fit_all, thinned(blocks), current_name(self.criterion))
+        else:
+            fitted = self.fit_each([self.shrinkage], sizes, blocks)[0]
+        return fitted
+
+    def fit_each(
+        self, strengths: Sequence[Strength], sizes: Counts, blocks: Iterable[TrainingBlock]
+    ) -> list[Self]:
+        """Return a rule for each strength of shrinkage; what they share is computed once."""
+        tuned = tuned_thresholds(gather(blocks), current_name(self.criterion), strengths, self.at_most)
+        for thresholds in tuned:
+            for label, value in (self.thresholds or {}).items():
+                thresholds[label] = value
+        return [self._fitted(sizes, *each) for each in zip(tuned, strengths, strict=True)]
+
+    def _fitted(self, sizes: Counts, thresholds: FloatArray, shrinkage: Any) -> Self:
         fitted = copy.copy(self)
         fitted.criterion = current_name(self.criterion)
-        if self._all_given:
-            fitted.thresholds_ = np.asarray(self.thresholds, dtype=np.float64)
-            return fitted
-        fitted.thresholds_ = tuned_thresholds(gather(blocks), fitted.criterion)
-        for label, value in (self.thresholds or {}).items():
-            fitted.thresholds_[label] = value
+        fitted.minimum = self.resolved_minimum(sizes)
+        fitted.shrinkage, fitted.thresholds_ = shrinkage, thresholds
         return fitted
 
     def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:

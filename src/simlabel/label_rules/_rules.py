@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
-from simlabel.label_rules._gather import Gathered, gather
-from simlabel.label_rules._sweeps import tuned_thresholds
+from simlabel.label_rules._gather import gather
+from simlabel.label_rules._sweeps import common_threshold
+from simlabel.label_rules._tuned import TunedRule
+from simlabel.metrics import current_name
 from simlabel.support.validation import FloatArray, check_number, check_numbers
 
 
@@ -101,16 +103,20 @@ class FixedSize(LabelRule):
         return np.full(scores.labels.shape[0], self.size, dtype=np.int64)
 
 
-class CutoffRule(LabelRule):
+class CutoffRule(TunedRule):
     """All labels whose weight is above a value.
 
     Parameters
     ----------
     value : float or "auto"
         A label weight is a sum over all references, so the value depends on their number.
-        ``"auto"`` is the one with the smallest hamming loss on leave-one-out scores.
+        ``"auto"`` is the one that is best on leave-one-out scores, of those at which at most twice as
+        many labels are accepted as are true.
     minimum, maximum : int
-        Bounds on the number of labels.
+        Bounds on the number of labels; ``minimum="auto"`` is 1 where no training row is without a label,
+        and 0 otherwise.
+    criterion : {"f1_micro", "f1_macro", "f1_instance", "subset_accuracy", "hamming_loss"}
+        What a value that is found is best for.
 
     Examples
     --------
@@ -125,11 +131,16 @@ class CutoffRule(LabelRule):
     fitted_state = ("value_",)
 
     def __init__(
-        self, value: float | Literal["auto"] = "auto", minimum: int = 0, maximum: int | None = None
+        self,
+        value: float | Literal["auto"] = "auto",
+        minimum: int | Literal["auto"] = 0,
+        maximum: int | None = None,
+        criterion: str = "hamming_loss",
     ) -> None:
         self.value = value
         self.minimum = minimum
         self.maximum = maximum
+        self.criterion = criterion
 
     def check(self) -> None:
         """Raise ValueError where the value is no number."""
@@ -145,17 +156,15 @@ class CutoffRule(LabelRule):
         return "leave_one_out" if self.value == "auto" else "nothing"
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
-        """Find the value: as if all labels were one."""
+        """Find the value: the same for all labels."""
         fitted = copy.copy(self)
-        if self.value != "auto":
+        fitted.minimum, fitted.criterion = self.resolved_minimum(sizes), current_name(self.criterion)
+        if self.value == "auto":
+            data = gather(blocks)
+            known = data.scores.size > 0
+            fitted.value_ = common_threshold(data.scores, data, fitted.criterion) if known else 0.0
+        else:
             fitted.value_ = float(self.value)
-            return fitted
-        data = gather(blocks)
-        n_labels = max(1, data.scores.shape[1])
-        flat = Gathered(
-            data.scores.reshape(-1, 1), data.truth.reshape(-1, 1), np.repeat(data.weights, n_labels)
-        )
-        fitted.value_ = float(tuned_thresholds(flat, "hamming_loss")[0]) if flat.scores.size else 0.0
         return fitted
 
     def count(self, scores: ScoreBlock) -> Counts:

@@ -2,41 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from simlabel.label_rules._gather import Gathered
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray
+
+Strength = float | Literal["full"]
+Truths = npt.NDArray[np.int8]
+RowValue = Callable[[IntArray, IntArray, IntArray], FloatArray]
 
 _SWEEPS = 5
 
+#: thresholds accept no more than so many times what is true: F1 alone would take all of a rare label
+AT_MOST = 2.0
 
-def tuned_thresholds(data: Gathered, criterion: str) -> FloatArray:
+
+def tuned_thresholds(
+    data: Gathered, criterion: str, strengths: Sequence[Strength] = (0.0,), at_most: float | None = None
+) -> list[FloatArray]:
     """Thresholds, (n_labels,), that are best for a criterion; infinity for a label that is never there.
+
+    Parameters
+    ----------
+    data : Gathered
+    criterion : str
+        One of `TUNED`.
+    strengths : list of float or "full"
+        For each, thresholds that are drawn so strongly towards those common to all labels.
+    at_most : float, optional
+        No label is accepted more often than this many times as often as it is true.
 
     Examples
     --------
     >>> scores = np.array([[0.1], [0.4], [0.8]])
     >>> tuned_thresholds(Gathered(scores, np.array([[0], [1], [1]]), np.ones(3)), "f1_macro")
-    array([0.25])
+    [array([0.25])]
     """
-    sweeps = [_Sweep(data.scores[:, k], data.truth[:, k], data.weights) for k in range(data.scores.shape[1])]
-    cuts = TUNED[criterion](sweeps, data)
+    true = data.weights @ data.truth
+    there = true > 0
+    thresholds = [np.full(len(true), np.inf) for _ in strengths]
+    if not there.any():
+        return thresholds
+    if not there.all():
+        data = Gathered(data.scores[:, there], data.truth[:, there], data.weights)
+    sweeps = [
+        Sweep(data.scores[:, k], data.truth[:, k], data.weights, at_most) for k in range(data.scores.shape[1])
+    ]
+    own = _at(sweeps, TUNED[criterion](sweeps, data))
+    common = own if set(strengths) == {0.0} else _common(sweeps, data, criterion, at_most)
+    lowest = _at(sweeps, [sweep.last(np.inf) for sweep in sweeps])
+    for each, strength in zip(thresholds, strengths, strict=True):
+        share = 0.0 if strength == "full" else true[there] / (true[there] + strength)
+        each[there] = np.maximum(share * own + (1.0 - share) * common, lowest)
+    return thresholds
+
+
+def common_threshold(
+    scores: FloatArray, data: Gathered, criterion: str, at_most: float | None = AT_MOST
+) -> float:
+    """The one threshold for all labels that is best for a criterion, on `scores` of the rows of `data`.
+
+    All labels together are accepted no more often than `at_most` times as often as they are true.
+    """
+    step = -(-scores.size // limits().judged_entries)
+    scores, truth, weights = scores[::step], data.truth[::step], data.weights[::step]
+    flat = Sweep(scores.ravel(), truth.ravel(), np.repeat(weights, scores.shape[1]), at_most)
+    if criterion == "f1_micro":
+        return flat.threshold(flat.best(flat.f1()))
+    gains = _GAINS[criterion](scores, truth, weights)
+    return flat.threshold(flat.best(np.concatenate([[0.0], np.cumsum(gains.ravel()[flat.order])])))
+
+
+def _at(sweeps: list[Sweep], cuts: list[int]) -> FloatArray:
     return np.array([sweep.threshold(cut) for sweep, cut in zip(sweeps, cuts, strict=True)])
 
 
-class _Sweep:
+def _common(sweeps: list[Sweep], data: Gathered, criterion: str, at_most: float | None) -> FloatArray:
+    """What labels have in common may be a score, or how often they are accepted: midway between the two."""
+    score = common_threshold(data.scores, data, criterion, at_most)
+    rates = np.column_stack([sweep.rates() for sweep in sweeps])
+    rate = -common_threshold(-rates, data, criterion, at_most)
+    return (score + _at(sweeps, [sweep.last(rate) for sweep in sweeps])) / 2.0
+
+
+class Sweep:
     """One label's scores from the highest down; a cut takes so many of them."""
 
-    def __init__(self, scores: FloatArray, truth: npt.NDArray[np.int8], weights: FloatArray) -> None:
+    def __init__(
+        self,
+        scores: FloatArray,
+        truth: Truths,
+        weights: FloatArray,
+        at_most: float | None = None,
+    ) -> None:
         self.order = np.argsort(-scores, kind="stable")
         self.scores, self.truth, self.weights = scores[self.order], truth[self.order], weights[self.order]
         # no threshold lies between equal scores
         self.possible = np.concatenate([[True], self.scores[1:] < self.scores[:-1], [True]])
         self.taken = np.concatenate([[0.0], np.cumsum(self.weights)])
         self.right = np.concatenate([[0.0], np.cumsum(self.weights * self.truth)])
+        if at_most is not None:
+            self.possible &= self.taken <= at_most * self.right[-1] * (1 + 1e-12)
 
     def f1(self) -> FloatArray:
         """F1 of every cut."""
@@ -45,6 +117,16 @@ class _Sweep:
     def gains(self, gain: FloatArray) -> FloatArray:
         """Sum of a gain per row over what every cut takes."""
         return np.concatenate([[0.0], np.cumsum(self.weights * gain)])
+
+    def rates(self) -> FloatArray:
+        """For each row what a cut just below its score takes, as a multiple of what is true."""
+        rates = np.empty(len(self.scores))
+        rates[self.order] = self.taken[np.searchsorted(-self.scores, -self.scores, side="right")]
+        return rates / self.right[-1]
+
+    def last(self, rate: float) -> int:
+        """The largest cut that takes no more than a multiple of what is true."""
+        return int(np.flatnonzero(self.possible & (self.taken <= rate * self.right[-1]))[-1])
 
     def best(self, objective: FloatArray) -> int:
         """The cut with the highest objective, the smallest of equals."""
@@ -59,15 +141,15 @@ class _Sweep:
         return float((self.scores[cut - 1] + self.scores[cut]) / 2.0)
 
 
-def _best_for_macro(sweeps: list[_Sweep], data: Gathered) -> list[int]:
+def _best_for_macro(sweeps: list[Sweep], data: Gathered) -> list[int]:
     return [sweep.best(sweep.f1()) for sweep in sweeps]
 
 
-def _best_for_hamming(sweeps: list[_Sweep], data: Gathered) -> list[int]:
+def _best_for_hamming(sweeps: list[Sweep], data: Gathered) -> list[int]:
     return [sweep.best(sweep.gains(2.0 * sweep.truth - 1.0)) for sweep in sweeps]
 
 
-def _best_for_micro(sweeps: list[_Sweep], data: Gathered) -> list[int]:
+def _best_for_micro(sweeps: list[Sweep], data: Gathered) -> list[int]:
     """2 TP / (taken + true) over all labels is a ratio of sums: Dinkelbach's iteration finds its maximum."""
     true = sum(sweep.right[-1] for sweep in sweeps)
     ratio, cuts = 0.0, [0] * len(sweeps)
@@ -82,9 +164,11 @@ def _best_for_micro(sweeps: list[_Sweep], data: Gathered) -> list[int]:
     return cuts
 
 
-def _best_for_instances(sweeps: list[_Sweep], data: Gathered) -> list[int]:
-    """From the best for micro F1, one threshold at a time is changed while the instances' mean F1 rises."""
-    cuts = _best_for_micro(sweeps, data)
+def _best_for_rows(
+    sweeps: list[Sweep], data: Gathered, value: RowValue, start: Callable[[list[Sweep], Gathered], list[int]]
+) -> list[int]:
+    """From the best for another criterion, one threshold at a time is changed while the rows' mean rises."""
+    cuts = start(sweeps, data)
     predicted = np.zeros(data.truth.shape, dtype=bool)
     for k, cut in enumerate(cuts):
         predicted[sweeps[k].order[:cut], k] = True
@@ -93,13 +177,15 @@ def _best_for_instances(sweeps: list[_Sweep], data: Gathered) -> list[int]:
         (predicted & (data.truth > 0)).sum(axis=1),
         predicted.sum(axis=1),
     )
+    # frequent labels first, so that the order of the columns does not matter
+    order = sorted(range(len(sweeps)), key=lambda k: (-sweeps[k].right[-1], *sweeps[k].scores[:1]))
     for _ in range(_SWEEPS):
         before = list(cuts)
-        for k, sweep in enumerate(sweeps):
+        for k in order:
+            sweep = sweeps[k]
             true = data.truth[:, k] > 0
             others, others_right = taken - predicted[:, k], right - (predicted[:, k] & true)
-            with_k = _f1(others_right + true, others + 1, n_true)
-            gain = with_k - _f1(others_right, others, n_true)
+            gain = value(others_right + true, others + 1, n_true) - value(others_right, others, n_true)
             cuts[k] = sweep.best(sweep.gains(gain[sweep.order]))
             predicted[:, k] = False
             predicted[sweep.order[: cuts[k]], k] = True
@@ -115,10 +201,47 @@ def _f1(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
     return np.where(both > 0, 2.0 * right / np.maximum(both, 1), 1.0)
 
 
+def _exact(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
+    """1 for each instance whose set is the true one."""
+    return ((right == taken) & (right == true)).astype(np.float64)
+
+
+# What an entry adds to a criterion when it is taken after all that score higher, (n_rows, n_labels).
+
+
+def _gains_for_hamming(scores: FloatArray, truth: Truths, weights: FloatArray) -> FloatArray:
+    return weights[:, None] * (2.0 * truth - 1.0)
+
+
+def _gains_for_macro(scores: FloatArray, truth: Truths, weights: FloatArray) -> FloatArray:
+    gains = np.empty(scores.shape)
+    for k in range(scores.shape[1]):
+        sweep = Sweep(scores[:, k], truth[:, k], weights)
+        gains[sweep.order, k] = np.diff(sweep.f1())
+    return gains
+
+
+def _gains_for_rows(scores: FloatArray, truth: Truths, weights: FloatArray, value: RowValue) -> FloatArray:
+    order = np.argsort(-scores, axis=1, kind="stable")
+    right = np.cumsum(np.take_along_axis(truth, order, axis=1), axis=1, dtype=np.int64)
+    right = np.pad(right, ((0, 0), (1, 0)))
+    values = value(right, np.arange(right.shape[1])[None, :], right[:, -1:])
+    gains = np.empty(scores.shape)
+    np.put_along_axis(gains, order, weights[:, None] * np.diff(values, axis=1), axis=1)
+    return gains
+
+
+_GAINS: dict[str, Callable[[FloatArray, Truths, FloatArray], FloatArray]] = {
+    "hamming_loss": _gains_for_hamming,
+    "f1_macro": _gains_for_macro,
+    "f1_instance": partial(_gains_for_rows, value=_f1),
+    "subset_accuracy": partial(_gains_for_rows, value=_exact),
+}
 #: criteria that thresholds can be tuned for -> from sweeps to the cut of each label
-TUNED: dict[str, Callable[[list[_Sweep], Gathered], list[int]]] = {
+TUNED: dict[str, Callable[[list[Sweep], Gathered], list[int]]] = {
     "f1_macro": _best_for_macro,
     "f1_micro": _best_for_micro,
-    "f1_instance": _best_for_instances,
+    "f1_instance": partial(_best_for_rows, value=_f1, start=_best_for_micro),
+    "subset_accuracy": partial(_best_for_rows, value=_exact, start=_best_for_hamming),
     "hamming_loss": _best_for_hamming,
 }

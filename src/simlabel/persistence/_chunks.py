@@ -68,9 +68,11 @@ class Names:
 class StoredChunk(Chunk):
     """A chunk whose parts are read and checked when first needed; dense rows of a mapped file stay there."""
 
-    def __init__(self, state: State, reader: Reader, n_labels: int, single: bool, names: Names) -> None:
+    def __init__(
+        self, state: State, reader: Reader, n_labels: int, single: bool, names: Names, n_cells: int | None
+    ) -> None:
         self._state, self._reader, self._n_labels = state, reader, n_labels
-        self._single, self._names = single, names
+        self._single, self._names, self._n_cells = single, names, n_cells
         check_number("a chunk", "n", state["n"], at_least=1, integer=True)
         sizes = state["sizes"]
         if not sizes or not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
@@ -88,7 +90,7 @@ class StoredChunk(Chunk):
         """What is declared of the rows."""
         state, arrays = self._state[part], self._reader.arrays
         kind = state["is"]
-        if kind == "texts" and part == "X":
+        if kind == "texts" and (part == "X") == (self._n_cells is None):
             return Form(kind)
         entry = arrays.entry(state["data"]["name"] if kind != "array" else state["name"])
         shape = entry.shape if kind == "array" else tuple(state["shape"])
@@ -148,10 +150,16 @@ class StoredChunk(Chunk):
             if form.kind == "texts":
                 rows = rows.tolist()
                 if len(rows) != len(self):
-                    raise ModelFileError(f"X has {len(rows)} objects, not {len(self)}.")
+                    raise ModelFileError(f"{part} has {len(rows)} objects, not {len(self)}.")
+                if self._n_cells is not None and not all(map(self._is_row, rows)):
+                    raise ModelFileError(f"a row of the table has not {self._n_cells} cells.")
             else:
                 check_finite(rows, part)
             return rows
+
+    def _is_row(self, row: Any) -> bool:
+        """Whether this is a row of a table."""
+        return isinstance(row, tuple) and len(row) == self._n_cells and all(map(_is_cell, row))
 
     def whole(self) -> Chunk:
         """The same, all of it read and checked."""
@@ -161,12 +169,18 @@ class StoredChunk(Chunk):
         return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw)
 
 
+def _is_cell(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(isinstance(item, str) for item in value)
+    return value is None or type(value) in (str, int, float)
+
+
 def restored_chunks(
-    states: Iterable[State], reader: Reader, n_labels: int, single: bool, next_id: Any
+    states: Iterable[State], reader: Reader, n_labels: int, single: bool, next_id: Any, n_cells: int | None
 ) -> list[StoredChunk]:
-    """The chunks of a file, not read; they fit each other."""
+    """The chunks of a file, not read; they fit each other. Of a table, rows as they came have `n_cells`."""
     names = Names(next_id)
-    chunks = [StoredChunk(state, reader, n_labels, single, names) for state in states]
+    chunks = [StoredChunk(state, reader, n_labels, single, names, n_cells) for state in states]
     forms = {(chunk.x_form.alike, chunk.raw_form and chunk.raw_form.alike) for chunk in chunks}
     if len(forms) != 1:
         raise ModelFileError(f"the rows of {len(chunks)} chunks are not of one kind.")

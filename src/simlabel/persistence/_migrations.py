@@ -62,7 +62,12 @@ def _replaced(value: Any, change: Callable[[State], State]) -> Any:
     return change(inside) if inside.get("is") == "stage" else inside
 
 
-_STEPS: tuple[Callable[[State], State], ...] = (_from_1,)
+def _from_2(state: State) -> State:
+    """Format 3 has encoders of tables."""
+    return {**state, "model": {"encoder": None, **state["model"]}}
+
+
+_STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2)
 
 #: what this version writes
 FORMAT = len(_STEPS) + 1

@@ -66,7 +66,7 @@ def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
     state: State = {"n": len(chunk), "sizes": chunk.sizes.tolist()}
     for part in (*_ROWS, *_COMPANIONS):
         value = getattr(chunk, part)
-        if part == "X" and isinstance(value, list):
+        if isinstance(value, list):
             value = object_array(value)
         state[part] = writer.encode(value, f"{where}/{part}")
     return state
@@ -114,7 +114,9 @@ def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap
     check_parts(parts)
     with told("chunks"):
         single = space.kind == "single"
-        chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"])
+        encoder = parts["encoder"]
+        cells = None if encoder is None else len(encoder.names_)
+        chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"], cells)
     stages = Stages(**{name: parts[name] for name in STAGES})
     references = References.of(chunks, state["next_id"])
     scorer = Scorer(stages, references, parts["solution"], sketch=parts["sketch"])

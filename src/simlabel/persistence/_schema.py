@@ -61,6 +61,9 @@ _LEARNT: dict[str, tuple[str, ...]] = {
     "thresholds_": ("labels",),
     "sizes_": ("sizes",),
     "value_": (),
+    "measured_": (),
+    "low_": (),
+    "high_": (),
     "temperature_": (),
     "curves_": ("labels",),
 }
@@ -170,19 +173,25 @@ class _Fits:
             )
         if n_features is not None:
             check_number("a model", "n_features_in_", n_features, at_least=1, integer=True)
-        given, columns = n_features, model.columns
+        given, columns, encoder = n_features, model.columns, model.encoder
+        if encoder is not None:
+            if len(encoder.names_) != n_features or one.raw_form is None or one.raw_form.kind != "texts":
+                raise ModelFileError("a table is kept as it came, with as many columns as its encoder has.")
+            given = encoder.width_
         if similarity.form == "precomputed":
             given = n
             if (columns is None and n_features != n) or not _are_positions(columns, n_features):
                 raise ModelFileError(f"{n} columns of a matrix are not among {n_features} that are given.")
         elif columns is not None:
             raise ModelFileError("columns of a matrix stand beside a similarity of features.")
-        if form.width != given or (one.raw_form is not None and one.raw_form.width != n_features):
+        raw_width = n_features if one.raw_form is None or encoder is not None else one.raw_form.width
+        if form.width != given or raw_width != n_features:
             raise ModelFileError(f"rows have {form.width} features, and queries {n_features}.")
         normalizer = model.normalizer
         if normalizer is not None and (objects or similarity.form == "precomputed"):
             raise ModelFileError(f"{normalizer!r} stands beside rows that have no features.")
-        if (normalizer is not None and normalizer.learns) != (one.raw_form is not None):
+        learns = encoder is not None or (normalizer is not None and normalizer.learns)
+        if learns != (one.raw_form is not None):
             raise ModelFileError("a normalizer that learns and the rows as they came go together.")
         self.lengths["features"] = -1 if form.width is None else form.width
 

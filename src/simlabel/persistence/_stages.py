@@ -19,17 +19,19 @@ from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Sum
 from simlabel.sketching import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.support.registry import Registry
+from simlabel.tables import ENCODERS, Column, EmbeddedColumn, Embedding, NumberColumn, TermColumn, Vocabulary
 from simlabel.tuning import TUNERS, TuningResult
 from simlabel.weightings import WEIGHTINGS, CustomWeighting
 
 
 def _classes() -> Iterable[type[Any]]:
     registries: list[Registry[Any]] = [SIMILARITIES, WEIGHTINGS, NORMALIZERS, INFLUENCES]
-    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES]
+    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES, ENCODERS]
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
     yield from (FeatureSums, PrototypeSums, Waves)
+    yield from (Column, Vocabulary, TermColumn, NumberColumn, Embedding, EmbeddedColumn)
     yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 

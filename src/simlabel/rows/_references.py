@@ -214,6 +214,15 @@ class References:
         come = named_ids([chunk for chunk in chunks if chunk not in self.chunks])
         return References.of(chunks, self.next_id, self._handed_on(come, names))
 
+    def widened(self, width: int) -> References:
+        """The same, sparse, with more columns, which are empty."""
+        chunks = []
+        for chunk in self.chunks:
+            X = chunk.X
+            wider = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+            chunks.append(Chunk(wider, chunk.Y, chunk.weights, chunk.ids, chunk.raw))
+        return References.of(chunks, self.next_id, self._handed_on())
+
     def relabelled(self, places: Positions, n_labels: int) -> References:
         """The same where label k has moved to places[k]."""
         if n_labels == self.n_labels:

@@ -33,6 +33,7 @@ class Limits:
 
     # label_rules
     gathered_entries: int = 1 << 26  # scores kept at once
+    judged_entries: int = 1 << 22  # scores by which rules are compared, and what labels share is found
 
     # influence
     exact_bytes: int = 1 << 30  # three matrices of the references by themselves fit in this

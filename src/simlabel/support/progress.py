@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress(title: str, total: int, show: bool) -> Iterator[Callable[[], None]]:
+def progress(title: str, total: int | None, show: bool) -> Iterator[Callable[[], None]]:
     """Give a function that moves a bar one step; it does nothing unless `show`.
 
     Examples

@@ -1,6 +1,8 @@
 """Tuning: from "auto" to a value, by scores on the training rows."""
 
 from simlabel.support.registry import Registry
+from simlabel.tuning._columns import ColumnSearch, ColumnWeights
+from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, two_sided
 from simlabel.tuning._result import TuningResult
@@ -9,4 +11,15 @@ from simlabel.tuning._validation import Validation
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
-__all__ = ["TUNERS", "Validation", "LeaveOneOut", "Search", "Candidate", "TuningResult", "two_sided"]
+__all__ = [
+    "TUNERS",
+    "Validation",
+    "LeaveOneOut",
+    "Search",
+    "Candidate",
+    "ColumnSearch",
+    "ColumnWeights",
+    "TuningResult",
+    "check_criterion",
+    "two_sided",
+]

@@ -1,0 +1,236 @@
+"""Tagger: from a raw table to good tags."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from simlabel.estimators._checks import checked_table
+from simlabel.estimators._inspect import InspectionMixin
+from simlabel.estimators._online import OnlineMixin
+from simlabel.estimators._sml import SMLClassifier
+from simlabel.fitted import Batch, drop_weightless, resolve_ids
+from simlabel.influence import Ridge
+from simlabel.labels import LabelSpace
+from simlabel.rows import References, n_rows
+from simlabel.similarities import Linear
+from simlabel.support.limits import limits
+from simlabel.support.progress import progress
+from simlabel.support.validation import check_flag, check_same_length
+from simlabel.tables import (
+    Cells,
+    TableEncoder,
+    TableWarning,
+    label_sets,
+    leaking_columns,
+    separator_for,
+)
+from simlabel.tuning import ColumnSearch, ColumnWeights, check_criterion
+
+
+class Tagger(OnlineMixin, InspectionMixin):
+    """Tags the rows of a table: texts, categories, lists, numbers and dates, with empty cells.
+
+    It finds out what each column holds, compares rows column by column, and chooses by leave-one-out how much
+    each column counts, how strongly the influence of the labelled rows is held back (`Ridge`), and from which
+    score on a row has a label. `describe` shows what was chosen, and everything that a model does works on
+    tables: `partial_fit`, `forget`, `explain`, `suspicious_labels`, `suggest`, `save`.
+
+    Parameters
+    ----------
+    columns : dict of name to kind, optional
+        What columns hold where that is not to be found out: "number", "yes/no", "category", "multi", "date",
+        "text", "url", "id", "ignore", or an `Embedding`.
+    label_separator : str, None or "auto"
+        What stands between the labels where y is given as texts, such as ``"Drama, Crime"``; None where
+        each text is one label. "auto" finds out.
+    id_column : str, optional
+        The column by which rows are called, for `forget` and explanations.
+    title_column : str, None or "auto"
+        The column that is shown for a row in explanations; "auto" takes one called title or name, or else
+        the shortest text.
+    criterion : str or callable
+        What decides how much columns count.
+    label_rule : str, LabelRule or callable
+        As in `SMLClassifier`.
+    calibration : None, str or LeaveOneOutCalibration
+        As in `SMLClassifier`.
+    engine : str or engine
+        As in `SMLClassifier`.
+    verbose : bool
+        Whether to show what was found out, and progress.
+    n_jobs : int or None
+        Threads; None for all cores.
+    random_state : int, RandomState or None
+        For the choice of the rows by which columns are weighed, where there are more than 2,500.
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+        What was found out about the columns.
+    label_separator_ : str or None
+        What was found between labels.
+    tuning_ : TuningResult
+        The weights and penalties that were tried.
+    classes_, ids_, n_references_, influence_, label_rule_, calibration_
+        As in `SMLClassifier`.
+
+    Examples
+    --------
+    >>> films = [
+    ...     {"title": "Jaws", "plot": "a shark hunts swimmers off a beach"},
+    ...     {"title": "Deep Blue Sea", "plot": "a shark hunts scientists under the sea"},
+    ...     {"title": "Notting Hill", "plot": "a film star falls in love with a bookseller"},
+    ...     {"title": "Love Actually", "plot": "many people fall in love at Christmas"},
+    ... ]
+    >>> tagger = Tagger().fit(films, ["horror, sea", "horror, sea", "romance", "romance"])
+    >>> tagger.predict([{"title": "The Meg", "plot": "an old shark hunts a crew at sea"}])
+    [{'horror', 'sea'}]
+    """
+
+    def __init__(
+        self,
+        columns: Any = None,
+        *,
+        label_separator: str | None = "auto",
+        id_column: str | None = None,
+        title_column: str | None = "auto",
+        criterion: Any = "average_precision",
+        label_rule: Any = "auto",
+        calibration: Any = "loo",
+        engine: Any = "auto",
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.columns = columns
+        self.label_separator = label_separator
+        self.id_column = id_column
+        self.title_column = title_column
+        self.criterion = criterion
+        self.label_rule = label_rule
+        self.calibration = calibration
+        self.engine = engine
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
+        """Find out what the columns hold, keep the labelled rows, and choose the rest by leave-one-out.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, list of dicts, or list of texts
+        y : list of texts or of label sets, a column of either, or a 0/1 frame or array
+            The labels of each row; in a text they stand between separators. An empty cell means no label.
+        sample_weight : array, (n_rows,), optional
+            How many times each row counts.
+        ids : list, (n_rows,), optional
+            What the rows are called; by default the cells of `id_column`, or numbers.
+        """
+        with self._changing() as changed:
+            changed._reset()
+            changed._fit(X, y, sample_weight, ids, None)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
+        check_flag("Tagger", "verbose", self.verbose)
+        check_criterion("Tagger", self.criterion)
+        cells = checked_table(X)
+        self.n_features_in_ = len(cells.names)
+        self.feature_names_in_ = np.array(cells.names, dtype=object)
+        self.label_separator_ = separator_for(y, self.label_separator)
+        space, Y = LabelSpace.learn(label_sets(y, self.label_separator_))
+        check_same_length(len(cells.rows), Y, "y")
+        names = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
+        batch = drop_weightless(cells.rows, space, Y, sample_weight, names)
+        if classes is not None:
+            batch = batch.relabelled(batch.labels.declared(classes))
+        self._learn(batch, None)
+
+    def _ids(self, cells: Cells, ids: Any) -> Any:
+        if ids is not None or self.id_column is None:
+            return ids
+        if self.id_column not in cells.names:
+            raise ValueError(
+                f"id_column: there is no column {self.id_column!r}; there are {list(cells.names)}."
+            )
+        found = cells.column(self.id_column)
+        if None in found:
+            raise ValueError(f"id_column: {self.id_column!r} is empty in row {found.index(None)}.")
+        return found
+
+    def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
+        cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
+        given = dict(self.columns or {})
+        if self.id_column is not None:
+            given.setdefault(self.id_column, "id")
+        encoder = TableEncoder(given).fit(cells)
+        self._tell(encoder, cells, batch)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        found = self._weighed_columns(encoder, batch, seed)
+        encoder.weights = found.weights
+        recipe = SMLClassifier(
+            Linear(),
+            normalizer=None,
+            influence=Ridge(found.penalty),
+            label_rule=self.label_rule,
+            calibration=self.calibration,
+            engine=self.engine,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+        )
+        recipe._learn(batch, None, encoder=encoder)
+        self.tuning_ = found.curve
+        self._publish(recipe._model)
+
+    def _tell(self, encoder: TableEncoder, cells: Cells, batch: Batch) -> None:
+        if self.verbose:
+            from rich.console import Console
+
+            Console(stderr=True).print(encoder)
+        for name in leaking_columns(cells, encoder, batch.labels.classes, batch.Y):
+            warnings.warn(
+                f"column {name!r} holds the labels themselves, and a model that reads it looks better than "
+                f"it is. Leave it out: columns={{{name!r}: 'ignore'}}.",
+                TableWarning,
+                stacklevel=6,
+            )
+
+    def _weighed_columns(self, encoder: TableEncoder, batch: Batch, seed: int) -> ColumnWeights:
+        n, most = n_rows(batch.X), limits().tuned_rows
+        if n > most:
+            batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
+        references = References(batch.X, batch.Y, batch.weights)
+        with progress("weighing columns", None, self.verbose) as advance:
+            search = ColumnSearch(encoder.blocks(batch.X), references, self.criterion, lambda *_: advance())
+            return search.run()
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+    ) -> Self:
+        """Add labelled rows, new words and new labels included, at once; as in `SMLClassifier`.
+
+        What was chosen stays until `retune`. A new word counts from now on, as much as a word seen once.
+        """
+        if self.__sklearn_is_fitted__():
+            y, ids = self._read(y), self._ids(checked_table(X), ids)
+        return super().partial_fit(X, y, classes, sample_weight, ids)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose predicted label set is exactly right."""
+        check_is_fitted(self)
+        return super().score(X, self._read(y), sample_weight)
+
+    def _read(self, y: Any) -> Any:
+        return label_sets(y, self.label_separator_) if self._model.labels.kind == "sets" else y
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.allow_nan = True
+        return tags

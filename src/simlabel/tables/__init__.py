@@ -1,0 +1,35 @@
+"""Tables as people have them: what a column holds, and rows of cells as rows of numbers."""
+
+from simlabel.tables._cells import Cell, Cells, Row, table_cells
+from simlabel.tables._columns import NumberColumn, TermColumn
+from simlabel.tables._embedding import EmbeddedColumn, Embedding
+from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning
+from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns, guess_separator
+from simlabel.tables._labels import label_sets, leaking_columns, separator_for
+from simlabel.tables._terms import split
+from simlabel.tables._vocabulary import Vocabulary
+
+__all__ = [
+    "TableEncoder",
+    "Embedding",
+    "TableWarning",
+    "Column",
+    "detect_columns",
+    "guess_separator",
+    "KINDS",
+    "LEFT_OUT",
+    "NUMBERS",
+    "ENCODERS",
+    "Cell",
+    "Cells",
+    "Row",
+    "table_cells",
+    "split",
+    "label_sets",
+    "leaking_columns",
+    "separator_for",
+    "TermColumn",
+    "NumberColumn",
+    "EmbeddedColumn",
+    "Vocabulary",
+]

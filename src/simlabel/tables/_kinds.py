@@ -1,0 +1,320 @@
+"""What a column holds, found out from its cells, with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from simlabel.tables._cells import Cell, Cells
+from simlabel.tables._terms import split
+from simlabel.tables._values import YES_NO, decimal_of, is_absent, moment, number
+
+#: kinds that a user can ask for -> what each is
+KINDS = {
+    "number": "a quantity",
+    "yes/no": "one of two words for yes and no",
+    "category": "one of some values",
+    "multi": "several values, in a list or with a separator between them",
+    "date": "a date, with or without a time",
+    "text": "words in any language",
+    "url": "addresses of web pages",
+    "id": "what a row is called: left out",
+    "constant": "always the same: left out",
+    "ignore": "left out",
+}
+#: kinds that say nothing about a row
+LEFT_OUT = ("id", "constant", "ignore")
+SEPARATORS = ("|", ";", "\n", "\t", ",", " / ")
+
+_URL = re.compile(r"^(?:https?://|ftp://|www\.)\S+$", re.IGNORECASE)
+_ID_NAME = re.compile(r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index)$|^(?:id|Id|ID)$|[a-z]I[dD]$")
+_HEX = re.compile(r"^[0-9a-fA-F]{8,}$|^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
+_DIGITS = re.compile(r"\d+")
+_ENOUGH = 20  # cells from which on it means something that no two are alike
+_NEARLY_ALL = 0.95
+_SHORT_WORDS = 4.0  # on average, of a category
+_SHORT_ITEM = 3.0  # of a value among several
+_LOOKED_AT = 2000  # cells of a long column that are read closely
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, its kind, why it is taken for that, and how its cells are read.
+
+    Attributes
+    ----------
+    name, kind, reason : str
+    separator : str
+        Between the values of a "multi" column; empty for lists.
+    decimal : str
+        Of a "number", the decimal sign.
+    order : str
+        Of a "date", "day first" or "month first" where that must be known.
+    """
+
+    file_key: ClassVar[str] = "tables.Column"
+
+    name: str
+    kind: str
+    reason: str = ""
+    separator: str = ""
+    decimal: str = "."
+    order: str = ""
+
+    def check(self) -> None:
+        """Raise ValueError where a part is not what it must be."""
+        texts = (self.name, self.kind, self.reason, self.separator, self.decimal, self.order)
+        if not all(isinstance(each, str) for each in texts):
+            raise ValueError("Column: all parts are texts.")
+        if self.kind not in KINDS and self.kind != "embedding":
+            raise ValueError(f"Column: {self.kind[:60]!r} is no kind of column.")
+        if self.decimal not in (".", ",") or self.order not in ("", "day first", "month first"):
+            raise ValueError(f"Column: numbers with {self.decimal[:60]!r}, dates {self.order[:60]!r}.")
+
+
+def detect_columns(cells: Cells, given: Mapping[str, Any] | None = None) -> list[Column]:
+    """The kind of every column.
+
+    Parameters
+    ----------
+    given : dict of name to kind, optional
+        Kinds that the user says; the others are found out.
+
+    Examples
+    --------
+    >>> films = Cells(("title", "minutes"), [("Jaws", "124"), ("Alien", "117,5"), ("54", None)])
+    >>> for column in detect_columns(films):
+    ...     print(f"{column.name}: {column.kind}, {column.reason}")
+    title: text, 3 of 3 distinct, 1 word on average
+    minutes: number, 117.5 to 124, decimal comma, 1 missing
+    """
+    wanted = check_kinds(given or {}, cells.names)
+    return [_column(name, cells.column(name), wanted.get(name)) for name in cells.names]
+
+
+def check_kinds(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """Kinds that a user gave for columns of these names, or an error that says what there is."""
+    for name, kind in given.items():
+        if name not in names:
+            raise ValueError(
+                f"columns: there is no column {name!r}; the table has {', '.join(map(repr, names))}."
+            )
+        if kind not in KINDS:
+            raise ValueError(
+                f"columns: {kind!r} is no kind of column, for {name!r}; kinds are {', '.join(KINDS)}."
+            )
+    return dict(given)
+
+
+def _column(name: str, values: Sequence[Cell], wanted: str | None) -> Column:
+    facts = _Facts(name, values)
+    if wanted is not None:
+        return replace(
+            _READ.get(wanted, _as_is)(facts) or Column(name, wanted), kind=wanted, reason="as you said"
+        )
+    for look in _LOOKS:
+        found = look(facts)
+        if found is not None:
+            missing = "" if not facts.missing or found.kind == "constant" else f", {facts.missing:,} missing"
+            return replace(found, reason=found.reason + missing)
+    return Column(name, "text", facts.words)
+
+
+class _Facts:
+    """What is counted about the cells of a column."""
+
+    def __init__(self, name: str, values: Sequence[Cell]) -> None:
+        self.name = name
+        there = [value for value in values if value is not None]
+        self.n, self.missing = len(there), len(values) - len(there)
+        self.distinct = len(set(there))
+        self.there = there[:: -(-len(there) // _LOOKED_AT) or 1]
+        self.strings = [" ".join(v) if isinstance(v, tuple) else str(v) for v in self.there]
+        self.n_words = sum(len(text.split()) for text in self.strings) / max(1, len(self.strings))
+
+    @property
+    def words(self) -> str:
+        """How distinct the cells are, and how long."""
+        mean = round(self.n_words)
+        return f"{self.distinct:,} of {self.n:,} distinct, {mean} word{'s' * (mean != 1)} on average"
+
+    @property
+    def all_differ(self) -> bool:
+        """Whether no two of many are alike."""
+        return self.n >= _ENOUGH and self.distinct >= 0.99 * self.n
+
+
+def _as_is(facts: _Facts) -> Column | None:
+    return None
+
+
+def _constant(facts: _Facts) -> Column | None:
+    if not facts.there:
+        return Column(facts.name, "constant", "all cells are empty")
+    if facts.distinct == 1 and not facts.missing:
+        return Column(facts.name, "constant", f"always {facts.strings[0][:30]!r}")
+    return None
+
+
+def _lists(facts: _Facts) -> Column | None:
+    if any(isinstance(value, tuple) for value in facts.there):
+        return Column(facts.name, "multi", "lists of values")
+    return None
+
+
+def _yes_no(facts: _Facts) -> Column | None:
+    words = {text.strip().casefold() for text in facts.strings}
+    if 0 < len(words) <= 2 and words <= YES_NO.keys():
+        return Column(facts.name, "yes/no", " or ".join(sorted(words)))
+    return None
+
+
+def _numbers(facts: _Facts) -> Column | None:
+    cells = [value for value in facts.there if not is_absent(value)]
+    decimal = decimal_of(cells)
+    if decimal is None:
+        return None
+    found = [each for each in (number(value, decimal) for value in cells) if each is not None]
+    odd = len(cells) - len(found)
+    if odd and (len(cells) < _ENOUGH or len(found) < _NEARLY_ALL * len(cells)):
+        return None
+    whole = all(value.is_integer() for value in found)
+    if whole and facts.all_differ and not odd:
+        ordered = sorted(found)
+        if _ID_NAME.search(facts.name) or ordered[-1] - ordered[0] == facts.n - 1:
+            return Column(facts.name, "id", f"{facts.distinct:,} different whole numbers: left out")
+    reason = f"{min(found):g} to {max(found):g}"
+    reason += ", decimal comma" if decimal == "," else ""
+    reason += f", {odd} that are none count as missing" if odd else ""
+    return Column(facts.name, "number", reason, decimal=decimal)
+
+
+def _dates(facts: _Facts) -> Column | None:
+    cells = [value for value in facts.there if not is_absent(value)]
+    best = max(
+        ("day first", "month first"), key=lambda order: sum(moment(c, order) is not None for c in cells)
+    )
+    found = [each for each in (moment(c, best) for c in cells) if each is not None]
+    if not found or len(found) < _NEARLY_ALL * len(cells):
+        return None
+    return Column(facts.name, "date", f"{min(found):%Y-%m-%d} to {max(found):%Y-%m-%d}", order=best)
+
+
+def _urls(facts: _Facts) -> Column | None:
+    found = sum(bool(_URL.match(text.strip())) for text in facts.strings)
+    return Column(facts.name, "url", "addresses") if found >= 0.9 * len(facts.strings) else None
+
+
+def _ids(facts: _Facts) -> Column | None:
+    """Names that differ only in their numbers, or are random: what they share says nothing."""
+    if not facts.all_differ or any(" " in text.strip() for text in facts.strings):
+        return None
+    numbered = len({_DIGITS.sub("", text) for text in facts.strings}) <= max(3, 0.05 * len(facts.strings))
+    if numbered or all(_HEX.match(text) for text in facts.strings):
+        return Column(facts.name, "id", f"{facts.distinct:,} of {facts.n:,} distinct: left out")
+    return None
+
+
+def _multi(facts: _Facts) -> Column | None:
+    found = separator_of(facts.strings)
+    if found is None:
+        return None
+    items = [item for text in facts.strings for item in split(text, found)]
+    mean = len(items) / len(facts.strings)
+    reason = f"{mean:.1f} values a row, separated by {found!r}"
+    return Column(facts.name, "multi", reason, separator=found)
+
+
+def _categories(facts: _Facts) -> Column | None:
+    few = facts.distinct <= max(10, 0.5 * facts.n)
+    if few and facts.n_words <= _SHORT_WORDS and facts.distinct < facts.n:
+        return Column(facts.name, "category", f"{facts.distinct:,} values")
+    return None
+
+
+def separator_of(texts: Sequence[str]) -> str | None:
+    """What stands between short items that make up many of the texts; None where nothing does.
+
+    Examples
+    --------
+    >>> separator_of(["Tom Hanks, Meg Ryan", "Meg Ryan", "Bill Pullman, Tom Hanks"])
+    ','
+    >>> separator_of(["He came, saw the whole of Gaul, and won the war.", "A day in May, and nothing to do"])
+    """
+    best: tuple[float, str] | None = None
+    for candidate in SEPARATORS:
+        parts = [split(text, candidate) for text in texts]
+        several = [each for each in parts if len(each) > 1]
+        if len(several) < max(1, 0.05 * len(texts)) or not _short(parts):
+            continue
+        share = len(several) / len(texts)
+        if best is None or share > best[0]:
+            best = share, candidate
+    if best is not None:
+        return best[1]
+    return " " if _are_codes(texts) else None
+
+
+def _short(parts: Sequence[Sequence[str]]) -> bool:
+    """Whether the items are names rather than parts of sentences."""
+    lengths = sorted(len(item.split()) for each in parts for item in each)
+    if (
+        not lengths
+        or sum(lengths) / len(lengths) > _SHORT_ITEM
+        or lengths[int(0.95 * (len(lengths) - 1))] > 5
+    ):
+        return False
+    sentences = sum(
+        item.endswith((".", "!", "?")) and len(item.split()) > 3 for each in parts for item in each
+    )
+    return sentences <= 0.02 * len(lengths)
+
+
+def _are_codes(texts: Sequence[str]) -> bool:
+    """Whether the texts are codes with spaces between, such as ``libc6 zlib1g``, and not words."""
+    tokens = [token for text in texts for token in text.split()]
+    several = sum(len(text.split()) > 1 for text in texts) >= 0.05 * len(texts)
+    odd = sum(not token.strip(".,;:!?()'\"").isalpha() for token in tokens)
+    return (
+        several
+        and len(tokens) >= _ENOUGH
+        and odd >= 0.6 * len(tokens)
+        and len(set(tokens)) < 0.5 * len(tokens)
+    )
+
+
+_LOOKS = (_constant, _lists, _yes_no, _numbers, _dates, _urls, _ids, _multi, _categories)
+#: kinds whose cells are read in a way that is to be found out even where the user names the kind
+_READ: dict[str, Callable[[_Facts], Column | None]] = {"number": _numbers, "date": _dates, "multi": _multi}
+
+
+def guess_separator(texts: Sequence[str]) -> str:
+    """What stands between the labels of a row; empty where each text is one label.
+
+    A separator is believed where what it separates recurs: most items of cells that hold several are
+    found in other cells too, or there are few cells to look at.
+
+    Examples
+    --------
+    >>> guess_separator(["sea;sunset", "sea", "trees;sea"]), guess_separator(["Sci-Fi, Drama", "Drama"])
+    (';', ',')
+    >>> guess_separator(["sea", "trees"])
+    ''
+    """
+    best = (0.0, "")
+    for candidate in SEPARATORS:
+        rows = [set(split(text, candidate)) for text in texts]
+        several = [row for row in rows if len(row) > 1]
+        if not several:
+            continue
+        seen: dict[str, int] = {}
+        for row in rows:
+            for item in row:
+                seen[item] = seen.get(item, 0) + 1
+        inside = [item for row in several for item in row]
+        recurring = sum(seen[item] > 1 for item in inside) / len(inside)
+        if recurring >= 0.5 or len(texts) < _ENOUGH:
+            best = max(best, (len(several) * (0.5 + recurring), candidate), key=lambda pair: pair[0])
+    return best[1]

@@ -1,0 +1,201 @@
+"""Cells -> counts of terms: words and characters of texts, categories, items of lists, parts of addresses."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.tables._cells import Cell
+
+Positions = npt.NDArray[np.int64]
+
+_WORD = re.compile(r"\w+")
+# scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_RUNS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How often each of some terms occurs in each row: counts (n_rows, n_terms), and the terms."""
+
+    counts: sp.csr_array
+    terms: list[str]
+
+
+def counted(items: Sequence[Iterable[str]]) -> Counted:
+    """Count the terms of each row.
+
+    Examples
+    --------
+    >>> one = counted([["a", "b", "a"], []])
+    >>> one.counts.toarray().tolist(), one.terms
+    ([[2.0, 1.0], [0.0, 0.0]], ['a', 'b'])
+    """
+    number: dict[str, int] = {}
+    columns: list[int] = []
+    ends = [0]
+    for row in items:
+        columns.extend([number.setdefault(term, len(number)) for term in row])
+        ends.append(len(columns))
+    return Counted(_summed(np.array(columns, dtype=np.int64), np.array(ends), len(number)), list(number))
+
+
+def _summed(columns: Positions, ends: Positions, width: int) -> sp.csr_array:
+    # a copy: adding up sorts in place
+    counts = sp.csr_array((np.ones(len(columns)), columns, ends), shape=(len(ends) - 1, width), copy=True)
+    counts.sum_duplicates()
+    return counts
+
+
+def plain(text: str) -> str:
+    """A text in the one spelling in which it is compared."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def categories(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+    """The cell itself."""
+    return (counted([() if c is None else (_spelled(c),) for c in cells]),)
+
+
+def items(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+    """The items of a list, or of a text with a separator between them."""
+    return (counted([[plain(item) for item in split(c, separator)] for c in cells]),)
+
+
+def addresses(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+    """Of an address the host, the host with each further step of the path, and the words of both."""
+    return (counted([_address(c) for c in cells]),)
+
+
+def _address(c: Cell) -> list[str]:
+    found: list[str] = []
+    for one in c if isinstance(c, tuple) else (() if c is None else (str(c),)):
+        steps = [step for step in _ADDRESS.sub("", plain(one.strip())).split("/") if step]
+        found += ["/".join(steps[: k + 1]) for k in range(min(3, len(steps)))]
+        found += [f"*{word}" for step in steps for word in _WORD.findall(step)]
+    return found
+
+
+def _spelled(c: Cell) -> str:
+    return plain(
+        " ".join(c) if isinstance(c, tuple) else f"{c:g}" if isinstance(c, float) else str(c)
+    ).strip()
+
+
+def split(c: Cell, separator: str) -> list[str]:
+    """The items of a cell.
+
+    Examples
+    --------
+    >>> split("sea | sun|", "|"), split(("a", "b"), ""), split(None, ",")
+    (['sea', 'sun'], ['a', 'b'], [])
+    """
+    if c is None:
+        return []
+    if isinstance(c, tuple):
+        return list(c)
+    parts = str(c).split(separator) if separator else [str(c)]
+    return [part.strip() for part in parts if part.strip()]
+
+
+def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
+    """Words and pairs of neighbouring words; and characters within words, three to five in a row."""
+    reading = _Reading(
+        [plain(" ".join(c) if isinstance(c, tuple) else "" if c is None else str(c)) for c in cells]
+    )
+    return reading.words(), reading.characters()
+
+
+class _Reading:
+    """Texts as sequences of pieces between spaces; what a piece is made of is found once for all of them."""
+
+    def __init__(self, documents: Sequence[str]) -> None:
+        number: dict[str, int] = {}
+        sequence: list[int] = []
+        ends = [0]
+        for text in documents:
+            sequence.extend([number.setdefault(piece, len(number)) for piece in text.split()])
+            ends.append(len(sequence))
+        self.pieces = list(number)
+        self.sequence, self.ends = np.array(sequence, dtype=np.int64), np.array(ends)
+
+    def words(self) -> Counted:
+        """Words, and pairs of words that follow each other."""
+        number: dict[str, int] = {}
+        inside = [[number.setdefault(w, len(number)) for w in _words(piece)] for piece in self.pieces]
+        sequence, ends = self._concatenated(inside)
+        names = list(number)
+        singles = _summed(sequence, ends, len(names))
+        follows = np.ones(max(0, len(sequence) - 1), dtype=bool)
+        follows[ends[1:-1][(ends[1:-1] > 0) & (ends[1:-1] < len(sequence))] - 1] = False  # not across texts
+        codes = (sequence[:-1] * len(names) + sequence[1:])[follows]
+        distinct, pairs = np.unique(codes, return_inverse=True)
+        starts = np.concatenate([[0], np.cumsum(follows)])[np.minimum(ends, len(follows))]
+        doubles = _summed(pairs.astype(np.int64), starts, len(distinct))
+        firsts, seconds = np.divmod(distinct, max(1, len(names)))
+        names += [f"{names[a]} {names[b]}" for a, b in zip(firsts.tolist(), seconds.tolist(), strict=True)]
+        return Counted(sp.csr_array(sp.hstack([singles, doubles], format="csr")), names)
+
+    def characters(self) -> Counted:
+        """Characters in a row, within pieces: the texts' pieces times the pieces' characters."""
+        made_of = counted([_grams(piece) for piece in self.pieces])
+        of_texts = _summed(self.sequence, self.ends, len(self.pieces))
+        return Counted(sp.csr_array(of_texts @ made_of.counts), made_of.terms)
+
+    def _concatenated(self, inside: list[list[int]]) -> tuple[Positions, Positions]:
+        """The sequence of what is inside the pieces, and where each text ends in it."""
+        lengths = np.array([len(each) for each in inside], dtype=np.int64)
+        flat = np.array([n for each in inside for n in each], dtype=np.int64)
+        starts = np.cumsum(lengths) - lengths
+        sizes = lengths[self.sequence] if len(self.sequence) else np.zeros(0, dtype=np.int64)
+        behind = np.cumsum(sizes)
+        within = np.arange(int(sizes.sum())) - np.repeat(behind - sizes, sizes)
+        sequence = flat[np.repeat(starts[self.sequence], sizes) + within] if len(within) else flat[:0]
+        return sequence, np.concatenate([[0], behind])[self.ends]
+
+
+def _words(piece: str) -> list[str]:
+    return [word for word in _WORD.findall(piece) if not _IS_UNSPACED.search(word)]
+
+
+def _grams(piece: str) -> list[str]:
+    """Three to five characters in a row, spaces around a word included; one to three without spaces."""
+    if not _IS_UNSPACED.search(piece):
+        return _in_a_row(f" {piece} ", (3, 4, 5))
+    found: list[str] = []
+    for run in _RUNS.findall(piece):
+        unspaced = _IS_UNSPACED.match(run)
+        found += _in_a_row(run, (1, 2, 3)) if unspaced else _in_a_row(f" {run} ", (3, 4, 5))
+    return found
+
+
+def _in_a_row(text: str, sizes: Sequence[int]) -> list[str]:
+    found: list[str] = []
+    for size in sizes:
+        if len(text) <= size:
+            found.append(text)
+            break
+        found += [text[i : i + size] for i in range(len(text) - size + 1)]
+    return found
+
+
+#: kind of column -> how its cells are taken apart
+ANALYSES: dict[str, Callable[[Sequence[Cell], str], tuple[Counted, ...]]] = {
+    "text": texts,
+    "category": categories,
+    "yes/no": categories,
+    "multi": items,
+    "url": addresses,
+}
