@@ -1,10 +1,10 @@
 """Tagger on raw tables beside linear models, neighbours and a forest: AP, micro- and macro-F1, seconds.
 
-Films (tv.csv: genres from title, director, cast and synopsis) in five random 70/30 splits, and Debian packages
-(debtags.csv: tags from name, summary, section, size, homepage and dependencies) in five folds of whole sources,
-since packages of one source are near copies. Linear models and neighbours get the words and pairs of words of
-all texts together, weighted by how rare they are; the forest gets skrub's TableVectorizer. Labels that no
-training row has count against all alike. Needs raw/ in the folder SIMLABEL_DATA.
+Films (tv.csv: genres from title, director, cast and synopsis) in five random 70/30 splits, and Debian
+packages (debtags.csv: tags from name, summary, section, size, homepage and dependencies) in five folds of
+whole sources, since packages of one source are near copies. Linear models and neighbours get the words and
+pairs of words of all cells together, weighted by how rare they are; the forest gets skrub's TableVectorizer.
+Labels that no training row has count against all alike. Needs raw/ in the folder SIMLABEL_DATA.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def shown(values: np.ndarray) -> str:
 def run(scale: Scale) -> Part:
     columns = "data", "model", "average precision", "micro-F1", "macro-F1", "seconds to fit and predict"
     intro = (
-        f"Mean and standard error over {ROUNDS} splits. Tagger beside each: the paired difference of the best\n"
-        f"other model, and its standard error. The forest learns from at most {FORESTED:,} rows."
+        f"Mean and standard error over {ROUNDS} splits. Below: Tagger less the best other model, paired,\n"
+        f"and its standard error. The forest learns from at most {FORESTED:,} rows."
     )
     part = Part("Tags of raw tables", columns, intro)
     for title, splits in (("films", films), ("packages", packages)):

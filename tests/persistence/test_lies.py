@@ -57,6 +57,7 @@ LIES = [
     ("ridge", "model/solution", [*NOT_A_STAGE, None, GONE]),
     ("ridge", "model/solution/values/V", NOT_NAMES),
     ("ridge", "model/solution/values/intercept", NOT_NAMES[1:4]),
+    ("ridge", "model/solution/values/residual", [-1.0, "much", [], {}]),
     ("inducing", "model/solution/values/used", [*NOT_NAMES, {"is": "range", "items": [0, 6, 1]}]),
     ("ridge", "model/weighting", [{"is": "stage", "class": "weightings.Power", "values": {}}]),
     ("ridge", "model/scales", NOT_NAMES[1:4]),

@@ -182,7 +182,7 @@ class AutoSMLClassifier(FittedBase):
     def _chosen(self, trial: Trial, rule: LabelRule, trials: Trials) -> SMLClassifier:
         influence = trial.best.stages.influence
         if isinstance(influence, Ridge):
-            influence = Ridge(influence.penalty, influence.n_inducing(trials.n_rows), mixing=True)
+            influence = Ridge(influence.penalty, influence.inducing, mixing=True)
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,

@@ -24,13 +24,15 @@ from simlabel.support.validation import FloatArray
 class RidgeSolution:
     """Influence V (n, width), the mean that was taken off (width,), and leave-one-out scores (n, width).
 
-    `inverse` is (S + lambda W^-1)^-1, (n, n), where it was computed.
+    `inverse` is (S + lambda W^-1)^-1, (n, n), where it was computed; `residual` what an iteration has left
+    over, as a share of what is to be scored.
     """
 
     V: FloatArray
     mean: FloatArray
     left_out: FloatArray
     inverse: FloatArray | None = None
+    residual: float | None = None
 
 
 def ridge_solution(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +24,15 @@ from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm
+
+
+class Features(Protocol):
+    """Rows as columns of which a similarity, or what stands for it, is the inner product."""
+
+    @property
+    def width(self) -> int: ...
+
+    def __call__(self, X: Rows, /) -> FloatArray: ...
 
 
 class InducingFeatures:
@@ -44,6 +54,11 @@ class InducingFeatures:
                 f"The similarities of the inducing references are not positive definite with {similarity!r}: "
                 f"use fewer of them, e.g. Ridge(inducing={fewer}), or influence='uniform'."
             ) from None
+
+    @property
+    def width(self) -> int:
+        """As many as there are inducing references."""
+        return self.prepared.n_rows
 
     def _similarities(self, X: Rows) -> FloatArray:
         call = ReduceCall(X, self.prepared, [self.job], n_jobs=self.n_jobs)
@@ -82,10 +97,10 @@ class Products:
 class Multiply:
     """Adds up the products of some rows, block by block."""
 
-    features: InducingFeatures
+    features: Features
 
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> Products:
-        m = self.features.prepared.n_rows
+        m = self.features.width
         products = Products(np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m))
         for part in blocks(n_rows(X), limits().block_rows):
             phi = self.features(X[part])
@@ -100,7 +115,7 @@ class Multiply:
 class LeaveOut:
     """Leave-one-out scores of some rows, from the solution of all."""
 
-    features: InducingFeatures
+    features: Features
     factor: FloatArray
     for_targets: FloatArray
     for_one: FloatArray
@@ -139,6 +154,15 @@ class LeaveOut:
         return left_out
 
 
+@dataclass(frozen=True)
+class FeatureSolution:
+    """Coefficients of the features (width, n_columns), the mean (n_columns,), leave-one-out scores."""
+
+    coefficients: FloatArray
+    mean: FloatArray
+    left_out: FloatArray
+
+
 def inducing_solution(
     features: InducingFeatures,
     X: Rows,
@@ -147,6 +171,19 @@ def inducing_solution(
     penalty: float,
     groups: Codes | None = None,
 ) -> RidgeSolution:
+    """Solve for the influence of the inducing references; parameters as for `feature_solution`."""
+    found = feature_solution(features, X, targets, weights, penalty, groups)
+    return RidgeSolution(features.to_influence(found.coefficients), found.mean, found.left_out)
+
+
+def feature_solution(
+    features: Features,
+    X: Rows,
+    targets: Rows,
+    weights: FloatArray,
+    penalty: float,
+    groups: Codes | None = None,
+) -> FeatureSolution:
     """Solve for one penalty, with leave-one-out scores of all rows.
 
     Both passes go to where the rows are, and what they give is added up or put together.
@@ -172,5 +209,4 @@ def inducing_solution(
         left_out = np.concatenate(by_parts(X, leave_out, targets, weights))
     else:
         left_out = leave_out.of_groups(X, targets, weights, groups)
-    V = features.to_influence(for_targets - np.outer(for_one, mean))
-    return RidgeSolution(V, mean, left_out)
+    return FeatureSolution(for_targets - np.outer(for_one, mean), mean, left_out)

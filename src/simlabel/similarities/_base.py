@@ -64,6 +64,10 @@ class Leaf:
             X = view(X)
         return X
 
+    def expanded(self, X: Rows) -> Rows:
+        """Columns of the viewed rows whose plain inner product is the similarity, float64."""
+        return self.similarity.expanded(self.view(X).astype(np.float64, copy=False))
+
 
 class Similarity(BaseEstimator):
     """Base class of all similarities: a function of two rows that is larger the more alike they are.
