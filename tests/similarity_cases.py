@@ -71,6 +71,15 @@ SIMILARITY_CASES = [
         "Function(blocks)",
     ),
     Case(RBF(gamma=0.7) + Linear(), lambda x, z: naive.rbf(0.7)(x, z) + naive.dot(x, z)),
+    Case(3 * RBF(gamma=0.7), lambda x, z: 3 * naive.rbf(0.7)(x, z)),
+    Case(0.5 * Quadratic(), lambda x, z: 0.5 * naive.polynomial(2, 1.0)(x, z)),
+    Case(2 * (0.5 * Cosine()), naive.cosine),
+    Case(0.2 * ChiSquare(gamma=0.6), lambda x, z: 0.2 * naive.chi_square(0.6)(x, z)),
+    Case(
+        0.3 * (Linear() + 2 * OnColumns(RBF(gamma=2.0), [0, 2])),
+        lambda x, z: 0.3 * (naive.dot(x, z) + 2 * _columns(naive.rbf(2.0), [0, 2])(x, z)),
+        "Scaled",
+    ),
     Case(RBF(gamma=0.7) * Cosine(), lambda x, z: naive.rbf(0.7)(x, z) * naive.cosine(x, z)),
     Case(
         OnColumns(RBF(gamma=2.0), [0, 2], "l2") + OnColumns(Laplacian(gamma=0.3), [-1, 1]) * Linear(),

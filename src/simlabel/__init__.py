@@ -1,8 +1,29 @@
 """Similarity-based multi-label learning."""
 
-from simlabel.engines import similarity_sums
-from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger, load
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 __all__ = ["SMLClassifier", "AutoSMLClassifier", "Tagger", "similarity_sums", "load"]
+
+if TYPE_CHECKING:
+    from simlabel.engines import similarity_sums
+    from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger, load
+else:
+
+    def __getattr__(name: str) -> object:
+        """A public name, or a room of the package, when it is first asked for: the shell needs few."""
+        if name in __all__:
+            home = "engines" if name == "similarity_sums" else "estimators"
+            globals()[name] = getattr(import_module(f"simlabel.{home}"), name)
+            return globals()[name]
+        try:
+            return import_module(f"simlabel.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"simlabel.{name}":
+                raise
+            raise AttributeError(f"module 'simlabel' has no attribute {name!r}") from None
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

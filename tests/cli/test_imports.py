@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
+
+import simlabel
+from simlabel.cli._app import app
 
 
 @pytest.mark.parametrize(
@@ -13,10 +18,55 @@ import pytest
     [
         ("simlabel", "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.reports"),
         ("simlabel", "dask distributed zarr"),
-        ("simlabel.cli", "matplotlib scikit_posthocs iterstrat statsmodels river dask distributed zarr"),
+        ("simlabel", "numpy scipy sklearn pandas numba simlabel.estimators"),
+        ("simlabel.cli", "numpy scipy sklearn pandas numba simlabel.estimators simlabel.experiments"),
+        (
+            "simlabel.cli._fit, simlabel.cli._compare, simlabel.cli._evaluate",
+            "matplotlib scikit_posthocs iterstrat statsmodels river dask distributed zarr",
+        ),
     ],
 )
 def test_importing_stays_light(module, heavy):
     code = f"import sys, {module}; print([name for name in {heavy.split()!r} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["--version"], ["nosuch"]])
+def test_what_needs_no_verb_loads_none(words):
+    code = (
+        f"import sys; from simlabel.cli import main; sys.argv = ['simlabel', *{words!r}]\n"
+        "try: main()\n"
+        "except SystemExit: print([name for name in ('numpy', 'sklearn', 'pandas') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_names_are_there_when_they_are_asked_for():
+    code = (
+        "import simlabel; assert set(simlabel.__all__) <= set(dir(simlabel))\n"
+        "simlabel.persistence; from simlabel import *; load; similarity_sums; SMLClassifier\n"
+        "assert not hasattr(simlabel, 'nosuch')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_verb_is_listed_with_its_first_line():
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    for verb in ("demo", "datasets", "fit", "predict", "evaluate", "explain", "compare", "reproduce"):
+        function = getattr(importlib.import_module(f"simlabel.cli._{verb}"), f"{verb}_verb")
+        assert f"{verb} " in shown
+        assert function.__doc__.splitlines()[0] in shown
+        assert CliRunner().invoke(app, [verb, "-h"]).exit_code == 0
+
+
+def test_the_version_is_said():
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"simlabel {simlabel.__version__}\n")
+
+
+def test_a_mistyped_verb_is_refused_with_the_one_that_was_meant():
+    result = CliRunner().invoke(app, ["predcit"])
+    assert result.exit_code == 2
+    assert "predict" in result.output

@@ -20,6 +20,8 @@ CASES = [
     (Quadratic(), naive.polynomial(2, 1.0)),
     (Polynomial(degree=2, coef0=0.0), naive.polynomial(2, 0.0)),
     (Polynomial(degree=2, coef0=2.5), naive.polynomial(2, 2.5)),
+    (0.3 * Quadratic(), lambda x, z: 0.3 * naive.polynomial(2, 1.0)(x, z)),
+    (2 * OnColumns(Linear(), [0, 2]), lambda x, z: 2 * naive.dot(x[0:3:2], z[0:3:2])),
     (OnColumns(Quadratic(), [0, 2]), lambda x, z: naive.polynomial(2, 1.0)(x[0:3:2], z[0:3:2])),
 ]
 

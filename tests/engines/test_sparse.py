@@ -24,6 +24,8 @@ CASES = [
     (Polynomial(degree=2, coef0=0.0), naive.polynomial(2, 0.0)),
     (Cosine(), naive.cosine),
     (Jaccard(weighted=False), naive.jaccard_of_sets),
+    (3 * RBF(gamma=0.7), lambda x, z: 3 * naive.rbf(0.7)(x, z)),
+    (0.5 * OnColumns(Cosine(), [0, 2, 4]), lambda x, z: 0.5 * naive.cosine(x[0:5:2], z[0:5:2])),
     (OnColumns(RBF(gamma=2.0), [0, 2, 4]), lambda x, z: naive.rbf(2.0)(x[0:5:2], z[0:5:2])),
 ]
 

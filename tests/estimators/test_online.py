@@ -6,6 +6,7 @@ import copy
 import itertools
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
 from simlabel.engines import Auto, Collapsed, Exact
-from simlabel.influence import Ridge
+from simlabel.influence import RetuneWarning, Ridge
 from simlabel.label_rules import Threshold
 from simlabel.similarities import RBF, Linear, Quadratic
 
@@ -444,3 +445,22 @@ def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, monkeyp
             np.testing.assert_allclose(grown.decision_function(Q), scores, rtol=1e-6, atol=1e-9)
         drawn[seed] = used
     assert drawn[0] != drawn[1]
+
+
+def test_what_was_chosen_on_few_rows_is_said_once_per_doubling(rng):
+    X = rng.normal(size=(100, 3))
+    y = [{"a"} if x[0] > 0 else {"b"} for x in X]
+    model, said = SMLClassifier(), {}
+    for stop in range(5, 101, 5):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.partial_fit(X[stop - 5 : stop], y[stop - 5 : stop])
+        for one in caught:
+            assert one.category is RetuneWarning
+            said[stop] = str(one.message)
+    assert list(said) == [20, 40, 80]
+    assert said[40] == "gamma was chosen on 5 rows, and there are 40 now; retune() chooses anew."
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.retune().partial_fit(X, y)
+        SMLClassifier(RBF(2.0)).partial_fit(X[:5], y[:5]).partial_fit(X, y)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -90,14 +92,39 @@ def test_names_and_addresses():
 
 
 def test_an_absent_or_failing_algorithm_is_said_and_the_others_go_on(made):
-    result = compare(made, ["knn", "nosuch", "sklearn.linear_model:LogisticRegression"], KFolds(3))
+    result = compare(made, ["knn", "no.such:Thing", "sklearn.linear_model:LogisticRegression"], KFolds(3))
     assert result.algorithms("made") == ["knn"]
     assert [failure.algorithm for failure in result.failures] == [
-        "nosuch",
+        "no.such:Thing",
         "sklearn.linear_model:LogisticRegression",
     ]
     assert "y should be a 1d array" in result.failures[1].message
     assert "fold-1" in str(result.failures[1])
+
+
+def test_a_mistyped_name_is_refused_before_anything_runs(made, tmp_path):
+    with pytest.raises(AlgorithmAbsent, match="unknown algorithm 'knnn'; expected one of sml"):
+        compare(made, ["knn", "knnn"], KFolds(3), folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_not_measured_is_said_in_words(made):
+    result = compare(made, ["knn"], KFolds(3))
+    with pytest.raises(ValueError, match="criterion 'f1' was not measured; there are hamming_loss, "):
+        result.means("f1")
+    with pytest.raises(ValueError, match="no result of 'rf' on 'made'; there are 'knn' on 'made'"):
+        result.of("made", "rf")
+
+
+def test_a_comparison_is_shown_in_few_lines(made):
+    result = compare(made, ["knn", "no.such:Thing"], KFolds(3))
+    shown = f"{result.of('made', 'knn').mean('average_precision'):.3g}"
+    for words in ("3-fold cross-validation", "KNeighbors", shown, "left out: no.such:Thing"):
+        assert words in str(result)
+    assert str(result) == repr(result)
+    odd = replace(result, titles={"knn": "k\x1b[31m"})
+    assert "k\\x1b[31m" in str(odd)
+    assert len(str(result)) < 500
 
 
 def test_estimators_of_ones_own(made):

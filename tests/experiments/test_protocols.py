@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.model_selection import KFold, ShuffleSplit
 
 from made_data import make_data
-from simlabel.experiments import FixedSplit, KFolds, RandomSplits
+from simlabel.experiments import FixedSplit, KFolds, RandomSplits, as_protocol, compare
+from simlabel.reports import comparison_report
 
 
 @pytest.mark.parametrize("protocol", [KFolds(5, seed=3), KFolds(5, repeats=2), KFolds(4, stratified=True)])
@@ -66,3 +69,39 @@ def test_a_missing_package_is_named(made, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "iterstrat.ml_stratifiers", None)
     with pytest.raises(ImportError, match=r"simlabel\[compare\]"):
         KFolds(3, stratified=True).splits(made)
+
+
+@pytest.mark.parametrize("splitter", [KFold(3), ShuffleSplit(2, test_size=0.5, random_state=1)])
+def test_the_splitters_of_scikit_learn(splitter, made):
+    expected = [test.tolist() for _, test in splitter.split(made.X)]
+    assert [split.test.tolist() for split in as_protocol(splitter).splits(made)] == expected
+    result = compare(made, ["knn"], splitter)
+    assert result.protocol == repr(splitter)
+    assert len(result.of("made", "knn").folds) == len(expected)
+    assert comparison_report(result, [made], splitter).subtitle == repr(splitter)
+
+
+@pytest.mark.parametrize("splitter", [KFold(3, shuffle=True), ShuffleSplit(2)])
+def test_a_splitter_that_differs_each_time_is_refused(splitter, made):
+    with pytest.raises(ValueError, match="give it a random_state"):
+        compare(made, ["knn"], splitter)
+
+
+@pytest.mark.parametrize("protocol", [3, KFold, "folds"])
+def test_what_is_no_protocol(protocol, made):
+    with pytest.raises(TypeError, match=r"protocol must be KFolds\(...\).*KFold\(3\); got"):
+        compare(made, ["knn"], protocol)
+
+
+def test_rows_and_labels_in_place_of_a_data_set(made):
+    X, names = pd.DataFrame(made.X, columns=made.feature_names), np.array(made.label_names)
+    sets = [set(names[made.Y[[row]].indices]) for row in range(made.n_rows)]
+    result = compare((X, sets), ["knn"], KFolds(3))
+    assert result.data_names == ["data"]
+    expected = compare(made, ["knn"], KFolds(3)).of("made", "knn").values("hamming_loss")
+    np.testing.assert_allclose(result.of("data", "knn").values("hamming_loss"), expected)
+    assert compare([(X, sets), made, (made.X, made.Y)], ["knn"], KFolds(3)).data_names == [
+        "data-1",
+        "made",
+        "data-3",
+    ]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -164,3 +165,28 @@ def test_no_more_workers_than_folds_to_run(monkeypatch, tmp_path):
     kept[0].unlink()
     compare(make_data(), neighbours, KFolds(3), folder=tmp_path, jobs=100_000)
     assert asked == [3, 1]
+
+
+OWN = """
+from sklearn.neighbors import KNeighborsClassifier
+class Own(KNeighborsClassifier):
+    def fit(self, X, y):
+        self.n_neighbors = {neighbours}
+        return super().fit(X, y)
+"""
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_another_source_is_another_algorithm(in_a_file, nested, tmp_path, monkeypatch):
+    def key(neighbours):
+        source, module = OWN.format(neighbours=neighbours), ModuleType("own_module")
+        if in_a_file:
+            module.__file__ = str(tmp_path / "own_module.py")
+            (tmp_path / "own_module.py").write_text(source)
+        monkeypatch.setitem(sys.modules, "own_module", module)
+        exec(source, vars(module))
+        estimator = module.Own()
+        return algorithm_key(Algorithm("own", "own", make_pipeline(estimator) if nested else estimator))
+
+    assert key(1) == key(1) != key(9)

@@ -53,9 +53,9 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
             for who, value in zip(listed["id"], listed["contribution"], strict=True):
                 assert value == pytest.approx(counted[who], rel=1e-9, abs=1e-12)
                 assert name in y[who]
-        by_size = frame.query("query == @query and (what == 'size' or what == 'rest')")
+        by_size = frame[frame["query"] == query]
         for size in why.sizes.tolist():
-            total = by_size[by_size["label"] == size]["contribution"].sum()
+            total = by_size[by_size["size"] == size]["contribution"].sum()
             wanted = sum(c for c, labels in zip(counted, y, strict=True) if len(labels) == size)
             assert total == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
@@ -85,6 +85,18 @@ def test_learned_influence_adds_up_with_its_mean(influence, rng):
     assert row["contribution"] == pytest.approx(similarity * V[row["id"], 1], rel=1e-9)
 
 
+@pytest.mark.parametrize("influence", ["uniform", "ridge"])
+def test_labels_that_are_numbers_are_not_taken_for_sizes(influence, rng):
+    X, _, Q = problem(rng)
+    y = [set(rng.choice(4, 1 + i % 3, replace=False).tolist()) for i in range(len(X))]
+    model = SMLClassifier(RBF(2.0), influence=influence).fit(X, y)
+    frame = model.explain(Q, top=2).to_frame()
+    sums = frame.groupby(["query", "label"])["contribution"].sum().unstack()
+    np.testing.assert_allclose(sums.to_numpy(dtype=float), model.decision_function(Q), rtol=1e-9, atol=1e-12)
+    assert set(frame["size"].dropna()) == {1, 2, 3}
+    assert (frame["label"].isna() != frame["size"].isna()).all()
+
+
 def test_shares_are_of_the_score_and_predicted_is_said(rng):
     X, y, Q = problem(rng)
     model = SMLClassifier(RBF(2.0)).fit(X, y, ids=[f"photo {i}" for i in range(len(X))])
@@ -93,7 +105,7 @@ def test_shares_are_of_the_score_and_predicted_is_said(rng):
     assert labels.groupby(["query", "label"])["share"].sum().to_numpy() == pytest.approx(1.0)
     predicted = labels[labels["predicted"]].groupby("query")["label"].agg(set)
     assert predicted.reindex(range(3), fill_value=set()).tolist() == model.predict(Q)
-    sizes = frame[(frame["what"] == "size") & frame["predicted"]].groupby("query")["label"].first()
+    sizes = frame[(frame["what"] == "size") & frame["predicted"]].groupby("query")["size"].first()
     assert sizes.tolist() == model.predict_set_size(Q).tolist()
     assert labels["id"].str.startswith("photo").all()
 

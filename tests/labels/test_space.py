@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simlabel import SMLClassifier, load
 from simlabel.labels._space import LabelSpace
 
 names = st.one_of(st.text(max_size=4), st.integers(-5, 5), st.tuples(st.integers(0, 2), st.text(max_size=1)))
@@ -61,3 +64,26 @@ def test_another_form_at_score_time_is_named():
     space, _ = LabelSpace.learn(np.eye(3, dtype=int))
     with pytest.raises(ValueError, match="y has 2 labels given as 'array', but fit saw 3"):
         space.encode(np.eye(2, dtype=int))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_of_bool_come_back_as_bool(library, tmp_path):
+    y = library({"sea": [True, False, True], "trees": [False, True, True]})
+    model = SMLClassifier("linear").fit(np.eye(3), y)
+    model.save(tmp_path / "model")
+    for one in (model, load(tmp_path / "model")):
+        predicted = one.predict(np.eye(3))
+        assert isinstance(predicted, library)
+        assert predicted.to_numpy().dtype == bool
+    numbers = SMLClassifier("linear").fit(np.eye(3), library({"sea": [1, 0, 1], "trees": [0, 1, 1]}))
+    assert numbers.predict(np.eye(3)).to_numpy().dtype == np.int8
+
+
+def test_lazy_frames_are_read():
+    X = pl.DataFrame({"a": [1.0, 0.0, 0.2], "b": [0.0, 1.0, 0.9]})
+    y = pl.DataFrame({"sea": [1, 0, 0], "trees": [0, 1, 1]})
+    lazy, eager = SMLClassifier("linear").fit(X.lazy(), y.lazy()), SMLClassifier("linear").fit(X, y)
+    assert lazy.feature_names_in_.tolist() == ["a", "b"]
+    assert lazy.predict(X.lazy()).equals(eager.predict(X))
+    assert lazy.score(X.lazy(), y.lazy()) == eager.score(X, y)
+    assert lazy.partial_fit(X.lazy(), y.lazy()).n_references_ == 6

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from safetensors.numpy import load_file
+from sklearn.base import clone
 
 import simlabel
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
@@ -21,7 +22,7 @@ from simlabel.calibration import LeaveOneOutCalibration
 from simlabel.influence import Ridge
 from simlabel.label_rules import AimedRule, PerLabel
 from simlabel.persistence import register
-from simlabel.similarities import RBF, Function, Linear, OnColumns
+from simlabel.similarities import RBF, Function, Linear, OnColumns, Similarity
 from simlabel.weightings import CustomWeighting
 
 NAMES = list("abcde")
@@ -217,6 +218,47 @@ def test_a_function_that_is_not_registered_here(tmp_path, monkeypatch):
     with pytest.raises(
         ValueError, match=r"registered as 'mine'; call .*register\('mine', function\) before load"
     ):
+        load(tmp_path / "model")
+
+
+class Overlap(Similarity):
+    """A similarity of a user's own, which learns."""
+
+    form = "dot"
+    fitted_state = ("mean_",)
+
+    def __init__(self, scale=1.0, other=None):
+        self.scale, self.other = scale, other
+
+    def check(self):
+        if self.scale <= 0:
+            raise ValueError("the scale is not above 0.")
+
+    def fit(self, X, feature_names=None, sample_weight=None):
+        fitted = clone(self)
+        fitted.mean_ = float(np.mean(X))
+        return fitted
+
+    def finish(self, T, q_side, x_side):
+        return T * self.scale + self.mean_
+
+
+def test_a_class_of_similarities_is_saved_by_the_name_it_is_registered_under(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr("simlabel.persistence._functions._FUNCTIONS", {})
+    X, y, Q = problem(rng)
+    model = SMLClassifier(2 * Overlap(0.5, other=RBF(1.0)) + Linear()).fit(X, y)
+    with pytest.raises(TypeError, match=r"of a class of your own: .*register\('some name', Overlap\)"):
+        model.save(tmp_path / "model")
+    register("overlap", Overlap)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert repr(again.similarity_) == repr(model.similarity_)
+    same(again, model, Q)
+    monkeypatch.setattr("simlabel.persistence._functions._FUNCTIONS", {})
+    with pytest.raises(ValueError, match=r"a Python class registered as 'overlap'; call .*, class\)"):
+        load(tmp_path / "model")
+    register("overlap", len)
+    with pytest.raises(ValueError, match="no class of similarities"):
         load(tmp_path / "model")
 
 

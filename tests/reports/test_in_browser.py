@@ -8,9 +8,14 @@ import subprocess
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
+from simlabel import SMLClassifier
+from simlabel.datasets import Dataset
 from simlabel.experiments import KFolds, compare
+from simlabel.metrics import CRITERIA, MORE_CRITERIA
 from simlabel.reports import comparison_report, write_report
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -73,3 +78,30 @@ def test_a_phone_needs_no_sideways_scrolling(page, tmp_path):
     shown = browse(measured, tmp_path / "profile", "--dump-dom", "--window-size=500,900")
     width, screen = re.search(r"<title>(\d+)/(\d+)</title>", shown).groups()
     assert int(width) <= int(screen)
+
+
+def test_tables_fit_a_page_of_1200_pixels(tmp_path):
+    rng = np.random.default_rng(0)
+    Y = (rng.random((80, 40)) < rng.random((80, 1))).astype(np.int8)
+    names = tuple(f"a_rather_long_name_of_label_{k}" for k in range(40))
+    data = Dataset("wide", rng.normal(size=(80, 4)), sp.csr_array(Y), names, tuple("abcd"))
+    algorithms = {
+        "SomeOrganisation.SomeProject.SomeLongClassifier": KNeighborsClassifier(3),
+        "b": SMLClassifier(),
+    }
+    result = compare(data, algorithms, KFolds(3))
+    report = comparison_report(result, [data], KFolds(3), criteria=[*CRITERIA, *MORE_CRITERIA])
+    tables = [block for part in report.sections for block in part.blocks if hasattr(block, "headings")]
+    assert {len(table.headings) for table in tables} >= {6, 16, 21}
+    page = tmp_path / "wide.html"
+    write_report(report, page)
+    script = (
+        "<script>document.querySelectorAll('details').forEach(d => d.open = true);"
+        "document.title = [...document.querySelectorAll('.scroll')]"
+        ".map(e => e.scrollWidth - e.clientWidth).join(' ')</script></body>"
+    )
+    page.write_text(page.read_text().replace("</body>", script))
+    shown = browse(page, tmp_path / "profile", "--window-size=1200,1600", "--dump-dom")
+    beyond = re.search(r"<title>([-\d ]+)</title>", shown)[1].split()
+    assert len(beyond) == len(tables)
+    assert set(beyond) == {"0"}

@@ -5,12 +5,23 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
-from simlabel.experiments import KFolds, compare, rank_algorithms
+from simlabel import SMLClassifier
+from simlabel.experiments import KFolds, RandomSplits, compare, rank_algorithms, summarize
+from simlabel.metrics import evaluate
 from simlabel.reports import _figures as figures
 from simlabel.reports import _summaries as summaries
-from simlabel.reports import comparison_report, to_html, to_latex, to_markdown, write_report
+from simlabel.reports import (
+    comparison_report,
+    evaluation_report,
+    to_html,
+    to_latex,
+    to_markdown,
+    write_report,
+)
 
 EVIL = '<script>alert("x")</script> $\\alpha$ & "é"'
 
@@ -115,6 +126,72 @@ def test_tables_have_a_cell_for_each_heading(page):
         assert latex.count(rule) == len(blocks) + examples
 
 
+def test_latex_is_a_document_of_labelled_tables(page):
+    """No compiler is at hand: what must hold for any is checked."""
+    latex = to_latex(page)
+    assert latex.startswith("\\documentclass{article}\n\\usepackage{booktabs}\n")
+    assert latex.endswith("\\end{document}\n")
+    open_ = []
+    for what, name in re.findall(r"\\(begin|end)\{(\w+)\}", latex):
+        assert what == "begin" or open_.pop() == name
+        open_ += [name] if what == "begin" else []
+    assert not open_
+    bare = re.sub(r"\\[\\{}]", "", latex)
+    assert bare.count("{") == bare.count("}")
+    labels = re.findall(r"\\caption\{.*\}\\label\{([a-z0-9:-]+)\}$", latex, re.MULTILINE)
+    assert len(set(labels)) == len(labels) == latex.count(r"\begin{table}")
+    for body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", latex, re.DOTALL):
+        rows = [line for line in body[1].splitlines() if line.endswith(r"\\")]
+        assert {line.count(" & ") + 1 for line in rows} == {len(body[0])}
+
+
+def test_mean_ranks_are_in_every_form(comparison, page):
+    (name, rank), *_ = comparison[0].ranking(["average_precision"]).mean_ranks.items()
+    assert f"| {name} | {rank:.2f} |" in to_markdown(page)
+    assert f"{name} & {rank:.2f}" in to_latex(page)
+
+
+def test_one_evaluation_speaks_of_no_folds():
+    data = make_data()
+    model = SMLClassifier(random_state=0).fit(data.X, data.Y)
+    outputs = model.outputs(data.X)
+    evaluation = evaluate(data.Y, outputs.sets, outputs.weights)
+    result = summarize(evaluation, data.Y, outputs.sets.sorted_indices(), outputs.probabilities, (0.0, 0.1))
+    text = to_markdown(evaluation_report(model, "mine", data, result))
+    assert "mine on made" in text
+    for words in ("standard deviation", "fold", "best in bold", "split", "**"):
+        assert words not in text
+    once = compare(data, ["knn", "br"], RandomSplits(0.5))
+    text = to_markdown(comparison_report(once, [data], RandomSplits(0.5)))
+    assert "best in bold" in text
+    assert "standard deviation" not in text
+    assert "fold" not in text
+
+
+class Always(DummyClassifier):
+    """The same labels for every row, with their frequencies as probabilities."""
+
+    def fit(self, X, y):
+        self.share_ = np.asarray(y).mean(axis=0)
+        return self
+
+    def predict(self, X):
+        return np.tile((self.share_ > 0.3).astype(int), (X.shape[0], 1))
+
+    def predict_proba(self, X):
+        return np.tile(self.share_, (X.shape[0], 1))
+
+
+def test_one_answer_for_all_rows_is_not_called_calibrated():
+    data = make_data()
+    result = compare(data, {"always": Always(), "neighbours": KNeighborsClassifier()}, KFolds(3))
+    text = to_html(comparison_report(result, [data], KFolds(3)))
+    (caption,) = re.findall(r"Calibration; mean distance from the diagonal: ([^<]*)<", text)
+    always, neighbours = caption.split(", neighbours")
+    assert "it gives every row the same labels" in always
+    assert "same labels" not in neighbours
+
+
 def test_summaries_add_up(comparison):
     found, data = comparison
     folds = found.results["made", "knn"]
@@ -140,6 +217,7 @@ def test_drawings_take_the_pages_colours(comparison):
     drawing = figures.rank_plot(rank_algorithms(found.means("one_error"), "one_error"))
     if drawing is not None:
         assert "SML" in drawing
+        assert "critical difference 1.91" in drawing
         assert "var(--ink)" in drawing
     box = figures.box_plot({"a$b": np.array([1.0, 2.0, 3.0])}, "loss")
     assert "a$b" in box
@@ -148,13 +226,17 @@ def test_drawings_take_the_pages_colours(comparison):
 
 def test_nothing_to_report_on_is_said():
     data = make_data()
-    result = compare(data, ["nosuch"], KFolds(3))
-    with pytest.raises(ValueError, match=r"no algorithm ran through. nosuch: unknown algorithm"):
+    result = compare(data, ["no.such:Thing"], KFolds(3))
+    with pytest.raises(ValueError, match=r"no algorithm ran through. no.such:Thing: .*not installed"):
         comparison_report(result, [data], KFolds(3))
 
 
 def test_files(page, tmp_path):
-    for ending, start in ((".html", "<!doctype html>"), (".md", "# Comparison"), (".tex", "% Comparison")):
+    for ending, start in (
+        (".html", "<!doctype html>"),
+        (".md", "# Comparison"),
+        (".tex", "\\documentclass{article}"),
+    ):
         path = tmp_path / "new" / f"report{ending}"
         write_report(page, path)
         assert path.read_text(encoding="utf-8").startswith(start)

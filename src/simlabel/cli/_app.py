@@ -1,23 +1,55 @@
-"""The verbs."""
+"""The verbs, each loaded when it is asked for: the list of them needs no more than their first lines."""
 
 from __future__ import annotations
 
+import ast
 import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from simlabel.cli._compare import compare_verb
+from simlabel import __version__
 from simlabel.cli._console import INTERRUPTED
-from simlabel.cli._datasets import datasets_verb
-from simlabel.cli._demo import demo_verb
-from simlabel.cli._evaluate import evaluate_verb
-from simlabel.cli._explain import explain_verb
-from simlabel.cli._fit import fit_verb
-from simlabel.cli._predict import predict_verb
-from simlabel.cli._reproduce import reproduce_verb
 from simlabel.cli._signals import ended_by_signals, leave_reader
 
+# the verb x is the function x_verb of the module _x
+_VERBS = ("demo", "datasets", "fit", "predict", "evaluate", "explain", "compare", "reproduce")
+
+
+class _Verbs(TyperGroup):
+    """Lists verbs by what their modules say of them, and imports the one that is used."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands.update({verb: TyperCommand(verb, help=_docstring(verb)) for verb in _VERBS})
+
+    def resolve_command(  # type: ignore[override]
+        self, ctx: typer.Context, args: list[str]
+    ) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, _loaded(name) if name in _VERBS else command, rest
+
+
+def _docstring(verb: str) -> str | None:
+    """Of a verb, read without an import."""
+    text = Path(__file__).with_name(f"_{verb}.py").read_text(encoding="utf-8")
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return next(ast.get_docstring(node) for node in functions if node.name == f"{verb}_verb")
+
+
+def _loaded(verb: str) -> TyperCommand:
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(verb)(getattr(import_module(f"simlabel.cli._{verb}"), f"{verb}_verb"))
+    command = typer.main.get_command(alone)
+    assert isinstance(command, TyperCommand)
+    return command
+
+
 app = typer.Typer(
+    cls=_Verbs,
     help="Similarity-based multi-label learning.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -25,22 +57,20 @@ app = typer.Typer(
 )
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"simlabel {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and leave."),
+    ] = False,
+) -> None:
     """Similarity-based multi-label learning."""
-
-
-for _name, _verb in {
-    "demo": demo_verb,
-    "datasets": datasets_verb,
-    "fit": fit_verb,
-    "predict": predict_verb,
-    "evaluate": evaluate_verb,
-    "explain": explain_verb,
-    "compare": compare_verb,
-    "reproduce": reproduce_verb,
-}.items():
-    app.command(_name)(_verb)
 
 
 def main() -> None:

@@ -34,7 +34,8 @@ def show_comparison(console: Console, comparison: Comparison, data: str, criteri
     at_a_time = max(1, (console.width - widest - 2) // _FIGURE)
     for start in range(0, len(shown), at_a_time):
         part = shown[start : start + at_a_time]
-        title = f"{data}: {comparison.protocol}, mean ± standard deviation" if start == 0 else None
+        spread = ", mean ± standard deviation" if comparison.n_folds(data) > 1 else ""
+        title = f"{data}: {comparison.protocol}{spread}" if start == 0 else None
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         table.add_column("Algorithm", no_wrap=True)
         for criterion in part:

@@ -256,7 +256,7 @@ def choose_dtype(
                 return np.dtype(np.float64)
             if leaf.similarity.relative_error(float32, square) > _WORST_ERROR:
                 return np.dtype(np.float64)
-            bounds.append(np.array([[leaf.similarity.largest(square)]]))
+            bounds.append(np.array([[leaf.factor * leaf.similarity.largest(square)]]))
         if similarity.assemble(bounds)[0, 0] > _LARGEST_FLOAT32:
             return np.dtype(np.float64)
     return float32

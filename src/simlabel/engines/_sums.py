@@ -88,9 +88,7 @@ def similarity_sums(
 
 
 def _check_resolved(similarity: Similarity) -> None:
-    auto = [
-        name for name, value in similarity.get_params().items() if isinstance(value, str) and value == "auto"
-    ]
+    auto = similarity.open_parameters
     if auto:
         raise ValueError(
             f"similarity_sums tunes nothing: give {auto[0]} of {similarity!r} a value, or use SMLClassifier."
@@ -125,7 +123,7 @@ def _check_pair(Q: Any, X: Any, similarity: Similarity) -> tuple[Rows, Rows]:
 
 def is_objects(X: Any, similarity: Similarity) -> bool:
     """Whether X is a list of objects for a function, not a matrix of numbers."""
-    if similarity.form != "block" or sp.issparse(X) or hasattr(X, "columns"):
+    if not similarity.compares_objects or sp.issparse(X) or hasattr(X, "columns"):
         return False
     if isinstance(X, np.ndarray):
         return X.ndim == 1

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from simlabel.engines import Engine, is_objects
 from simlabel.rows import LazyRows, as_rows, check_lazy, is_collection, is_lazy
 from simlabel.similarities import Similarity
-from simlabel.support.validation import Rows, check_features
+from simlabel.support.validation import Rows, check_features, collected
 from simlabel.tables import Cells, table_cells
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def client_of(engine: Engine | str | None) -> Client | None:
 
 def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool, client: Client | None = None) -> Rows:
     """Rows of features; the estimator gets their number and names, or is compared with them."""
-    named = X
+    named = X = collected(X)
     if is_collection(X):
         named = getattr(X, "_meta", X) if hasattr(X, "columns") else X
         X = on_cluster().remote_rows(X, client)
@@ -48,6 +48,7 @@ def checked_training_rows(
     estimator: BaseEstimator, X: Any, similarity: Similarity, client: Client | None
 ) -> Rows:
     """Rows of features, objects, or a square matrix, whichever the similarity compares."""
+    X = collected(X)
     if is_objects(X, similarity):
         X = list(X)
         if not X:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
@@ -25,6 +26,7 @@ from simlabel.fitted import (
     with_fewer,
     with_more,
 )
+from simlabel.influence import RetuneWarning
 from simlabel.label_rules import LABEL_RULES
 from simlabel.persistence import (
     Arrays,
@@ -38,7 +40,9 @@ from simlabel.persistence import (
 )
 from simlabel.rows import is_remote, n_rows
 from simlabel.support.validation import check_same_length
+from simlabel.tuning import TuningResult
 
+_GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
 _SAVED = ("n_features_in_", "feature_names_in_", "tuning_", "label_separator_")  # beside the model itself
 
 
@@ -47,6 +51,7 @@ class OnlineMixin(FittedBase):
 
     label_rule: Any
     engine: Any
+    tuning_: TuningResult
 
     @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
@@ -79,8 +84,9 @@ class OnlineMixin(FittedBase):
 
         Predictions are those of a fresh fit on all rows with the resolved values held: similarity
         (gamma), normalizer and what the label rule has learnt stay as they are until `retune`. The
-        first call is a fit, which resolves what is "auto" on its rows. Only the new rows are
-        copied. Features are brought to the precision of those that are known.
+        first call is a fit, which resolves what is "auto" on its rows; a `RetuneWarning` says, once
+        per doubling, that there are four times as many now. Only the new rows are copied. Features
+        are brought to the precision of those that are known.
 
         Parameters
         ----------
@@ -120,7 +126,21 @@ class OnlineMixin(FittedBase):
             names = resolve_ids(ids, n_rows(X), model.scorer.references)
             batch = drop_weightless(X, labels, Y, sample_weight, names, groups)
             changed._publish(with_more(model, batch, classes))
+            changed._warn_of_few(self.n_references_)
         return self
+
+    def _warn_of_few(self, before: int) -> None:
+        """Say that what was resolved rests on few of the rows that are there, once per doubling."""
+        chosen, few, now = self.tuning_.parameters, self.tuning_.n_rows, self.n_references_
+        if not chosen or few == 0 or now < _GROWN * few:
+            return
+        if (now // few).bit_length() > (before // few).bit_length():
+            warnings.warn(
+                f"{' and '.join(chosen)} was chosen on {few:,} rows, and there are {now:,} now; retune() "
+                f"chooses anew.",
+                RetuneWarning,
+                stacklevel=3,
+            )
 
     def forget(self, ids: Any) -> Self:
         """Remove labelled instances, exactly: afterwards nothing of them is left in the references.

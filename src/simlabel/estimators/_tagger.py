@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
+from simlabel.label_rules import PerLabel
 from simlabel.labels import LabelSpace
 from simlabel.rows import References, n_rows
 from simlabel.similarities import Linear
@@ -32,6 +34,7 @@ from simlabel.tables import (
 )
 from simlabel.tuning import ColumnSearch, ColumnWeights, check_criterion
 
+_MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
 
 
@@ -59,7 +62,8 @@ class Tagger(OnlineMixin, InspectionMixin):
     criterion : str or callable
         What decides how much columns count.
     label_rule : str, LabelRule or callable
-        As in `SMLClassifier`.
+        As in `SMLClassifier`. "auto" chooses among all rules for micro F1, or, where there are more than 100
+        labels, takes a threshold for each (`PerLabel("f1_micro")`).
     calibration : None, str or LeaveOneOutCalibration
         As in `SMLClassifier`.
     engine : str or engine
@@ -184,15 +188,22 @@ class Tagger(OnlineMixin, InspectionMixin):
             Linear(),
             normalizer=None,
             influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM),
-            label_rule=self.label_rule,
+            label_rule=self._rule(len(batch.labels.classes)),
             calibration=self.calibration,
             engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=seed,
         )
         recipe._learn(batch, None, encoder=encoder)
-        self.tuning_ = found.curve
+        self.tuning_ = replace(found.curve, n_rows=n_rows(batch.X))
         self._publish(recipe._model)
+
+    def _rule(self, n_labels: int) -> Any:
+        return (
+            PerLabel("f1_micro")
+            if isinstance(self.label_rule, str) and self.label_rule == "auto" and n_labels > _MANY_LABELS
+            else self.label_rule
+        )
 
     def _tell(self, encoder: TableEncoder, cells: Cells, batch: Batch) -> None:
         if self.verbose:

@@ -10,7 +10,15 @@ from simlabel.experiments._algorithms import (
 from simlabel.experiments._claims import Claim, judge
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, summarize
-from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits, Split
+from simlabel.experiments._protocols import (
+    FixedSplit,
+    KFolds,
+    Protocol,
+    RandomSplits,
+    Split,
+    Splitter,
+    as_protocol,
+)
 from simlabel.experiments._published import PUBLISHED, Figure
 from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reproduce
 from simlabel.experiments._run import compare, cross_validate
@@ -29,6 +37,8 @@ __all__ = [
     "RandomSplits",
     "Protocol",
     "Split",
+    "Splitter",
+    "as_protocol",
     "ALGORITHMS",
     "Algorithm",
     "AlgorithmAbsent",

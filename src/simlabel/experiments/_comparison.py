@@ -12,7 +12,7 @@ import pandas as pd
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._statistics import Ranking, rank_algorithms
 from simlabel.metrics import CRITERIA, Evaluation, find_criterion
-from simlabel.support.text import one_line
+from simlabel.support.text import for_terminal, one_line
 from simlabel.support.validation import FloatArray
 
 
@@ -30,6 +30,10 @@ class CrossValidation:
 
     def values(self, criterion: str) -> FloatArray:
         """A criterion on each fold."""
+        if criterion not in self.folds[0].values:
+            raise ValueError(
+                f"criterion {criterion!r} was not measured; there are {', '.join(self.folds[0].values)}."
+            )
         return np.array([fold[criterion] for fold in self.folds])
 
     def mean(self, criterion: str) -> float:
@@ -59,7 +63,7 @@ class Failure:
         return one_line(f"{self.algorithm}{where}: {self.message}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Results of several algorithms on several data sets.
 
@@ -81,18 +85,30 @@ class Comparison:
     >>> from simlabel.experiments import KFolds, compare
     >>> Y = sp.csr_array(np.array([[1, 0], [0, 1]] * 6, dtype=np.int8))
     >>> data = Dataset("pairs", np.array([[0.0, 1.0], [1.0, 0.0]] * 6), Y, ("a", "b"), ("x", "y"))
-    >>> result = compare(data, ["sml", "nosuch"], KFolds(3))
-    >>> result.means("average_precision")
+    >>> result = compare(data, ["sml", "no.such:Thing"], KFolds(3))
+    >>> result
+    Comparison: 3-fold cross-validation
+    Average precision ↑; means(...) has other criteria, of(...) the folds
            SML
     pairs  1.0
-    >>> print(result.failures[0].algorithm)
-    nosuch
+    left out: no.such:Thing: no.such:Thing is not installed here: No module named 'no'.
+    >>> result.of("pairs", "sml").std("average_precision")
+    0.0
     """
 
     protocol: str
     titles: Mapping[str, str]
     results: Mapping[tuple[str, str], tuple[FoldResult, ...]]
     failures: tuple[Failure, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        lines = [f"Comparison: {self.protocol}"]
+        if self.algorithms():
+            heading = find_criterion("average_precision").heading
+            means = self.means("average_precision").rename(index=for_terminal, columns=for_terminal)
+            shown = means.round(3).to_string(max_rows=20, max_cols=20)
+            lines += [f"{heading}; means(...) has other criteria, of(...) the folds", shown]
+        return "\n".join([*lines, *(f"left out: {failure}" for failure in self.failures)])
 
     @property
     def data_names(self) -> list[str]:
@@ -106,7 +122,14 @@ class Comparison:
 
     def of(self, data: str, algorithm: str) -> CrossValidation:
         """The folds of one algorithm on one data set."""
+        if (data, algorithm) not in self.results:
+            there = ", ".join(f"{one!r} on {name!r}" for name, one in self.results)
+            raise ValueError(f"there is no result of {algorithm!r} on {data!r}; there are {there or 'none'}.")
         return CrossValidation(tuple(fold.evaluation for fold in self.results[data, algorithm]))
+
+    def n_folds(self, data: str) -> int:
+        """How many folds there are of a data set; 1 where it was divided, or asked about, once."""
+        return next(len(folds) for (one, _), folds in self.results.items() if one == data)
 
     def criteria(self, data: str) -> list[str]:
         """Criteria that were measured on a data set."""

@@ -102,6 +102,49 @@ class KFolds(Protocol):
 
 
 @dataclass(frozen=True)
+class Splitter(Protocol):
+    """The splits of one of scikit-learn's splitters.
+
+    Parameters
+    ----------
+    splitter : object
+        With ``split(X, y)``, e.g. ``KFold(3)``. One that shuffles needs a `random_state`.
+
+    Examples
+    --------
+    >>> print(Splitter(KFold(3)))
+    KFold(n_splits=3, random_state=None, shuffle=False)
+    """
+
+    splitter: Any
+
+    def splits(self, data: Dataset) -> list[Split]:
+        """All splits, in the splitter's order."""
+        shuffles = getattr(self.splitter, "shuffle", True) and hasattr(self.splitter, "random_state")
+        if shuffles and self.splitter.random_state is None:
+            raise ValueError(
+                f"{self.splitter!r} would give other splits each time it is asked; give it a random_state."
+            )
+        parts = enumerate(self.splitter.split(np.empty((data.n_rows, 1)), data.Y.toarray()), 1)
+        return [Split(f"split-{number}", train, test) for number, (train, test) in parts]
+
+    def __str__(self) -> str:
+        return repr(self.splitter)
+
+
+def as_protocol(protocol: Any) -> Protocol:
+    """A protocol as it is, and one of scikit-learn's splitters as a protocol."""
+    if isinstance(protocol, Protocol):
+        return protocol
+    if isinstance(protocol, str | type) or not hasattr(protocol, "split"):
+        raise TypeError(
+            f"protocol must be KFolds(...), FixedSplit(), RandomSplits(...), or one of scikit-learn's "
+            f"splitters such as KFold(3); got {protocol!r}."
+        )
+    return Splitter(protocol)
+
+
+@dataclass(frozen=True)
 class FixedSplit(Protocol):
     """The training and test parts that the data set comes with; development rows are left aside.
 

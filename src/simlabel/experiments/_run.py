@@ -15,10 +15,10 @@ from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_algorithm
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
-from simlabel.experiments._protocols import KFolds, Protocol, Split
+from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
 from simlabel.experiments._store import FoldStore, data_key
 from simlabel.labels import LabelSpace
-from simlabel.support.validation import check_number
+from simlabel.support.validation import check_matrix, check_number, check_same_length, collected
 
 Progress = Callable[[int, int, str], None]
 _Task = tuple[Algorithm, Split]
@@ -26,9 +26,9 @@ _Outcome = tuple[FoldResult | None, str]
 
 
 def compare(
-    data: Sequence[Dataset | str] | Dataset | str,
+    data: Any,
     algorithms: Sequence[str] | Mapping[str, Any],
-    protocol: Protocol | None = None,
+    protocol: Any = None,
     *,
     folder: str | os.PathLike[str] | None = None,
     jobs: int = 1,
@@ -39,15 +39,17 @@ def compare(
 
     Parameters
     ----------
-    data : Dataset or str, or a list of them
-        Data sets, or names and paths for `load_dataset`.
+    data : Dataset, str or (X, y), or a list of them
+        Data sets, or names and paths for `load_dataset`, or rows with their labels in any form.
     algorithms : list of str, or dict of str to estimator
         Names for `find_algorithm`, or estimators of your own with the names they go by.
-    protocol : Protocol, optional
-        `KFolds` (the default, ten plain folds), `FixedSplit` or `RandomSplits`.
+    protocol : Protocol or splitter, optional
+        `KFolds` (the default, ten plain folds), `FixedSplit`, `RandomSplits`, or one of scikit-learn's
+        splitters, e.g. ``KFold(3)``.
     folder : path, optional
         Where each finished fold is written at once. A run that was stopped goes on from there, with the
-        result that it would have had.
+        result that it would have had. A fold is run again when the file that an estimator's class is
+        written in has changed; what that file imports is not looked at.
     jobs : int
         How many folds run at a time, each in a process of its own; the cores are shared among them.
     seed : int
@@ -58,7 +60,12 @@ def compare(
     Returns
     -------
     Comparison
-        An algorithm that is absent or fails is listed in its `failures`; the others go on.
+        An algorithm that is not installed or fails is listed in its `failures`; the others go on.
+
+    Raises
+    ------
+    AlgorithmAbsent
+        If a name is none of `ALGORITHMS`, before anything is run.
 
     Examples
     --------
@@ -71,13 +78,13 @@ def compare(
     0.0
     """
     check_number("compare", "jobs", jobs, at_least=1, integer=True)
-    protocol = KFolds(seed=seed) if protocol is None else protocol
+    protocol = KFolds(seed=seed) if protocol is None else as_protocol(protocol)
     chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
-    sets = [data] if isinstance(data, Dataset | str) else list(data)
+    sets = [data] if isinstance(data, Dataset | str) or _is_pair(data) else list(data)
     store = None if folder is None else FoldStore(Path(folder))
     results: dict[tuple[str, str], tuple[FoldResult, ...]] = {}
     for number, item in enumerate(sets):
-        dataset = item if isinstance(item, Dataset) else load_dataset(item)
+        dataset = _as_dataset(item, "data" if len(sets) == 1 else f"data-{number + 1}")
         if any(name == dataset.name for name, _ in results):
             raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
         runner = _Runner(dataset, chosen, protocol, store, jobs)
@@ -122,9 +129,7 @@ def cross_validate(
     >>> cross_validate(SMLClassifier("linear"), X, Y, folds=4).mean("hamming_loss")
     0.0
     """
-    space, Y = LabelSpace.learn(y)
-    names = tuple(map(str, space.classes))
-    data = Dataset("data", X, Y, names, tuple(map(str, range(X.shape[1]))))
+    data = _as_dataset((X, y), "data")
     algorithm = _as_algorithm("estimator", estimator)
     results = []
     splits = KFolds(folds, seed=seed).splits(data)
@@ -133,6 +138,21 @@ def cross_validate(
         if on_fold is not None:
             on_fold(len(results), len(splits))
     return CrossValidation(tuple(results))
+
+
+def _is_pair(data: Any) -> bool:
+    """Whether these are rows and their labels, and not two data sets."""
+    return isinstance(data, tuple) and len(data) == 2 and not any(isinstance(x, Dataset | str) for x in data)
+
+
+def _as_dataset(item: Any, name: str) -> Dataset:
+    if not _is_pair(item):
+        return item if isinstance(item, Dataset) else load_dataset(item)
+    X = check_matrix(collected(item[0]), "X")
+    space, Y = LabelSpace.learn(item[1])
+    check_same_length(X.shape[0], Y, "y")
+    columns = getattr(item[0], "columns", range(X.shape[1]))
+    return Dataset(name, X, Y, tuple(map(str, space.classes)), tuple(map(str, columns)))
 
 
 def _chosen(
@@ -145,6 +165,8 @@ def _chosen(
         try:
             chosen.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
         except AlgorithmAbsent as error:
+            if ":" not in name:  # mistyped, where an address may be of what is not installed
+                raise
             failures.append(Failure("", name, "", str(error)))
     return chosen, failures
 

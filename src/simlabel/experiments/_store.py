@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import joblib
@@ -21,6 +24,7 @@ from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
 from simlabel.support.replacing import replacing
 
+_COUNTED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages whose versions are looked at
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out
 
 
@@ -43,8 +47,8 @@ def write_atomically(path: Path, content: str) -> None:
 class FoldStore:
     """A folder of finished folds.
 
-    A fold is found again only for the same rows, the same algorithm with the same parameters, the same
-    protocol and the same versions; so a folder can be shared by many comparisons.
+    A fold is found again only for the same rows, the same algorithm with the same parameters and
+    source, the same protocol and the same versions; so a folder can be shared by many comparisons.
 
     Parameters
     ----------
@@ -94,17 +98,42 @@ def data_key(data: Dataset) -> str:
 
 
 def algorithm_key(algorithm: Algorithm) -> str:
-    """A digest of an algorithm's class, its parameters, and the versions of what it runs on."""
+    """A digest of an algorithm's class, its parameters, their sources, and versions of what it runs on."""
     estimator = algorithm.estimator
-    parameters = {}
+    parameters: dict[str, Any] = {}
+    code: list[Any] = [type(estimator)]
     for name, value in estimator.get_params(deep=True).items():
         if name.rpartition("__")[2] in _WITHOUT_EFFECT or _is_list_of_steps(value):
             continue
         # a nested estimator's parameters are listed by themselves
-        parameters[name] = _address(value) if hasattr(value, "get_params") else value
+        nested = hasattr(value, "get_params")
+        parameters[name] = _address(value) if nested else value
+        code += [type(value)] if nested else [value] if isinstance(value, FunctionType) else []
     home = importlib.import_module(type(estimator).__module__.partition(".")[0])
     versions = (_own_source(), getattr(home, "__version__", ""), sklearn.__version__, np.__version__)
-    return f"{_address(estimator)} {joblib.hash(parameters)} {versions}"
+    return f"{_address(estimator)} {joblib.hash(parameters)} {versions} {_sources(code)}"
+
+
+def _sources(code: Iterable[Any]) -> str:
+    """A digest of the files in which classes, what they inherit from, and functions are written."""
+    parts = [part for one in code for part in (one.__mro__ if isinstance(one, type) else (one,))]
+    digest = hashlib.sha256()
+    for part in dict.fromkeys(parts):
+        if part.__module__.partition(".")[0] in _COUNTED:
+            continue
+        try:
+            digest.update(Path(inspect.getfile(part)).read_bytes())
+        except (TypeError, OSError):  # written in no file: a notebook, a prompt
+            functions = vars(part).values() if isinstance(part, type) else [part]
+            compiled = [one.__code__ for one in functions if isinstance(one, FunctionType)]
+            digest.update(repr([_instructions(one) for one in compiled]).encode())
+    return digest.hexdigest()
+
+
+def _instructions(code: CodeType) -> tuple[Any, ...]:
+    """What a function does, without where it stands."""
+    constants = [_instructions(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    return code.co_name, code.co_code, code.co_names, constants
 
 
 @lru_cache(maxsize=1)

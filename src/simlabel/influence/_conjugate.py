@@ -45,11 +45,16 @@ class SimilarityProducts:
     """
 
     def __init__(self, Z: Rows, n_jobs: int | None) -> None:
-        self.shape, self.threads = Z.shape, effective_jobs(n_jobs)
-        self.rows, self.columns = (sp.csr_array(Z), sp.csr_array(Z.T)) if sp.issparse(Z) else (Z, Z.T)
+        self.threads, self.own = effective_jobs(n_jobs), None
+        if sp.issparse(Z):
+            Z, self.own = _shared_columns(sp.csr_array(Z))
+        self.shape, self.rows, self.columns = Z.shape, Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T
 
     def __call__(self, M: Block) -> Block:
-        return _product(self.rows, _product(self.columns, np.ascontiguousarray(M)))
+        product = _product(self.rows, _product(self.columns, np.ascontiguousarray(M)))
+        if self.own is not None:
+            product += self.own.astype(M.dtype) * M
+        return product
 
     def for_columns(self, width: int, work: Callable[[slice, Callable[[], bool]], None]) -> None:
         """Call ``work(columns, stopped)`` for some of `width` columns at a time, as many as memory allows."""
@@ -75,6 +80,21 @@ class SimilarityProducts:
         inner[np.diag_indices_from(inner)] += 1e-5 * max(np.abs(inner).sum(axis=1).max(), 1e-300)
         factor = scipy.linalg.cholesky(inner, lower=True, check_finite=False)
         return np.asarray(scipy.linalg.solve_triangular(factor, seen.T, lower=True).T, dtype=np.float32)
+
+
+def _shared_columns(Z: sp.csr_array) -> tuple[sp.csr_array, FloatArray]:
+    """The columns that several rows have, and what the others add to each row's similarity to itself.
+
+    Most terms of texts are in one row only: they would be most of the work, and make no two rows alike.
+    """
+    shared = np.bincount(Z.indices, minlength=Z.shape[1]) > 1
+    there = shared[Z.indices]
+    rows = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
+    own = np.bincount(rows[~there], Z.data[~there] ** 2, minlength=Z.shape[0]).astype(np.float64)[:, None]
+    indices = (np.cumsum(shared) - 1)[Z.indices[there]]
+    indptr = np.concatenate([[0], np.cumsum(there)])[Z.indptr]
+    shape = (Z.shape[0], max(1, int(shared.sum())))
+    return sp.csr_array((Z.data[there], indices, indptr), shape=shape), own
 
 
 def _product(A: Any, M: Block) -> Block:

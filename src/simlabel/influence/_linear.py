@@ -25,7 +25,7 @@ from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _FOLDS = 5
-_TOLERANCE = 1e-8  # of what is left over, as a share of a column of targets
+_TOLERANCE = 1e-7  # of what is left over, as a share of a column of targets
 _FOLD_TOLERANCE = 1e-2  # changes scores far less than leaving out more than one row does
 _WORTH_A_WARNING = 1e-6
 

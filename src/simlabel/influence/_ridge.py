@@ -70,7 +70,7 @@ class Ridge(Influence):
     Beyond 6,688 references no matrix of them is made. Where the similarity is an inner product of up to
     6,688 columns (linear and cosine of so many features, polynomials of degree 2 of up to 114), the matrix
     of the columns takes its place, and all is in closed form as before. With more columns, linear and
-    cosine influence is found by iteration, until what it leaves over is at most 1e-8 of what is to be
+    cosine influence is found by iteration, until what it leaves over is at most 1e-7 of what is to be
     scored (`Solved.residual`), and leave-one-out scores are those of five folds. A change then solves anew,
     beginning with the influence that was there.
 

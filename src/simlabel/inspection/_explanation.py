@@ -78,22 +78,24 @@ class Explanation:
     def to_frame(self) -> pd.DataFrame:
         """One row per query, label and contributor; rows "rest" and "mean" complete each label's score.
 
-        Columns: ``query``, ``what`` ("label", "rest", "mean" or "size"), ``label`` (a name or a set
-        size), ``id``, ``contribution``, ``share`` of the score, ``predicted``.
+        Columns: ``query``, ``what`` ("label", "rest", "mean" or "size"), ``label`` (a name; None where a
+        set size is explained), ``size`` (None where a label is), ``id``, ``contribution``, ``share`` of
+        the score, ``predicted``.
         """
         import pandas as pd
 
         rows = []
         for query in range(len(self)):
             for k, name in enumerate(self.labels.tolist()):
-                rows += self._rows(query, k, "label", name, self.scores[query, k], k in self.chosen[query])
+                about, predicted = (name, None), k in self.chosen[query]
+                rows += self._rows(query, k, "label", about, self.scores[query, k], predicted)
             for s, size in enumerate(self.sizes.tolist()):
                 k = len(self.labels) + s
                 total, predicted = self.terms.totals[query, k] + self.mean[k], size == len(self.chosen[query])
-                rows += self._rows(query, k, "size", size, total, predicted)
-        names = ["query", "what", "label", "id", "contribution", "share", "predicted"]
+                rows += self._rows(query, k, "size", (None, size), total, predicted)
+        names = ["query", "what", "label", "size", "id", "contribution", "share", "predicted"]
         columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-        objects = {name: pd.Series(columns[name], dtype=object) for name in ("label", "id")}
+        objects = {name: pd.Series(columns[name], dtype=object) for name in ("label", "size", "id")}
         return pd.DataFrame(columns | objects)
 
     def contributors(self, query: int, column: int) -> list[tuple[Any, float]]:
@@ -103,13 +105,15 @@ class Explanation:
         names = self.ids[positions[there]].tolist()
         return list(zip(names, self.terms.contributions[query, column, there].tolist(), strict=True))
 
-    def _rows(self, query: int, k: int, what: str, name: Any, score: float, predicted: bool) -> list[Any]:
+    def _rows(
+        self, query: int, k: int, what: str, about: tuple[Any, Any], score: float, predicted: bool
+    ) -> list[Any]:
         parts = [(what, who, value) for who, value in self.contributors(query, k)]
         parts.append(("rest", None, float(self.terms.rest[query, k])))
         if self.mean.any():
             parts.append(("mean", None, float(self.mean[k])))
         return [
-            (query, kind, name, who, value, value / score if score else np.nan, predicted)
+            (query, kind, *about, who, value, value / score if score else np.nan, predicted)
             for kind, who, value in parts
         ]
 

@@ -15,6 +15,13 @@ from simlabel.support.validation import check_sparse, is_missing
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
 SETS = (set, frozenset, list, tuple)
+#: forms of frames, as a model file calls them -> library, and dtype of what is given back
+FRAMES: dict[str, tuple[str, type[np.generic]]] = {
+    "pandas": ("pandas", np.int8),
+    "polars": ("polars", np.int8),
+    "pandas, bool": ("pandas", np.bool_),
+    "polars, bool": ("polars", np.bool_),
+}
 _NO_CLASSES = {"M": "Dates", "m": "Durations", "c": "Complex data", "V": "Records", "S": "Bytes"}
 
 
@@ -25,15 +32,16 @@ def frame_library(y: Any) -> str | None:
     return library if is_frame else None
 
 
-def make_frame(library: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
-    """A frame of that library."""
+def make_frame(form: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
+    """A frame of one of the `FRAMES`."""
+    library, dtype = FRAMES[form]
     if library == "pandas":
         import pandas as pd
 
-        return pd.DataFrame(Y, columns=list(names), index=index)
+        return pd.DataFrame(Y.astype(dtype), columns=list(names), index=index)
     import polars as pl
 
-    return pl.DataFrame(Y, schema=list(names))
+    return pl.DataFrame(Y.astype(dtype), schema=list(names))
 
 
 def is_label_sets(y: Any) -> bool:

@@ -30,7 +30,7 @@ from simlabel.labels._forms import (
 from simlabel.labels._forms import (
     Indicator as Indicator,
 )
-from simlabel.support.validation import object_array
+from simlabel.support.validation import collected, object_array
 
 Positions = npt.NDArray[np.integer[Any]]
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
@@ -48,7 +48,7 @@ class LabelSpace:
         Names of the labels, in the order of the indicator's columns.
     container : object
         What `decode` needs in order to give back the same kind: a dtype, a sparse type,
-        the name of a data frame library, or the type of the label sets.
+        one of the forms of data frames, or the type of the label sets.
 
     Examples
     --------
@@ -70,13 +70,16 @@ class LabelSpace:
         """Find the labels in `y`; return the space and the indicator, (n_rows, n_labels)."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        y = collected(y)
         if sp.issparse(y):
             Y = check_indicator_sparse(y)
             return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
         library = frame_library(y)
         if library is not None:
             names = _name_array(y.columns)
-            return cls("frame", names, library), check_indicator_dense(y.to_numpy(), names)
+            array = y.to_numpy()
+            form = f"{library}, bool" if array.dtype == bool else library
+            return cls("frame", names, form), check_indicator_dense(array, names)
         if is_label_sets(y):
             rows = list(y)
             space = cls("sets", _names_of(rows), set_type(rows))

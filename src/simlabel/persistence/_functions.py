@@ -1,4 +1,4 @@
-"""Python functions, known by name: a file holds the name alone."""
+"""Python functions and classes, known by name: a file holds the name alone."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def register(name: str, fn: Callable[..., Any]) -> None:
-    """Give a function a name by which models that use it are saved and loaded.
+    """Give a function, or a class of similarities, a name by which models that use it are saved and loaded.
 
-    A model file never holds code. Register the function under the same name before `load`; a name
-    that is given anew stands for the new function.
+    A model file never holds code. Register the same under the same name before `load`; a name
+    that is given anew stands for the new function. Of an object of the class the file holds its
+    parameters, and what its `fitted_state` names.
 
     Parameters
     ----------
     name : str
         What the file says.
     fn : callable
-        A similarity, a weighting or a label rule.
+        A similarity, a weighting or a label rule as a function; or a subclass of `Similarity`.
 
     Examples
     --------

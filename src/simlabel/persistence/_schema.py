@@ -17,10 +17,10 @@ from simlabel.engines import Sampled
 from simlabel.fitted import Model
 from simlabel.influence import Solved, Stages
 from simlabel.label_rules import AutoRule
-from simlabel.labels import SETS
+from simlabel.labels import FRAMES, SETS
 from simlabel.normalization import Chain, Normalizer
 from simlabel.persistence._layout import ModelFileError
-from simlabel.similarities import ColumnView, OnColumns, Product, Sum
+from simlabel.similarities import ColumnView, OnColumns, Product, Scaled, Sum
 from simlabel.sketching import FeatureSums, PrototypeSums
 from simlabel.support.validation import check_ids, check_nonnegative, check_number, check_numbers
 from simlabel.tuning import TuningResult
@@ -130,7 +130,7 @@ def check_labels(kind: Any, classes: Any, container: Any) -> None:
         good = good and (kind == "array" or isinstance(container[1], np.dtype))
     else:
         good = all(isinstance(name, Hashable) for name in names)
-        good = good and (container in ("pandas", "polars") if kind == "frame" else container in SETS)
+        good = good and (container in FRAMES if kind == "frame" else container in SETS)
         good = good and (kind == "frame" or len(set(names)) == len(names))
     if not good:
         raise ModelFileError(f"the labels {str(names)[:60]} are not written as {kind!r}.")
@@ -167,7 +167,7 @@ class _Fits:
         model, one = self.model, self.chunks[0]
         form, similarity, n = one.x_form, model.scorer.stages.similarity, self.lengths["references"]
         objects = form.kind == "texts"
-        if objects != (n_features is None) or (objects and similarity.form != "block"):
+        if objects != (n_features is None) or (objects and not similarity.compares_objects):
             raise ModelFileError(
                 f"rows of {form.kind}, {n_features} features and {similarity!r} do not go together."
             )
@@ -246,6 +246,8 @@ class _Fits:
         if isinstance(similarity, Sum | Product):
             self._check_similarity(similarity.left, width)
             self._check_similarity(similarity.right, width)
+        elif isinstance(similarity, Scaled):
+            self._check_similarity(similarity.similarity, width)
         elif isinstance(similarity, OnColumns):
             self._check_learnt(similarity, self.lengths)
             view = similarity._view

@@ -19,6 +19,7 @@ from simlabel.persistence._functions import function, name_of
 from simlabel.persistence._layout import ModelFileError, told
 from simlabel.persistence._migrations import State
 from simlabel.persistence._stages import CLASSES, KEYS, REMOVED, parameters
+from simlabel.similarities import Similarity
 from simlabel.support.validation import Rows, object_array
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -60,6 +61,9 @@ class Writer:
         known = name_of(value)
         if known is not None:
             return {"is": "function", "name": known}
+        own = name_of(type(value)) if isinstance(value, Similarity) else None
+        if own is not None:
+            return {"is": "registered", "name": own, "values": self._stage_values(value, where)}
         raise TypeError(_refusal(value, where))
 
     def array(self, value: Any, where: str) -> State:
@@ -78,14 +82,15 @@ class Writer:
         return {"is": "array", "name": name}
 
     def _stage(self, stage: Any, where: str) -> State:
-        cls = type(stage)
-        names = [*parameters(cls), *getattr(cls, "fitted_state", ())]
-        values = {
+        return {"is": "stage", "class": KEYS[type(stage)], "values": self._stage_values(stage, where)}
+
+    def _stage_values(self, stage: Any, where: str) -> State:
+        names = [*parameters(type(stage)), *getattr(type(stage), "fitted_state", ())]
+        return {
             name: self.encode(getattr(stage, name), f"{where}.{name}")
             for name in names
             if hasattr(stage, name)
         }
-        return {"is": "stage", "class": KEYS[cls], "values": values}
 
 
 _CSR = ("data", "indices", "indptr")
@@ -96,6 +101,12 @@ def _refusal(value: Any, where: str) -> str:
         return (
             f"{where} is {value!r}: a model file holds simlabel's own normalizers only. Put the transformer "
             f"in front of the classifier and save it on its own; or use {NORMALIZERS.choice} or a list."
+        )
+    if isinstance(value, Similarity):
+        label = type(value).__name__
+        return (
+            f"{where} is {value!r}, of a class of your own: a model file holds no code. Give the class a "
+            f"name with simlabel.persistence.register('some name', {label}), before save and before load."
         )
     if callable(value):
         label = getattr(value, "__name__", None) or repr(value)
@@ -156,8 +167,18 @@ class Reader:
                 "" if until is None else f" simlabel {until} read it; fit the model anew with another sketch."
             )
             raise ModelFileError(f"it names {value['class']!r}, which this version does not have.{note}")
-        with told(value["class"]):
-            values = {name: self.decode(each) for name, each in value["values"].items()}
+        return self._made(cls, value["class"], value["values"])
+
+    def _registered(self, value: State) -> Similarity:
+        cls = self._function(value)
+        if not isinstance(cls, type) or not issubclass(cls, Similarity):
+            raise ModelFileError(f"{value['name']!r} is registered for {cls!r}, no class of similarities.")
+        return self._made(cls, value["name"], value["values"])
+
+    def _made(self, cls: type[Any], name: str, state: State) -> Any:
+        """An object of a class from its parameters and what it has learnt, checked."""
+        with told(name):
+            values = {name: self.decode(each) for name, each in state.items()}
             own = set(parameters(cls))
             learnt = {name: values.pop(name) for name in getattr(cls, "fitted_state", ()) if name in values}
             if not values.keys() <= own:
@@ -171,10 +192,11 @@ class Reader:
 
     def _function(self, value: State) -> Callable[..., Any]:
         registered = function(value["name"])
+        what = "class" if value["is"] == "registered" else "function"
         if registered is None:
             raise ModelFileError(
-                f"the model uses a Python function registered as {value['name']!r}; call "
-                f"simlabel.persistence.register({value['name']!r}, function) before load."
+                f"the model uses a Python {what} registered as {value['name']!r}; call "
+                f"simlabel.persistence.register({value['name']!r}, {what}) before load."
             )
         return registered
 
@@ -230,5 +252,6 @@ _DECODERS: dict[str, Callable[[Reader, State], Any]] = {
     "array": lambda self, v: self.arrays.whole(v["name"]),
     "stage": Reader._stage,
     "function": Reader._function,
+    "registered": Reader._registered,
     "texts": Reader._texts,
 }

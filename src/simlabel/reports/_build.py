@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simlabel.datasets import Dataset
-from simlabel.experiments import Comparison, FoldResult, Protocol, Reproduction
+from simlabel.experiments import Comparison, FoldResult, Protocol, Reproduction, as_protocol
 from simlabel.metrics import CRITERIA
 from simlabel.reports import _sections as sections
 from simlabel.reports._page import Block, Report, Section, Text
@@ -18,7 +18,7 @@ _SHOWN_CLOSELY = ("sml", "autosml")  # whose tuning and examples are shown
 def comparison_report(
     comparison: Comparison,
     data: Sequence[Dataset],
-    protocol: Protocol,
+    protocol: Any,
     *,
     criteria: Sequence[str] = tuple(CRITERIA),
     seed: int = 0,
@@ -30,7 +30,7 @@ def comparison_report(
     comparison : Comparison
     data : sequence of Dataset
         The sets that it was run on.
-    protocol : Protocol
+    protocol : Protocol or splitter
         As it was run.
     criteria : sequence of str
         What to show.
@@ -57,7 +57,9 @@ def comparison_report(
     if ranking is not None:
         parts.append(sections.ranking_section(ranking))
     for one in sets:
-        parts += data_sections(comparison, one, protocol, criteria, seed, with_name=len(sets) > 1)
+        parts += data_sections(
+            comparison, one, as_protocol(protocol), criteria, seed, with_name=len(sets) > 1
+        )
     notes = sections.notes_blocks(comparison)
     if notes:
         parts.append(Section("Notes", tuple(notes)))
@@ -94,7 +96,7 @@ def evaluation_report(
     """
     comparison = Comparison("one file", {"model": name}, {(data.name, "model"): (result,)})
     shown = model_showcase(model, data)
-    values = [sections.comparison_table(comparison, data.name, criteria)]
+    values = sections.comparison_tables(comparison, data.name, criteria)
     labels = [sections.label_table(comparison, data, "model"), sections.co_occurrence_table(data)]
     sizes = [
         sections.size_table(comparison, data.name, "model"),
@@ -148,7 +150,7 @@ def data_sections(
     names = comparison.algorithms(name)
     closely = next((one for one in _SHOWN_CLOSELY if one in names), names[0])
     title = comparison.titles[closely]
-    compared = [sections.comparison_table(comparison, name, criteria)]
+    compared = sections.comparison_tables(comparison, name, criteria)
     boxes = sections.box_plots(comparison, name, criteria)
     labels = [sections.label_table(comparison, data, closely), sections.co_occurrence_table(data)]
     sizes: list[Block | None] = [

@@ -36,6 +36,7 @@ _STYLE: Any = {
     **{f"text.{name}": value for name, value in PLAIN.items()},
     "figure.constrained_layout.use": True,
 }
+_ABOVE = 1.25  # the axes, as a share of their height: where a ruler is not in the way of numbers
 _numbers = count(1)
 
 
@@ -153,6 +154,25 @@ def tuning_plot(curve: pd.DataFrame, parameter: str, criterion: str, best: float
         return _svg(figure, f"Tuning curve: {criterion} for each candidate of {parameter}")
 
 
+def _ruler(axes: Any, start: float, length: float) -> None:
+    """The axis of the ranks, and above it at its scale how far apart two mean ranks must be."""
+    axes.spines["top"].set_visible(True)
+    style = {"color": _INK, "linewidth": 1.2, "clip_on": False, "transform": axes.get_xaxis_transform()}
+    axes.plot([start, start + length], [_ABOVE, _ABOVE], marker="|", markersize=7, **style)
+    words = f"critical difference {length:.2f}"
+    place = (start + length / 2, _ABOVE)
+    axes.annotate(
+        words,
+        place,
+        (0, 4),
+        axes.get_xaxis_transform(),
+        "offset points",
+        ha="center",
+        va="bottom",
+        fontsize=9,
+    )
+
+
 def rank_plot(ranking: Ranking) -> str | None:
     """Critical-difference diagram; None where scikit-posthocs is not installed."""
     if ranking.nemenyi is None:
@@ -171,4 +191,5 @@ def rank_plot(ranking: Ranking) -> str | None:
             color_palette=dict.fromkeys(names.values(), _INK),
             crossbar_props={"color": colour(1), "linewidth": 3},
         )
+        _ruler(axes, min(ranking.mean_ranks.values()), ranking.critical_difference)
         return _svg(figure, "Critical-difference diagram of the mean ranks")

@@ -16,6 +16,7 @@ from simlabel.reports._page import Block, Cell, Picture, Pictures, Section, Text
 from simlabel.support.text import one_line
 
 _LABELS_OPEN, _LABELS_TOGETHER = 30, 20  # labels in a table before it is folded; in the co-occurrence table
+_ACROSS, _SIZES = 5, 15  # criteria, and numbers of labels, that fit beside each other on a page
 
 
 def figure_text(mean: float, std: float) -> str:
@@ -25,26 +26,36 @@ def figure_text(mean: float, std: float) -> str:
     return f"{mean:.3f}" if math.isnan(std) else f"{mean:.3f} ± {std:.3f}"
 
 
-def comparison_table(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block:
-    """Mean ± standard deviation, best in bold."""
+def comparison_tables(comparison: Comparison, data: str, criteria: Sequence[str]) -> list[Block]:
+    """Each criterion's figures, as many tables as the width of a page asks for."""
     shown = [criterion for criterion in criteria if criterion in comparison.criteria(data)]
+    parts = [shown[start : start + _ACROSS] for start in range(0, len(shown), _ACROSS)]
+    return [_comparison_table(comparison, data, part) for part in parts]
+
+
+def _comparison_table(comparison: Comparison, data: str, shown: Sequence[str]) -> Block:
     best = {criterion: comparison.best(data, criterion) for criterion in shown}
     rows = []
     for name in comparison.algorithms(data):
         series = comparison.of(data, name)
         cells = [
-            Cell(figure_text(series.mean(criterion), series.std(criterion)), name in best[criterion])
+            Cell(
+                figure_text(series.mean(criterion), series.std(criterion)),
+                name in best[criterion] and len(comparison.algorithms(data)) > 1,
+            )
             for criterion in shown
         ]
         rows.append([comparison.titles[name], *cells])
-    caption = f"{data}: {comparison.protocol}; mean ± standard deviation, best in bold"
+    spread = "; mean ± standard deviation" if comparison.n_folds(data) > 1 else ""
+    bold = "; best in bold" if len(rows) > 1 else ""
+    caption = f"{data}: {comparison.protocol}{spread}{bold}"
     return table(["Algorithm", *(find_criterion(criterion).heading for criterion in shown)], rows, caption)
 
 
 def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block | None:
     """How the folds spread; None where there are too few of them."""
     names = comparison.algorithms(data)
-    if len(comparison.results[data, names[0]]) < 3:
+    if comparison.n_folds(data) < 3:
         return None
     pictures = []
     for criterion in criteria:
@@ -64,6 +75,9 @@ def ranking_section(ranking: Ranking) -> Section:
     if picture is not None:
         caption = "Critical-difference diagram: algorithms under one bar are not told apart by Nemenyi's test"
         blocks.append(Picture(picture, caption))
+    ranks = [[name, f"{rank:.2f}"] for name, rank in ranking.mean_ranks.items()]
+    title = find_criterion(ranking.criterion).title
+    blocks.append(table(["Algorithm", "Mean rank ↓"], ranks, f"Mean ranks by {title}; 1 is best"))
     pairs = [[pair.first, pair.second, f"{pair.p_value:.3g}", f"{pair.p_holm:.3g}"] for pair in ranking.pairs]
     caption = "Wilcoxon's signed-rank test for each pair, and with Holm's correction"
     blocks.append(table(["First", "Second", "p", "p (Holm)"], pairs, caption, folded=len(pairs) > 10))
@@ -81,9 +95,13 @@ def label_table(comparison: Comparison, data: Dataset, algorithm: str) -> Block:
         ]
         for k in np.argsort(-scores.support, kind="stable")
     ]
-    caption = f"{comparison.titles[algorithm]} on each label, all folds together"
+    caption = f"{comparison.titles[algorithm]} on each label{_together(comparison, data.name)}"
     headings = ["Label", "Precision", "Recall", "F1", "Support"]
     return table(headings, rows, caption, folded=len(rows) > _LABELS_OPEN)
+
+
+def _together(comparison: Comparison, data: str) -> str:
+    return ", all folds together" if comparison.n_folds(data) > 1 else ""
 
 
 def _share(value: float) -> Cell:
@@ -91,16 +109,21 @@ def _share(value: float) -> Cell:
 
 
 def size_table(comparison: Comparison, data: str, algorithm: str) -> Block:
-    """True against predicted number of labels."""
+    """True against predicted number of labels; the largest that a page has no room for are one."""
     sizes, counts = summaries.size_confusion(comparison.results[data, algorithm])
+    names = [*map(str, sizes)]
+    if len(sizes) > _SIZES:
+        names = [*names[: _SIZES - 1], f"{sizes[_SIZES - 1]}+"]
+        starts = np.arange(_SIZES)
+        counts = np.add.reduceat(np.add.reduceat(counts, starts, axis=0), starts, axis=1)
     totals = np.maximum(counts.sum(axis=1), 1)
     rows = [
-        [str(size), *(Cell(f"{n:,}" if n else "·", heat=float(n / totals[i])) for n in counts[i])]
-        for i, size in enumerate(sizes)
+        [name, *(Cell(f"{n:,}" if n else "·", heat=float(n / totals[i])) for n in counts[i])]
+        for i, name in enumerate(names)
     ]
     title = comparison.titles[algorithm]
     caption = f"{title}: rows by their true number of labels (down) and the predicted number (across)"
-    return table(["True \\ predicted", *map(str, sizes)], rows, caption)
+    return table(["True \\ predicted", *names], rows, caption, upright=True)
 
 
 def co_occurrence_table(data: Dataset) -> Block:
@@ -125,7 +148,9 @@ def calibration_block(comparison: Comparison, data: str) -> Block | None:
         if curve is not None:
             title = comparison.titles[name]
             curves[title] = curve
-            errors.append(f"{title} {summaries.calibration_error(folds):.3f}")
+            empty = "; it gives every row the same labels, so this says little"
+            same = empty if summaries.gives_one_set(folds) else ""
+            errors.append(f"{title} {summaries.calibration_error(folds):.3f}{same}")
     if not curves:
         return None
     caption = f"Calibration; mean distance from the diagonal: {', '.join(errors)}"
@@ -133,13 +158,13 @@ def calibration_block(comparison: Comparison, data: str) -> Block | None:
 
 
 def time_table(comparison: Comparison, data: str) -> Block:
-    """Seconds for all folds together."""
+    """Seconds, of all folds together."""
     rows = []
     for name in comparison.algorithms(data):
         folds = comparison.results[data, name]
         seconds = (sum(fold.fit_seconds for fold in folds), sum(fold.predict_seconds for fold in folds))
         rows.append([comparison.titles[name], *(f"{value:.1f}" for value in seconds)])
-    return table(["Algorithm", "Fit (s)", "Predict (s)"], rows, "Time for all folds together")
+    return table(["Algorithm", "Fit (s)", "Predict (s)"], rows, f"Time{_together(comparison, data)}")
 
 
 def notes_blocks(comparison: Comparison) -> list[Block]:

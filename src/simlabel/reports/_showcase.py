@@ -38,7 +38,7 @@ def showcase(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -> Sh
         place: f"row {row} ({', '.join(names[k] for k in data.Y[[row]].indices) or 'no label'})"
         for place, row in enumerate(split.train.tolist())
     }
-    return Showcase(tuning_curve(model), examples(model, data, rows, names, described))
+    return Showcase(tuning_curve(model, " on the first split"), examples(model, data, rows, names, described))
 
 
 def model_showcase(model: Any, data: Dataset, seed: int = 0) -> Showcase:
@@ -49,7 +49,7 @@ def model_showcase(model: Any, data: Dataset, seed: int = 0) -> Showcase:
     )
 
 
-def tuning_curve(model: Any) -> Block | None:
+def tuning_curve(model: Any, where: str = "") -> Block | None:
     """The curve over the one parameter that was searched; None where there was none, or several."""
     tuning = getattr(model, "tuning_", None)
     if tuning is None or len(tuning.parameters) != 1:
@@ -61,7 +61,7 @@ def tuning_curve(model: Any) -> Block | None:
     if len(curve) < 2 or not (curve[parameter] > 0).all():
         return None
     name = parameter.rpartition("__")[2]
-    caption = f"Tuning curve on the first split: {name} = {best:.4g} was taken; bars are standard errors"
+    caption = f"Tuning curve{where}: {name} = {best:.4g} was taken; bars are standard errors"
     return Picture(figures.tuning_plot(curve, parameter, tuning.criterion, best), caption)
 
 

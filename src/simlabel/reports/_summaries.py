@@ -63,6 +63,11 @@ def calibration_error(folds: Sequence[FoldResult]) -> float:
     return float("nan") if bins is None else float(np.abs(bins[:, 0] - bins[:, 1]).sum() / bins[:, 2].sum())
 
 
+def gives_one_set(folds: Sequence[FoldResult]) -> bool:
+    """Whether every row of a fold got the same labels: each label is given to all rows or to none."""
+    return all(count in (0, fold.evaluation.n_rows) for fold in folds for count in fold.predicted)
+
+
 def _bins(folds: Sequence[FoldResult]) -> FloatArray | None:
     bins = [fold.calibration for fold in folds if fold.calibration is not None]
     return np.sum(np.array(bins), axis=0) if len(bins) == len(folds) else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import count
+
 from simlabel.reports._page import Cell, Examples, Report, Table, Text
 from simlabel.support.text import for_markdown, for_tex
 
@@ -70,18 +73,28 @@ def _example_table(block: Examples) -> Table:
 
 
 def to_latex(report: Report) -> str:
-    r"""All tables as LaTeX, for ``\usepackage{booktabs}``.
+    r"""All texts and tables as a LaTeX document; a table, which has a label, can be taken out of it.
+
+    It needs ``booktabs``; names in scripts that pdflatex does not have compile with lualatex.
 
     Examples
     --------
     >>> from simlabel.reports._page import Section, table
     >>> rows = [["SML", Cell("0.193 ± 0.013", best=True)]]
-    >>> page = Report("Title", "", (), (Section("All", (table(["Who", "Loss_1 ↓"], rows, "Losses"),)),))
+    >>> section = Section("All", (table(["Who", "Loss_1 ↓"], rows, "Losses"),))
+    >>> page = Report("Title", "ten folds", (), (section,))
     >>> print(to_latex(page))
-    % Title; needs \usepackage{booktabs}
+    \documentclass{article}
+    \usepackage{booktabs}
+    \title{Title}
+    \date{}
+    \begin{document}
+    \maketitle
+    ten folds
+    \section{All}
     \begin{table}
       \centering
-      \caption{Losses}
+      \caption{Losses}\label{tab:1-all}
       \begin{tabular}{lr}
         \toprule
         Who & Loss\_1 $\downarrow$ \\
@@ -90,25 +103,37 @@ def to_latex(report: Report) -> str:
         \bottomrule
       \end{tabular}
     \end{table}
+    \clearpage
+    \end{document}
     <BLANKLINE>
     """
-    parts = [f"% {for_tex(report.title)}; needs \\usepackage{{booktabs}}"]
+    title, numbers = for_tex(report.title), count(1)
+    head = [r"\documentclass{article}", r"\usepackage{booktabs}", rf"\title{{{title}}}", r"\date{}"]
+    parts = [*head, r"\begin{document}", r"\maketitle", for_tex(report.subtitle)]
     for section in report.sections:
+        parts.append(rf"\section{{{for_tex(section.title)}}}")
         for block in section.blocks:
-            if isinstance(block, Table):
-                parts.append(_latex_table(block))
-            elif isinstance(block, Examples):
-                parts.append(_latex_table(_example_table(block)))
-    return "\n".join(parts) + "\n"
+            if isinstance(block, Text):
+                parts.append(f"{for_tex(block.text)}\n")
+            elif isinstance(block, Table | Examples):
+                shown = block if isinstance(block, Table) else _example_table(block)
+                parts.append(_latex_table(shown, f"tab:{next(numbers)}-{_slug(section.title)}"))
+        parts.append(r"\clearpage")  # there is room for so many tables that wait for a place, and no more
+    return "\n".join([*parts, r"\end{document}"]) + "\n"
 
 
-def _latex_table(block: Table) -> str:
+def _slug(title: str) -> str:
+    """Of a title what a label may hold."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def _latex_table(block: Table, label: str) -> str:
     columns = "l" + "r" * (len(block.headings) - 1)
     body = [" & ".join(_latex(cell) for cell in row) + r" \\" for row in block.rows]
     lines = [
         r"\begin{table}",
         r"  \centering",
-        rf"  \caption{{{for_tex(block.caption)}}}",
+        rf"  \caption{{{for_tex(block.caption)}}}\label{{{label}}}",
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
         "    " + " & ".join(for_tex(heading) for heading in block.headings) + r" \\",

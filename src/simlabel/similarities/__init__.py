@@ -6,7 +6,8 @@ traits. They can be added and multiplied, and restricted to columns.
 
 from simlabel.similarities._base import Form, Grid, Leaf, Similarity
 from simlabel.similarities._chi_square import ChiSquare
-from simlabel.similarities._composite import ColumnView, OnColumns, Product, Sum
+from simlabel.similarities._columns import ColumnView, OnColumns
+from simlabel.similarities._composite import Product, Scaled, Sum
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._cosine import Cosine
 from simlabel.similarities._function import Function
@@ -38,6 +39,7 @@ __all__ = [
     "Function",
     "Sum",
     "Product",
+    "Scaled",
     "OnColumns",
     "ColumnView",
     "Similarity",

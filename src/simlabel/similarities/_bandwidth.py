@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from simlabel._kernels import negative_exponential
-from simlabel.similarities._base import Grid, Similarity
+from simlabel.similarities._base import Grid, Parameter, Similarity
 from simlabel.similarities._grids import bandwidth_grid
 from simlabel.support.validation import FloatArray, Rows, check_number
 
@@ -15,13 +13,13 @@ class Bandwidth(Similarity):
 
     positive_definite = True
 
-    def __init__(self, gamma: float | Literal["auto"] = "auto") -> None:
+    def __init__(self, gamma: Parameter = "auto") -> None:
         self.gamma = gamma
 
     @property
-    def panel_parameters(self) -> tuple[float, ...]:
+    def panel_parameters(self) -> tuple[Parameter, ...]:
         """Gamma."""
-        return (float(self.gamma),)
+        return (self.gamma,)
 
     def check(self) -> None:
         """Raise ValueError where gamma is not positive."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -14,8 +15,9 @@ from sklearn.base import BaseEstimator
 from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
-    from simlabel.similarities._composite import Product, Sum
+    from simlabel.similarities._composite import Product, Scaled, Sum
 
+Parameter = float | Literal["auto"]
 Form = Literal["dot", "coordinate", "block", "precomputed", "composite"]
 View = Callable[[Rows], Rows]
 Names = npt.NDArray[Any]  # of columns
@@ -45,13 +47,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A similarity that is read off the data, and the view of the rows that it reads.
+    """A similarity that is read off the data, the view of the rows that it reads, and what it is scaled by.
 
     Two leaves with the same `key` read the same statistic, which is then computed once.
     """
 
     similarity: Similarity
     views: tuple[View, ...] = ()
+    factor: float = 1.0
 
     @property
     def key(self) -> Hashable:
@@ -64,9 +67,23 @@ class Leaf:
             X = view(X)
         return X
 
+    def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """`Similarity.finish`, times the factor."""
+        S = self.similarity.finish(T, q_side, x_side)
+        return S if self.factor == 1.0 else np.multiply(S, S.dtype.type(self.factor), out=S)
+
+    def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
+        """`Similarity.zero_product_factor`; the factor is shared between the two sides."""
+        g = self.similarity.zero_product_factor(side)
+        return None if g is None else g * math.sqrt(self.factor)
+
     def expanded(self, X: Rows) -> Rows:
-        """Columns of the viewed rows whose plain inner product is the similarity, float64."""
-        return self.similarity.expanded(self.view(X).astype(np.float64, copy=False))
+        """Columns of the viewed rows whose plain inner product is the similarity, float64.
+
+        The factor is shared between the two sides.
+        """
+        columns = self.similarity.expanded(self.view(X).astype(np.float64, copy=False))
+        return columns if self.factor == 1.0 else columns * math.sqrt(self.factor)
 
 
 class Similarity(BaseEstimator):
@@ -89,6 +106,17 @@ class Similarity(BaseEstimator):
     sums_in_panels: Callable[..., None] | None = None
     #: names of what `fit` learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def compares_objects(self) -> bool:
+        """Whether rows may be any objects, e.g. texts, in place of numbers."""
+        return self.form == "block"
+
+    @property
+    def open_parameters(self) -> list[str]:
+        """Nested names of the parameters that are ``"auto"``."""
+        given = self.get_params(deep=True).items()
+        return [name for name, value in given if isinstance(value, str) and value == "auto"]
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
@@ -128,7 +156,7 @@ class Similarity(BaseEstimator):
         return T
 
     @property
-    def panel_parameters(self) -> tuple[float, ...]:
+    def panel_parameters(self) -> tuple[Parameter, ...]:
         """What `sums_in_panels` wants to know."""
         return ()
 
@@ -186,7 +214,12 @@ class Similarity(BaseEstimator):
 
         return Sum(self, other)
 
-    def __mul__(self, other: Similarity) -> Product:
-        from simlabel.similarities._composite import Product
+    def __mul__(self, other: Similarity | float) -> Product | Scaled:
+        from simlabel.similarities._composite import Product, Scaled
 
-        return Product(self, other)
+        return Product(self, other) if isinstance(other, Similarity) else Scaled(self, other)
+
+    def __rmul__(self, factor: float) -> Scaled:
+        from simlabel.similarities._composite import Scaled
+
+        return Scaled(self, factor)

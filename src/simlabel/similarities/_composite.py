@@ -1,17 +1,15 @@
-"""Similarities made of similarities: sums, products, and one on some of the columns."""
+"""Similarities made of similarities: sums, products, multiples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
-from simlabel.normalization import fit_normalizer, resolve_normalizer
-from simlabel.rows import transformed
 from simlabel.similarities._base import Grid, Leaf, Names, Similarity
-from simlabel.support.validation import FloatArray, IntArray, Rows, check_numbers
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class _Pair(Similarity):
@@ -28,6 +26,10 @@ class _Pair(Similarity):
     @property
     def nonnegative_input(self) -> bool:  # type: ignore[override]
         return bool(self.left.nonnegative_input or self.right.nonnegative_input)
+
+    @property
+    def compares_objects(self) -> bool:
+        return self.left.compares_objects and self.right.compares_objects
 
     def check(self) -> None:
         for side in ("left", "right"):
@@ -116,58 +118,11 @@ class Product(_Pair):
         return left
 
 
-class ColumnView(BaseEstimator):
-    """Some columns of the rows, normalized on their own."""
+class Around(Similarity):
+    """One similarity with something done to it; all else is as the one inside."""
 
-    file_key = "similarities.ColumnView"
-
-    def __init__(self, columns: IntArray, normalizer: Any) -> None:
-        self.columns = columns
-        self.normalizer = normalizer
-
-    def check(self) -> None:
-        """Raise ValueError where the columns are no positions."""
-        check_numbers("ColumnView", "columns", self.columns, (None,), kinds="iu", at_least=0)
-        if self.normalizer is not None:
-            self.normalizer.check()
-
-    def __call__(self, X: Rows) -> Rows:
-        part = X[:, self.columns]
-        return part if self.normalizer is None else transformed(self.normalizer, part)
-
-
-class OnColumns(Similarity):
-    """A similarity that sees only some columns, so that each kind of feature can have its own.
-
-    Parameters
-    ----------
-    similarity : Similarity
-        What compares those columns.
-    columns : list of int, list of str, slice or mask
-        Which ones; names where X is a data frame.
-    normalizer : None, str or transformer
-        Normalization of these columns alone, fitted on the training rows. It comes after the
-        classifier's own `normalizer`, which is best set to None beside this.
-
-    Examples
-    --------
-    >>> from simlabel import SMLClassifier
-    >>> from simlabel.similarities import RBF, Jaccard
-    >>> both = OnColumns(RBF(1.0), [0], "zscore") + OnColumns(Jaccard(), [1, 2])
-    >>> X = [[20.0, 1, 0], [31.0, 0, 1], [30.0, 0, 1]]
-    >>> SMLClassifier(both, normalizer=None).fit(X, [{"a"}, {"b"}, {"b"}]).predict([[22.0, 1, 0]])
-    [{'a'}]
-    """
-
-    name = "on_columns"
-    file_key = "similarities.OnColumns"
     form = "composite"
-    fitted_state = ("_view",)
-
-    def __init__(self, similarity: Similarity, columns: Any, normalizer: Any = None) -> None:
-        self.similarity = similarity
-        self.columns = columns
-        self.normalizer = normalizer
+    similarity: Similarity
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
@@ -175,62 +130,76 @@ class OnColumns(Similarity):
         return bool(self.similarity.positive_definite)
 
     def check(self) -> None:
-        """Raise where a part is not what it should be."""
+        """Raise where what is inside is no similarity, or is not in order."""
+        owner = type(self).__name__
         if not isinstance(self.similarity, Similarity):
-            raise TypeError(
-                f"OnColumns: similarity must be an object such as RBF(), got {self.similarity!r}."
-            )
-        if self.similarity.form == "precomputed":
-            raise ValueError("OnColumns: a Precomputed similarity has no columns to choose from.")
+            raise TypeError(f"{owner}: similarity must be an object such as RBF(), got {self.similarity!r}.")
         self.similarity.check()
-        resolve_normalizer(self.normalizer)
-        if isinstance(getattr(self, "_view", None), ColumnView):
-            self._view.check()
-
-    def fit(
-        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
-    ) -> Self:
-        """Find the columns, and fit the normalizer and the similarity inside on them."""
-        columns = column_indices(self.columns, X.shape[1], feature_names)
-        normalizer = fit_normalizer(resolve_normalizer(self.normalizer), X[:, columns], sample_weight)
-        fitted = clone(self)
-        fitted._view = ColumnView(columns, normalizer)
-        fitted.similarity = self.similarity.fit(fitted._view(X), None, sample_weight)
-        return fitted
-
-    def leaves(self) -> tuple[Leaf, ...]:
-        """The parts inside, each reading these columns first."""
-        return tuple(Leaf(leaf.similarity, (self._view, *leaf.views)) for leaf in self.similarity.leaves())
 
     def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
         """As the similarity inside."""
         return self.similarity.assemble(blocks)
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """Candidates of the similarity inside, from these columns."""
-        inside = self.similarity.grids(self._view(X), sample_weight, seed)
+        """Candidates of the similarity inside."""
+        inside = self.similarity.grids(X, sample_weight, seed)
         return {f"similarity__{name}": grid for name, grid in inside.items()}
 
 
-def column_indices(columns: Any, n_columns: int, feature_names: Names | None) -> IntArray:
-    """Resolve names, positions, a slice or a mask to positions, and refuse what is not there."""
-    if isinstance(columns, slice):
-        return np.arange(n_columns)[columns]
-    wanted = np.asarray(columns)
-    if wanted.ndim != 1 or wanted.size == 0:
-        raise ValueError(f"OnColumns: columns must be a non-empty list, a slice or a mask, got {columns!r}.")
-    if wanted.dtype == bool:
-        if len(wanted) != n_columns:
-            raise ValueError(f"OnColumns: the mask has {len(wanted)} entries, but X has {n_columns} columns.")
-        return np.flatnonzero(wanted)
-    if wanted.dtype.kind in "UO":
-        known = {} if feature_names is None else {name: i for i, name in enumerate(feature_names)}
-        missing = [name for name in wanted.tolist() if name not in known]
-        if missing:
-            have = list(known) if known else "no names (give a data frame)"
-            raise ValueError(f"OnColumns: no column named {missing[0]!r}; X has {have}.")
-        return np.array([known[name] for name in wanted.tolist()])
-    outside = [int(c) for c in wanted if not -n_columns <= c < n_columns]
-    if outside:
-        raise ValueError(f"OnColumns: column {outside[0]} is not there; X has {n_columns} columns.")
-    return wanted % n_columns
+class Scaled(Around):
+    """factor * similarity: how much one part of a sum counts. Also written ``2 * RBF()``.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        What is scaled.
+    factor : float
+        Above 0: a similarity that falls the more alike two rows are would be none.
+
+    Examples
+    --------
+    >>> from simlabel import similarity_sums
+    >>> from simlabel.similarities import Linear, Quadratic
+    >>> similarity_sums([[1.0]], [[2.0]], [[1.0]], 0.5 * Linear() + Quadratic())
+    array([[10.]])
+    """
+
+    name = "scaled"
+    file_key = "similarities.Scaled"
+
+    def __init__(self, similarity: Similarity, factor: float) -> None:
+        self.similarity = similarity
+        self.factor = factor
+
+    @property
+    def nonnegative_input(self) -> bool:  # type: ignore[override]
+        """As the similarity inside."""
+        return bool(self.similarity.nonnegative_input)
+
+    @property
+    def compares_objects(self) -> bool:
+        """As the similarity inside."""
+        return self.similarity.compares_objects
+
+    def check(self) -> None:
+        """Raise where a part is not what it should be."""
+        super().check()
+        check_number("Scaled", "factor", self.factor, above=0)
+        if self.similarity.form == "precomputed":
+            raise ValueError("Scaled: multiply the matrix itself; Precomputed takes it as it is.")
+
+    def fit(
+        self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
+    ) -> Self:
+        """Fit the similarity inside."""
+        return type(self)(self.similarity.fit(X, feature_names, sample_weight), self.factor)
+
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The parts inside; a single one carries the factor, so that every way of summing knows it."""
+        inside = self.similarity.leaves()
+        return inside if len(inside) > 1 else (replace(inside[0], factor=self.factor * inside[0].factor),)
+
+    def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
+        """As the similarity inside, times the factor where no leaf carries it."""
+        S = super().assemble(blocks)
+        return S if len(blocks) == 1 else np.multiply(S, S.dtype.type(self.factor), out=S)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from simlabel.rows import fold, is_lazy, lazy_moments
 from simlabel.similarities._base import Grid
+from simlabel.support.arithmetic import drawn_copies, n_copies
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
@@ -91,9 +92,9 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
 def sampled_rows(
     X: Rows, sample_weight: FloatArray | None, seed: int, n: int = 1000
 ) -> tuple[Rows, FloatArray]:
-    """All rows where there are at most `n`, else a seeded sample of them."""
+    """All rows where there are at most `n`, weights counted as copies, else a seeded sample of them."""
     weights = _weights(X, sample_weight)
-    if X.shape[0] <= n:
+    if n_copies(weights) <= n:
         return X, weights
-    rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], n, replace=False))
-    return X[rows], weights[rows]
+    rows, copies = np.unique(drawn_copies(weights, n, seed), return_counts=True)
+    return X[rows], copies.astype(np.float64)

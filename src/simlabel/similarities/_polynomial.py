@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from simlabel._kernels import power_sums
 from simlabel.rows import dense_rows
-from simlabel.similarities._base import Grid, Similarity
+from simlabel.similarities._base import Grid, Parameter, Similarity
 from simlabel.similarities._grids import mean_square
 from simlabel.support.arithmetic import whole_power
 from simlabel.support.validation import FloatArray, Rows, check_number
@@ -75,9 +75,9 @@ class Polynomial(Similarity):
         return whole_power(T, int(self.degree))
 
     @property
-    def panel_parameters(self) -> tuple[float, ...]:
+    def panel_parameters(self) -> tuple[Parameter, ...]:
         """d and c."""
-        return float(self.degree), float(self.coef0)
+        return self.degree, self.coef0
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Products."""

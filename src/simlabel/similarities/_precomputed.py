@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simlabel.similarities._base import Similarity
+from simlabel.support.validation import check_flag
 
 
 class Precomputed(Similarity):
@@ -10,6 +11,11 @@ class Precomputed(Similarity):
 
     In fit it is (n_rows, n_rows), between the labelled instances; later it is
     (n_queries, n_rows), between the queries and the labelled instances.
+
+    Parameters
+    ----------
+    positive_definite : bool
+        Your word that the matrix is of a positive definite kernel, which learned influence needs.
 
     Examples
     --------
@@ -23,3 +29,10 @@ class Precomputed(Similarity):
     name = "precomputed"
     file_key = "similarities.Precomputed"
     form = "precomputed"
+
+    def __init__(self, positive_definite: bool = False) -> None:
+        self.positive_definite = positive_definite
+
+    def check(self) -> None:
+        """Raise where the word is neither True nor False."""
+        check_flag("Precomputed", "positive_definite", self.positive_definite)

@@ -8,9 +8,10 @@ import numpy as np
 
 from simlabel.influence import Problem
 from simlabel.rows import References, Stack
+from simlabel.support.arithmetic import drawn_copies, n_copies
 from simlabel.support.validation import IntArray, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
-from simlabel.tuning._masked import measure
+from simlabel.tuning._masked import is_every_row, measure
 from simlabel.tuning._problem import Candidate
 from simlabel.tuning._search import Search
 
@@ -52,19 +53,22 @@ class LeaveOneOut(Search):
 
     def queries(self, references: References, seed: int) -> IntArray:
         """All rows, or a seeded sample of them."""
-        n = references.n_rows
-        if n <= self.most_rows:
-            return np.arange(n)
-        return np.sort(np.random.default_rng(seed).choice(n, self.most_rows, replace=False))
+        if n_copies(references.weights) <= self.most_rows:
+            return np.arange(references.n_rows)
+        return drawn_copies(references.weights, self.most_rows, seed)
 
     def measure(
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate, each pair touched once."""
-        all_rows = len(rows) == problem.references.n_rows and not isinstance(problem.references.X, Stack)
+        all_rows = is_every_row(rows, problem) and not isinstance(problem.references.X, Stack)
         return measure(problem, candidates, rows, criterion_of(self.criterion), symmetric=all_rows)
 
     def note(self, rows: IntArray, problem: Problem) -> str:
         """Whether a sample was scored."""
         n = problem.references.n_rows
-        return "" if len(rows) == n else f"{len(rows):,} of {n:,} rows were scored, against all others"
+        return (
+            ""
+            if is_every_row(rows, problem)
+            else f"{len(rows):,} of {n:,} rows were scored, against all others"
+        )

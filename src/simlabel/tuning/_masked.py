@@ -59,7 +59,15 @@ def measure(
             results = problem.stages.engine.reduce(call)
             for judge, sums in zip(judges[some], results, strict=True):
                 judge.add(truth, rescaled(sums[:, :n], asked), sums[:, n:])
-    return _results(problem, judges, rows)
+    counted = problem.stands_for[rows]
+    if not is_every_row(rows, problem):
+        counted = counted / references.weights[rows]
+    return _results(problem, judges, rows, counted)
+
+
+def is_every_row(rows: IntArray, problem: Problem) -> bool:
+    """Whether these are all references, and not a sample, in which each is one copy of a row."""
+    return np.array_equal(rows, np.arange(problem.references.n_rows))
 
 
 def measure_folds(
@@ -84,12 +92,15 @@ def measure_folds(
         truth = problem.truth[asked]
         for judge, sums in zip(judges, results, strict=True):
             judge.add(truth, sums, None)
-    return _results(problem, judges, np.concatenate([asked for _, asked in folds]))
+    rows = np.concatenate([asked for _, asked in folds])
+    return _results(problem, judges, rows, problem.stands_for[rows])
 
 
-def _results(problem: Problem, judges: Sequence[Judge], rows: IntArray) -> list[tuple[float, float]]:
-    """What judges say that have seen these rows, in this order."""
-    truth, weights = problem.truth[rows], problem.stands_for[rows]
+def _results(
+    problem: Problem, judges: Sequence[Judge], rows: IntArray, weights: FloatArray
+) -> list[tuple[float, float]]:
+    """What judges say that have seen these rows, in this order, each counting as often as its weight says."""
+    truth = problem.truth[rows]
     return [judge.result(truth, weights) for judge in judges]
 
 

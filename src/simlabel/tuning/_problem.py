@@ -22,6 +22,13 @@ def grids_of(problem: Problem) -> dict[str, Grid]:
     """Candidates for everything that is "auto", by nested names."""
     stages, references = problem.stages, problem.references
     grids = dict(stages.similarity.grids(references.X, references.weights, stages.seed))
+    without = [name for name in stages.similarity.open_parameters if name not in grids]
+    if without:
+        raise ValueError(
+            f"{stages.similarity!r} has {without[0]}='auto' and names no values to try for it: give it a "
+            f"value, or let its class have a method grids(X, sample_weight, seed) that returns "
+            f"{{{without[0].rpartition('__')[2]!r}: Grid((0.5, 1.0, 2.0))}} (simlabel.similarities.Grid)."
+        )
     if stages.weighting is not None:
         own = stages.weighting.grids(references.n_rows)
         grids |= {_WEIGHTING + name: Grid(values) for name, values in own.items()}

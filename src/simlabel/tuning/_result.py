@@ -32,6 +32,8 @@ class TuningResult:
         Number of rows that were scored.
     note : str
         In words, what is unusual about this search.
+    n_rows : int
+        Number of labelled rows that there were; 0 where that is not known.
     """
 
     file_key: ClassVar[str] = "tuning.TuningResult"
@@ -44,11 +46,13 @@ class TuningResult:
     best: dict[str, Any]
     n_queries: int
     note: str = ""
+    n_rows: int = 0
 
     def check(self) -> None:
         """Raise ValueError where the parts do not belong together."""
         lists = (self.parameters, self.candidates, self.values, self.errors)
-        check_number("TuningResult", "n_queries", self.n_queries, at_least=0, integer=True)
+        for name in ("n_queries", "n_rows"):
+            check_number("TuningResult", name, getattr(self, name), at_least=0, integer=True)
         good = (
             all(isinstance(each, tuple) for each in lists)
             and all(isinstance(each, dict) for each in (*self.candidates, self.best))

@@ -115,6 +115,7 @@ class Search(BaseEstimator):
             tried[at],
             n_queries,
             note,
+            problem.references.n_rows,
         )
         if not grids:
             result = replace(result, candidates=(), values=(), errors=(), best={}, note="nothing is 'auto'")

@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from simlabel.influence import Problem
 from simlabel.rows import References
+from simlabel.support.arithmetic import drawn_copies, n_copies
 from simlabel.support.validation import IntArray, check_flag, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure, measure_folds
@@ -26,7 +27,7 @@ class Validation(Search):
     Parameters
     ----------
     share : float
-        Share of the rows that are queries. Up to 1,000 rows, all of them are; there are never
+        Share of the rows, weights counted as copies, that are queries. Up to 1,000, all are; there are never
         more than 2,000, nor, beyond 50, so many that a candidate has more than 4 million scores
         (of 100,000 labels, 50 rows).
     criterion : str or callable
@@ -77,14 +78,16 @@ class Validation(Search):
             raise ValueError("Validation: literal folds score labels, not sets; choose another criterion.")
 
     def queries(self, references: References, seed: int) -> IntArray:
-        """A seeded sample of the rows, in rising order."""
-        n = references.n_rows
+        """A seeded sample of the rows, in rising order; one of several copies may come several times."""
+        n = references.n_rows if self.literal else n_copies(references.weights)
         most = min(self._AT_MOST, max(self._FEWEST, self._SCORES // max(1, references.n_labels)))
         if n <= min(self._ALL_UP_TO, most) and not self.literal:
-            return np.arange(n)
+            return np.arange(references.n_rows)
         fewest = min(n, self.folds) if self.literal else 1
         size = min(n, most, max(fewest, round(self.share * n)))
-        return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+        if self.literal:
+            return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
+        return drawn_copies(references.weights, size, seed)
 
     def measure(
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray

@@ -91,7 +91,7 @@ def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> s
         leaves = job.similarity.leaves()
         if len(leaves) != 1 or leaves[0].similarity.form != "dot":
             return f"{job.similarity!r} is not a function of one inner product"
-        factor = leaves[0].similarity.zero_product_factor(np.ones(1))
+        factor = leaves[0].zero_product_factor(np.ones(1))
         if factor is None:
             return f"{job.similarity!r} does not say what it is for rows with nothing in common"
         if factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):

@@ -109,17 +109,17 @@ class _Background:
         self.job, self.index = job, index
         assert isinstance(job.reducer, SumReducer)
         self.V = sp.csr_array(job.reducer.influence.V)
-        self.similarity = job.similarity.leaves()[0].similarity
-        self.factors: Any = self.similarity.zero_product_factor(index.beside)
+        self.leaf = job.similarity.leaves()[0]
+        self.factors: Any = self.leaf.zero_product_factor(index.beside)
         self.total = np.asarray(self.V.T @ self.factors)
         self._by_label: sp.csc_array | None = None
 
     def sums(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
         """The sums of query i of a reader, its own entry counting `kept` times."""
         beside = reader.beside[i : i + 1]
-        g = float(self.similarity.zero_product_factor(beside)[0])  # type: ignore[index]
+        g = float(self.leaf.zero_product_factor(beside)[0])  # type: ignore[index]
         met = reader.references
-        S = self.similarity.finish(reader.values[None, :].copy(), beside, self.index.beside[met])
+        S = self.leaf.finish(reader.values[None, :].copy(), beside, self.index.beside[met])
         if self.job.weighting is not None:
             S = self.job.weighting.apply(S)
         beyond = S[0] - g * self.factors[met]

@@ -70,9 +70,9 @@ class Tile:
             if self.waiting[leaf.key]:  # the last reader may overwrite
                 T = self._copied(T, leaf.key, place)
             if self.by_query:
-                finished.append(leaf.similarity.finish(T.T, q.beside, x.beside).T)
+                finished.append(leaf.finish(T.T, q.beside, x.beside).T)
             else:
-                finished.append(leaf.similarity.finish(T, x.beside, q.beside))
+                finished.append(leaf.finish(T, x.beside, q.beside))
         return similarity.assemble(finished)
 
     def _copied(self, T: FloatArray, key: Hashable, place: int) -> FloatArray:

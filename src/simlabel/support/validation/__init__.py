@@ -19,6 +19,7 @@ from simlabel.support.validation._matrices import (
     check_matrix,
     check_nonnegative,
     check_sparse,
+    collected,
 )
 from simlabel.support.validation._parameters import check_flag, check_number, check_numbers
 
@@ -40,6 +41,7 @@ __all__ = [
     "check_sample_weight",
     "check_sparse",
     "check_unused",
+    "collected",
     "is_missing",
     "object_array",
 ]

@@ -45,16 +45,44 @@ def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
     """Check a matrix of finite numbers; CSR stays CSR, float32 stays float32, the rest becomes float64."""
     rows = X = check_sparse(X, name) if sp.issparse(X) else X
     if not _is_plain(X):
-        rows = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            estimator=estimator,
-            input_name=name,
-        )
+        try:
+            rows = check_array(
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                estimator=estimator,
+                input_name=name,
+            )
+        except ValueError as error:
+            if not str(error).startswith("could not convert string to float"):
+                raise
+            raise ValueError(
+                f"Input {name} contains text{_first_text(X)}, and features are numbers: {error}. Encode such "
+                f"columns first, e.g. in a sklearn.compose.ColumnTransformer. Function(...), its sums and "
+                f"its multiples compare texts, without OnColumns, where {name} is a plain list of them."
+            ) from None
     check_finite(rows, name)
     return rows
+
+
+def _first_text(X: Any) -> str:
+    """Where the first text is that is no number, in words."""
+    cells = np.asarray(X, dtype=object)
+    for row, values in enumerate(cells if cells.ndim == 2 else ()):
+        for column, value in enumerate(values):
+            try:
+                float(value)
+            except ValueError:
+                name = list(getattr(X, "columns", range(len(values))))[column]
+                return f" (first at row {row}, column {name!r}: {value!r})"
+    return ""
+
+
+def collected(X: Any) -> Any:
+    """A polars LazyFrame as the frame that it stands for; anything else as it is."""
+    lazy = type(X).__name__ == "LazyFrame" and type(X).__module__.startswith("polars")
+    return X.collect() if lazy else X
 
 
 def check_sparse(X: Any, name: str) -> Any:
