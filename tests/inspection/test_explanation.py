@@ -53,9 +53,9 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
             for who, value in zip(listed["id"], listed["contribution"], strict=True):
                 assert value == pytest.approx(counted[who], rel=1e-9, abs=1e-12)
                 assert name in y[who]
-        by_size = frame.query("query == @query and (what == 'size' or what == 'rest')")
+        by_size = frame[frame["query"] == query]
         for size in why.sizes.tolist():
-            total = by_size[by_size["label"] == size]["contribution"].sum()
+            total = by_size[by_size["size"] == size]["contribution"].sum()
             wanted = sum(c for c, labels in zip(counted, y, strict=True) if len(labels) == size)
             assert total == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
@@ -85,6 +85,18 @@ def test_learned_influence_adds_up_with_its_mean(influence, rng):
     assert row["contribution"] == pytest.approx(similarity * V[row["id"], 1], rel=1e-9)
 
 
+@pytest.mark.parametrize("influence", ["uniform", "ridge"])
+def test_labels_that_are_numbers_are_not_taken_for_sizes(influence, rng):
+    X, _, Q = problem(rng)
+    y = [set(rng.choice(4, 1 + i % 3, replace=False).tolist()) for i in range(len(X))]
+    model = SMLClassifier(RBF(2.0), influence=influence).fit(X, y)
+    frame = model.explain(Q, top=2).to_frame()
+    sums = frame.groupby(["query", "label"])["contribution"].sum().unstack()
+    np.testing.assert_allclose(sums.to_numpy(dtype=float), model.decision_function(Q), rtol=1e-9, atol=1e-12)
+    assert set(frame["size"].dropna()) == {1, 2, 3}
+    assert (frame["label"].isna() != frame["size"].isna()).all()
+
+
 def test_shares_are_of_the_score_and_predicted_is_said(rng):
     X, y, Q = problem(rng)
     model = SMLClassifier(RBF(2.0)).fit(X, y, ids=[f"photo {i}" for i in range(len(X))])
@@ -93,7 +105,7 @@ def test_shares_are_of_the_score_and_predicted_is_said(rng):
     assert labels.groupby(["query", "label"])["share"].sum().to_numpy() == pytest.approx(1.0)
     predicted = labels[labels["predicted"]].groupby("query")["label"].agg(set)
     assert predicted.reindex(range(3), fill_value=set()).tolist() == model.predict(Q)
-    sizes = frame[(frame["what"] == "size") & frame["predicted"]].groupby("query")["label"].first()
+    sizes = frame[(frame["what"] == "size") & frame["predicted"]].groupby("query")["size"].first()
     assert sizes.tolist() == model.predict_set_size(Q).tolist()
     assert labels["id"].str.startswith("photo").all()
 
@@ -143,14 +155,68 @@ def test_it_prints_and_plots(rng):
     why = model.explain([[1.0, 0.0], [0.0, 1.0]], top=1)
     text = str(why)
     assert "Query 0: sea, sunset" in text
-    assert "2 labels, because of these" in text
-    assert "beach" in text
+    assert "sea, 100%: 1.5 times the usual 67%; like 'beach'" in text
+    assert "2 labels: because of these" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
-    assert bars.get_yticklabels()[0].get_text() == "2 labels: beach"
-    total = sum(bar.get_width() for bar in bars.patches)
-    assert total == pytest.approx(why.scores[0, :2].sum() + why.terms.totals[0, 4])
+    assert {label.get_text() for label in bars.get_yticklabels()} == {"beach"}
+    listed = why.to_frame().query("query == 0 and predicted and what in ('label', 'size')")
+    assert [bar.get_width() for bar in bars.patches] == pytest.approx(100 * listed["share"])
     mpl.pyplot.close("all")
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1), Ridge(0.1, inducing=6)])
+def test_shares_are_of_all_that_speaks_for_and_against(influence, rng):
+    """No share is above 1, whatever is cancelled, and each side is complete."""
+    X, y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0), influence=influence, random_state=0).fit(X, y)
+    why = model.explain(Q, top=20)
+    frame = why.to_frame().query("what == 'label'")
+    assert frame["share"].abs().max() <= 1
+    assert (frame["share"] * frame["contribution"] >= 0).all()
+    assert frame["share"].abs().groupby([frame["query"], frame["label"]]).sum().to_numpy() == pytest.approx(1)
+    for query, k in np.ndindex(3, len(NAMES)):
+        own = frame[(frame["query"] == query) & (frame["label"] == NAMES[k])]["contribution"]
+        assert why.terms.sides(query, k) == pytest.approx((own[own > 0].sum(), own[own < 0].sum()))
+        assert own.abs().is_monotonic_decreasing
+
+
+def test_for_and_against_are_printed_apart(rng):
+    X, y, Q = problem(rng)
+    text = str(SMLClassifier(RBF(2.0), influence=Ridge(0.01)).fit(X, y).explain(Q[:1], top=20))
+    label = text.split("Query 0: ")[1].split("\n")[0].split(",")[0]
+    assert f"{label}: for, beside the mean of" in text
+    assert f"{label}: against, beside the mean of" in text
+    assert f"{label}: the most similar that have it" in text
+
+
+def test_lift_is_over_what_frequency_alone_gives(rng):
+    X, y, Q = problem(rng)
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    why = SMLClassifier(RBF(2.0), normalizer=None).fit(X, y, sample_weight=weights).explain(Q)
+    for query, q in enumerate(Q.tolist()):
+        counted = naive.influences(q, X.tolist(), naive.rbf(2.0), weights=weights)
+        for k, name in enumerate(NAMES):
+            have = [name in labels for labels in y]
+            share = np.dot(counted, have) / sum(counted)
+            assert why.lift[query, k] == pytest.approx(share / (np.dot(weights, have) / weights.sum()))
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1), Ridge(0.1, inducing=6)])
+def test_the_nearest_have_the_label_and_are_the_nearest(influence, rng):
+    X, y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0), normalizer=None, influence=influence, random_state=0).fit(X, y)
+    why = model.explain(Q)
+    for name in NAMES:
+        found = why.nearest(1, name, n=3)
+        alike = [(naive.rbf(2.0)(Q[1].tolist(), x), i) for i, x in enumerate(X.tolist()) if name in y[i]]
+        wanted = sorted(alike, reverse=True)[:3]
+        assert found["id"].tolist() == [i for _, i in wanted]
+        assert found["similarity"].tolist() == pytest.approx([s for s, _ in wanted])
+    with pytest.raises(KeyError, match="no label 'moon'"):
+        why.nearest(0, "moon")
+    with pytest.raises(IndexError, match="no query 3: 3 were explained"):
+        why.nearest(3, "sea")
 
 
 def test_similar_to_nothing_is_said():

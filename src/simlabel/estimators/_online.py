@@ -39,7 +39,13 @@ from simlabel.persistence import (
 from simlabel.rows import is_remote, n_rows
 from simlabel.support.validation import check_same_length
 
-_SAVED = ("n_features_in_", "feature_names_in_", "tuning_", "label_separator_")  # beside the model itself
+_SAVED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "tuning_",
+    "label_separator_",
+    "title_column_",
+)  # beside the model itself
 
 
 class OnlineMixin(FittedBase):

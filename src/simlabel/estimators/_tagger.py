@@ -29,6 +29,7 @@ from simlabel.tables import (
     label_sets,
     leaking_columns,
     separator_for,
+    title_column,
 )
 from simlabel.tuning import ColumnSearch, ColumnWeights, check_criterion
 
@@ -75,6 +76,8 @@ class Tagger(OnlineMixin, InspectionMixin):
         What was found out about the columns.
     label_separator_ : str or None
         What was found between labels.
+    title_column_ : str or None
+        The column by which rows are shown.
     tuning_ : TuningResult
         The weights and penalties that were tried.
     classes_, ids_, n_references_, influence_, label_rule_, calibration_
@@ -171,6 +174,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         if self.id_column is not None:
             given.setdefault(self.id_column, "id")
         encoder = TableEncoder(given).fit(cells)
+        self.title_column_ = title_column(cells, encoder.columns_, self.title_column)
         self._tell(encoder, cells, batch)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         found = self._weighed_columns(encoder, batch, seed)

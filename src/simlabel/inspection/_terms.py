@@ -28,11 +28,22 @@ class Terms:
         psi(phi(q, x_j)) * V[j, k].
     totals : array, (n_queries, n_columns)
         The sum over all references.
+    absolute : array, (n_queries, n_columns)
+        The sum of what they contribute, whatever its sign: shares are of this.
+    counts : array of int, (n_columns,)
+        How many references can contribute.
     """
 
     positions: npt.NDArray[np.int64]
     contributions: FloatArray
     totals: FloatArray
+    absolute: FloatArray
+    counts: npt.NDArray[np.int64]
+
+    def sides(self, query: int, column: int) -> tuple[float, float]:
+        """What speaks for a column in all, and what speaks against it, below 0."""
+        total, absolute = float(self.totals[query, column]), float(self.absolute[query, column])
+        return (absolute + total) / 2, (total - absolute) / 2
 
     @property
     def rest(self) -> FloatArray:
@@ -56,17 +67,25 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     # the same reduction with one column for each reference: what comes out is not yet added up
     job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
     shape = (n_rows(Q), columns.count, min(top, n))
-    largest = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
+    largest = Terms(
+        np.full(shape, -1, dtype=np.int64),
+        np.zeros(shape),
+        np.zeros(shape[:2]),
+        np.zeros(shape[:2]),
+        np.array([len(rows) for rows, _ in columns], dtype=np.int64),
+    )
     for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
         call = ReduceCall(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)
         psi = stages.by_pairs.reduce(call)[0].astype(np.float64)
         for k, (rows, values) in enumerate(columns):
             terms = psi[:, rows] * values
             largest.totals[part, k] = terms.sum(axis=1)
+            magnitudes = np.abs(terms)
+            largest.absolute[part, k] = magnitudes.sum(axis=1)
             size = min(shape[2], terms.shape[1])
             if size == 0:
                 continue
-            best = _largest(np.abs(terms), size)
+            best = _largest(magnitudes, size)
             largest.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
             largest.positions[part, k, :size] = rows[best]
     largest.positions[largest.contributions == 0.0] = -1
