@@ -156,7 +156,7 @@ def test_it_prints_and_plots(rng):
     text = str(why)
     assert "Query 0: sea, sunset" in text
     assert "sea, 100%: 1.5 times the usual 67%; like 'beach'" in text
-    assert "2 labels: because of these" in text
+    assert "2 labels: as 'beach' have" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
     assert {label.get_text() for label in bars.get_yticklabels()} == {"beach"}
@@ -179,14 +179,21 @@ def test_shares_are_of_all_that_speaks_for_and_against(influence, rng):
         own = frame[(frame["query"] == query) & (frame["label"] == NAMES[k])]["contribution"]
         assert why.terms.sides(query, k) == pytest.approx((own[own > 0].sum(), own[own < 0].sum()))
         assert own.abs().is_monotonic_decreasing
+    few = model.explain(Q, top=4).to_frame().query("what == 'label'")
+
+    def count(listed):
+        signs = np.sign(listed["contribution"])
+        return pd.crosstab([listed["query"], listed["label"]], signs).reindex(columns=[-1, 1], fill_value=0)
+
+    assert (count(few) >= np.minimum(count(frame), 2)).all(axis=None)  # neither side is left out
 
 
 def test_for_and_against_are_printed_apart(rng):
     X, y, Q = problem(rng)
     text = str(SMLClassifier(RBF(2.0), influence=Ridge(0.01)).fit(X, y).explain(Q[:1], top=20))
     label = text.split("Query 0: ")[1].split("\n")[0].split(",")[0]
-    assert f"{label}: for, beside the mean of" in text
-    assert f"{label}: against, beside the mean of" in text
+    assert f"{label}: for, beside the mean" in text
+    assert f"{label}: against, beside the mean" in text
     assert f"{label}: the most similar that have it" in text
 
 

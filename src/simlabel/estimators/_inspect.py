@@ -73,7 +73,7 @@ class InspectionMixin(FittedBase):
         >>> print(model.explain([[0.1, 0.9]]))
         Query 0: trees
           trees, 90%: 1.8 times the usual 50%; like 'wood'
-          1 label: because of these
+          1 label: as 'wood', 'beach' have
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████

@@ -21,6 +21,7 @@ from simlabel.tables import Cell
 if TYPE_CHECKING:
     import pandas as pd
 
+_ENOUGH = 50  # rows that say how common a word is
 _COMMON = 0.15  # of the rows: the words that hold a language together
 _LONGEST = 60  # of a title that is shown
 
@@ -83,7 +84,9 @@ class Evidence:
     def is_common(self, column: str, term: str) -> bool:
         """Whether a word is in so many of the labelled rows that naming it tells a reader little."""
         encoder = self.model.encoder
-        return encoder is not None and encoder.row_share(column, term) > _COMMON
+        if encoder is None or self.model.scorer.references.n_rows < _ENOUGH:
+            return False
+        return encoder.row_share(column, term) > _COMMON
 
     @property
     def has_words(self) -> bool:

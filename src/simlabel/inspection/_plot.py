@@ -33,7 +33,7 @@ def plot(explanation: Explanation, query: int, ax: Axes | None, words: bool) -> 
             at += 1.0
             ax.barh(at, 100 * bar.share, color=_FOR if bar.share > 0 else _AGAINST, height=0.75)
             places.append(at)
-            names.append(for_figure(_name(bar)))
+            names.append(for_figure(_name(bar, words and each.words is not None)))
         at += 1.6
     ax.set_yticks(places, names, fontsize="small", **PLAIN)
     ax.set_ylim(at - 1.0, -0.8)
@@ -51,8 +51,8 @@ def _bars(each: Told, words: bool) -> list[Bar]:
     return [row for bars in shown if bars is not None for row in bars.rows if not row.faint]
 
 
-def _name(bar: Bar) -> str:
-    """A title with its id, or a word with its column, short enough to stand beside an axis."""
-    first, *more = bar.names
-    shown = f"{more[0]} ({first})" if more and more[0] else first
+def _name(bar: Bar, is_word: bool) -> str:
+    """A word with its column, or a title with its id, short enough to stand beside an axis."""
+    first, *more = bar.names if is_word else bar.names[::-1]
+    shown = f"{first} ({more[0]})" if more else first
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"

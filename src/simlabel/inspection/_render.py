@@ -26,12 +26,14 @@ def told(explanation: Explanation) -> Iterator[Text | Table]:
         for reason in reasons:
             yield Text(f"  {for_terminal(reason.sentence)}")
         for reason in reasons:
-            yield from (_table(reason.name, bars) for bars in reason.shown)
+            for bars in reason.shown:
+                title = f"{reason.name}: {bars.title}" if bars.title else reason.name
+                yield Text(for_terminal(title), style="italic")
+                yield _table(bars)
 
 
-def _table(name: str, bars: Bars) -> Table:
-    title = Text(for_terminal(f"{name}: {bars.title}" if bars.title else name), style="italic")
-    table = Table(*bars.headings, "", title=title, title_justify="left", box=None)
+def _table(bars: Bars) -> Table:
+    table = Table(*bars.headings, "", box=None)
     for row in bars.rows:
         names = [Text(for_terminal(each)) for each in row.names]
         bar = "" if row.faint else "█" * max(1, round(_BAR * abs(row.value) / bars.largest))

@@ -52,7 +52,7 @@ class Terms:
 
 
 def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
-    """Find the terms of the sums over references that are largest in magnitude.
+    """Find the terms of the sums over references that are largest; where they differ in sign, of both.
 
     Parameters
     ----------
@@ -85,11 +85,33 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
             size = min(shape[2], terms.shape[1])
             if size == 0:
                 continue
-            best = _largest(magnitudes, size)
-            largest.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
+            best, found = _most_telling(terms, magnitudes, size)
+            largest.contributions[part, k, :size] = found
             largest.positions[part, k, :size] = rows[best]
     largest.positions[largest.contributions == 0.0] = -1
     return largest
+
+
+def _most_telling(
+    terms: FloatArray, magnitudes: FloatArray, size: int
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Where the largest of each row are and what they are, the largest first, from both signs in turn.
+
+    Of learned influence a thousand small terms for a label may be outvoted in magnitude by some against it:
+    a reader is shown both sides.
+    """
+    if terms.min() >= 0.0:
+        best = _largest(magnitudes, size)
+        return best, np.take_along_axis(terms, best, axis=1)
+    sides = [np.maximum(terms, 0.0), np.maximum(-terms, 0.0)]
+    best = np.hstack([_largest(side, size) for side in sides])
+    found = np.take_along_axis(np.hstack(sides), best + np.repeat([0, terms.shape[1]], size), axis=1)
+    turn = np.where(found > 0.0, np.hstack([np.arange(size), np.arange(size) + 0.5]), np.inf)
+    chosen = np.argsort(turn, axis=1, kind="stable")[:, :size]
+    signed = np.take_along_axis(found * np.repeat([1.0, -1.0], size), chosen, axis=1)
+    order = np.argsort(-np.abs(signed), axis=1, kind="stable")
+    places = np.take_along_axis(np.take_along_axis(best, chosen, axis=1), order, axis=1)
+    return places, np.take_along_axis(signed, order, axis=1)
 
 
 def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:

@@ -106,7 +106,8 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         column = len(why.labels) + s
         count = "1 label" if len(chosen) == 1 else f"{len(chosen)} labels"
         bars = tuple(_instances(why, query, column))
-        reason = "because of these" if bars else "similar to nothing, so the most frequent is taken"
+        like = ", ".join(map(repr, _strongest(why, query, column)))
+        reason = f"as {like} have" if like else "similar to nothing, so the most frequent is taken"
         yield Told(count, count, f"{count}: {reason}", None, bars)
 
 
@@ -129,7 +130,7 @@ def _compared(why: Explanation, query: int, k: int) -> str:
     usual, lift = float(why.usual[k]), float(why.lift[query, k])
     if math.isnan(lift) or round(lift, 1) == 1.0:
         return f"about the usual {usual:.0%}"
-    return f"{lift:.2g} times the usual {usual:.0%}"
+    return f"{lift:.2g} times the usual {usual:.0%}" if lift > 1 else f"less than the usual {usual:.0%}"
 
 
 def _named_words(why: Explanation, words: pd.DataFrame) -> str:
@@ -191,7 +192,7 @@ def _instances(why: Explanation, query: int, column: int) -> Iterator[Bars]:
         if rows or rest:
             blank = ("",) * (len(names[0]) - 1)
             rows.append(Bar(("all others", *blank), rest, rest / whole, _notes(rest, whole), faint=True))
-            beyond = f", beside the mean of {why.mean[column]:.3g}" if why.mean.any() else ""
+            beyond = f", beside the mean {why.mean[column]:.3g}" if why.mean.any() else ""
             yield Bars(f"{title}{beyond}" if apart else "", headings, tuple(rows))
 
 

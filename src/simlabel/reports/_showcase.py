@@ -15,6 +15,7 @@ from simlabel.experiments import Protocol, find_algorithm
 from simlabel.inspection import told
 from simlabel.reports import _figures as figures
 from simlabel.reports._page import Block, Example, Examples, Picture
+from simlabel.rows import take_rows
 
 _EXAMPLES, _REASONS = 6, 3
 
@@ -83,7 +84,8 @@ def examples(
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        explanation = model.explain(data.X[rows], top=_REASONS)
+        X = data.X.iloc[rows] if hasattr(data.X, "iloc") else take_rows(data.X, rows)  # a table is a frame
+        explanation = model.explain(X, top=_REASONS)
     instances = []
     for query, row in enumerate(rows.tolist()):
         true = {str(data.label_names[k]) for k in data.Y[[row]].indices}
