@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
+from simlabel.datasets import Dataset
+from simlabel.reports._showcase import model_showcase
 from simlabel.tables import Column, title_column
 from simlabel.tables._cells import Cells
 
@@ -158,3 +161,14 @@ def test_a_plain_list_of_texts_is_shown_by_its_texts():
     why = Tagger().fit(FILMS["plot"].tolist(), TAGS).explain(["a shark in the deep sea"])
     assert str(why).startswith("Query 0, 'a shark in the deep sea'")
     assert np.isfinite(why.scores).all()
+
+
+def test_reports_show_titles_and_words(tagger):
+    Y = sp.csr_array(np.array([[1, 0, 1], [0, 1, 0]], dtype=np.int8))
+    data = Dataset("films", NEW, Y, tuple(map(str, tagger.classes_)), tuple(NEW.columns))
+    block = model_showcase(tagger, data).examples
+    assert {each.title for each in block.examples} == set(NEW["title"])
+    shown = {each.title: " ".join(each.reasons) for each in block.examples}["Open Water"]
+    assert "sea, " in shown
+    assert " in plot" in shown
+    assert "'The Meg'" in shown
