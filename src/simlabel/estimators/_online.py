@@ -43,7 +43,13 @@ from simlabel.support.validation import check_same_length
 from simlabel.tuning import TuningResult
 
 _GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
-_SAVED = ("n_features_in_", "feature_names_in_", "tuning_", "label_separator_")  # beside the model itself
+_SAVED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "tuning_",
+    "label_separator_",
+    "title_column_",
+)  # beside the model itself
 
 
 class OnlineMixin(FittedBase):

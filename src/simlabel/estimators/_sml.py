@@ -32,7 +32,7 @@ from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
-from simlabel.tables import ENCODERS, Cells, TableEncoder
+from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column
 from simlabel.tuning import TUNERS
 from simlabel.weightings import resolve_weighting
 
@@ -243,7 +243,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:
             return None
-        return ENCODERS.resolve(self.encoder).fit(Cells(tuple(self.feature_names_in_.tolist()), batch.X))
+        cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
+        encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        self.title_column_ = title_column(cells, encoder.columns_)
+        return encoder
 
     def _stages(self, X: Rows, similarity: Similarity) -> Stages:
         """The stages of the sums as objects, with what is "auto" still in them."""

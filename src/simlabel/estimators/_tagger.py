@@ -31,6 +31,7 @@ from simlabel.tables import (
     label_sets,
     leaking_columns,
     separator_for,
+    title_column,
 )
 from simlabel.tuning import ColumnSearch, ColumnWeights, check_criterion
 
@@ -81,6 +82,8 @@ class Tagger(OnlineMixin, InspectionMixin):
         What was found out about the columns.
     label_separator_ : str or None
         What was found between labels.
+    title_column_ : str or None
+        The column by which rows are shown.
     tuning_ : TuningResult
         The weights and penalties that were tried.
     classes_, ids_, n_references_, influence_, label_rule_, calibration_
@@ -180,6 +183,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         if self.id_column is not None:
             given.setdefault(self.id_column, "id")
         encoder = TableEncoder(given).fit(cells)
+        self.title_column_ = title_column(cells, encoder.columns_, self.title_column)
         self._tell(encoder, cells, batch)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         found = self._weighed_columns(encoder, batch, seed)
@@ -199,11 +203,8 @@ class Tagger(OnlineMixin, InspectionMixin):
         self._publish(recipe._model)
 
     def _rule(self, n_labels: int) -> Any:
-        return (
-            PerLabel("f1_micro")
-            if isinstance(self.label_rule, str) and self.label_rule == "auto" and n_labels > _MANY_LABELS
-            else self.label_rule
-        )
+        unsaid = isinstance(self.label_rule, str) and self.label_rule == "auto"
+        return PerLabel("f1_micro") if unsaid and n_labels > _MANY_LABELS else self.label_rule
 
     def _tell(self, encoder: TableEncoder, cells: Cells, batch: Batch) -> None:
         if self.verbose:
