@@ -91,11 +91,13 @@ def top_k(k):
 # --- the sums -----------------------------------------------------------------------------------
 
 
-def influences(query, X, phi, psi=keep_all, weights=None, exclude=None):
-    """psi(phi(query, x_j)) for every reference j; of `exclude` one copy is not there."""
+def influences(query, X, phi, psi=keep_all, weights=None, exclude=None, absent=()):
+    """psi(phi(query, x_j)) for every reference j; of `exclude` one copy is not there, of `absent` none is."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     if exclude is not None:
         weights[exclude] = max(weights[exclude] - 1.0, 0.0)
+    for j in absent:
+        weights[j] = 0.0
     there = [j for j in range(len(X)) if weights[j] > 0]
     counted = psi([phi(query, X[j]) for j in there], [weights[j] for j in there])
     result = [0.0] * len(X)
@@ -110,9 +112,9 @@ def sums(query, X, V, phi, psi=keep_all, weights=None, exclude=None):
     return [math.fsum(c * v[k] for c, v in zip(counted, V, strict=True)) for k in range(len(V[0]))]
 
 
-def label_weights(query, X, label_sets, n_labels, phi, psi=keep_all, weights=None, exclude=None):
+def label_weights(query, X, label_sets, n_labels, phi, psi=keep_all, weights=None, exclude=None, absent=()):
     """f_k: the sum over the references that have label k."""
-    counted = influences(query, X, phi, psi, weights, exclude)
+    counted = influences(query, X, phi, psi, weights, exclude, absent)
     return [
         math.fsum(c for c, labels in zip(counted, label_sets, strict=True) if k in labels)
         for k in range(n_labels)
@@ -128,9 +130,72 @@ def set_size(query, X, label_sets, phi, psi=keep_all, weights=None, exclude=None
     return min(totals, key=lambda size: (-math.fsum(totals[size]), size))
 
 
+def own_group(i, groups):
+    """The rows that are left out with row i; None is a group of its own."""
+    return [j for j, group in enumerate(groups) if j == i or (group is not None and group == groups[i])]
+
+
 def strongest(scores, size):
     """The `size` labels of largest weight; of equals those that come first."""
     return sorted(range(len(scores)), key=lambda k: (-scores[k], k))[:size]
+
+
+# --- learned influence ---------------------------------------------------------------------------
+
+
+def solve(M, B):
+    """M^-1 B by elimination, the largest pivot first."""
+    rows = [[*m, *b] for m, b in zip(M, B, strict=True)]
+    for k in range(len(M)):
+        pivot = max(range(k, len(M)), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for i in range(len(M)):
+            if i != k:
+                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return [row[len(M) :] for row in rows]
+
+
+def ridge(query, X, targets, phi, penalty, weights=None, absent=()):
+    """Scores of a ridge regression on the rows that are there: of weight w, a row is w rows."""
+    weights = [1.0] * len(X) if weights is None else weights
+    there = [j for j in range(len(X)) if j not in absent]
+    if not there:
+        return [0.0] * len(targets[0])
+    mean = _mean(targets, weights, there)
+    S = [[phi(X[i], X[j]) + (penalty / weights[i] if i == j else 0.0) for j in there] for i in there]
+    V = solve(S, [[t - m for t, m in zip(targets[i], mean, strict=True)] for i in there])
+    return _scores([phi(query, X[j]) for j in there], V, mean)
+
+
+def inducing(query, X, targets, phi, penalty, used, weights=None, absent=()):
+    """The same where the function is a sum over the rows `used`, which stay where they are absent."""
+    weights = [1.0] * len(X) if weights is None else weights
+    there = [j for j in range(len(X)) if j not in absent]
+    mean = _mean(targets, weights, there)
+    K = {j: [phi(X[j], X[u]) for u in used] for j in there}
+    m, width = len(used), len(mean)
+    M = [
+        [
+            penalty * phi(X[used[a]], X[used[b]]) + math.fsum(weights[j] * K[j][a] * K[j][b] for j in there)
+            for b in range(m)
+        ]
+        for a in range(m)
+    ]
+    B = [
+        [math.fsum(weights[j] * K[j][a] * (targets[j][k] - mean[k]) for j in there) for k in range(width)]
+        for a in range(m)
+    ]
+    return _scores([phi(query, X[u]) for u in used], solve(M, B), mean)
+
+
+def _mean(targets, weights, there):
+    total = math.fsum(weights[j] for j in there)
+    return [math.fsum(weights[j] * targets[j][k] for j in there) / total for k in range(len(targets[0]))]
+
+
+def _scores(similar, V, mean):
+    return [m + math.fsum(s * v[k] for s, v in zip(similar, V, strict=True)) for k, m in enumerate(mean)]
 
 
 # --- the threshold function ---------------------------------------------------------------------

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -120,6 +122,8 @@ def test_a_comparison_is_shown_in_few_lines(made):
     for words in ("3-fold cross-validation", "KNeighbors", shown, "left out: no.such:Thing"):
         assert words in str(result)
     assert str(result) == repr(result)
+    odd = replace(result, titles={"knn": "k\x1b[31m"})
+    assert "k\\x1b[31m" in str(odd)
     assert len(str(result)) < 500
 
 

@@ -77,6 +77,13 @@ def models():
             few,
         ),
         "ridge": (SMLClassifier("rbf", influence=Ridge(mixing=True), calibration="loo").fit(X, y), Q, few),
+        "grouped": (
+            SMLClassifier(RBF(1.0), influence="label_mean")
+            .fit(X, y, groups=[["film", 3, ("a", 1), None][i % 4] for i in range(20)])
+            .partial_fit(X[:3], y[:3], groups=[1, 1, 2]),
+            Q,
+            few,
+        ),
         "inducing": (
             SMLClassifier(Laplacian(1.0), influence=Ridge(0.1, inducing=6), label_rule="per_label").fit(X, y),
             Q,
@@ -133,6 +140,7 @@ KINDS = [
     "tuned",
     "chunks",
     "ridge",
+    "grouped",
     "inducing",
     "sparse",
     "composite",

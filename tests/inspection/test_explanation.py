@@ -155,14 +155,75 @@ def test_it_prints_and_plots(rng):
     why = model.explain([[1.0, 0.0], [0.0, 1.0]], top=1)
     text = str(why)
     assert "Query 0: sea, sunset" in text
-    assert "2 labels, because of these" in text
-    assert "beach" in text
+    assert "sea, 100%: 1.5 times the usual 67%; like 'beach'" in text
+    assert "2 labels: as 'beach' have" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
-    assert bars.get_yticklabels()[0].get_text() == "2 labels: beach"
-    total = sum(bar.get_width() for bar in bars.patches)
-    assert total == pytest.approx(why.scores[0, :2].sum() + why.terms.totals[0, 4])
+    assert {label.get_text() for label in bars.get_yticklabels()} == {"beach"}
+    listed = why.to_frame().query("query == 0 and predicted and what in ('label', 'size')")
+    assert [bar.get_width() for bar in bars.patches] == pytest.approx(100 * listed["share"])
     mpl.pyplot.close("all")
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1), Ridge(0.1, inducing=6)])
+def test_shares_are_of_all_that_speaks_for_and_against(influence, rng):
+    """No share is above 1, whatever is cancelled, and each side is complete."""
+    X, y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0), influence=influence, random_state=0).fit(X, y)
+    why = model.explain(Q, top=20)
+    frame = why.to_frame().query("what == 'label'")
+    assert frame["share"].abs().max() <= 1
+    assert (frame["share"] * frame["contribution"] >= 0).all()
+    assert frame["share"].abs().groupby([frame["query"], frame["label"]]).sum().to_numpy() == pytest.approx(1)
+    for query, k in np.ndindex(3, len(NAMES)):
+        own = frame[(frame["query"] == query) & (frame["label"] == NAMES[k])]["contribution"]
+        assert why.terms.sides(query, k) == pytest.approx((own[own > 0].sum(), own[own < 0].sum()))
+        assert own.abs().is_monotonic_decreasing
+    few = model.explain(Q, top=4).to_frame().query("what == 'label'")
+
+    def count(listed):
+        signs = np.sign(listed["contribution"])
+        return pd.crosstab([listed["query"], listed["label"]], signs).reindex(columns=[-1, 1], fill_value=0)
+
+    assert (count(few) >= np.minimum(count(frame), 2)).all(axis=None)  # neither side is left out
+
+
+def test_for_and_against_are_printed_apart(rng):
+    X, y, Q = problem(rng)
+    text = str(SMLClassifier(RBF(2.0), influence=Ridge(0.01)).fit(X, y).explain(Q[:1], top=20))
+    label = text.split("Query 0: ")[1].split("\n")[0].split(",")[0]
+    assert f"{label}: for, beside the mean" in text
+    assert f"{label}: against, beside the mean" in text
+    assert f"{label}: the most similar that have it" in text
+
+
+def test_lift_is_over_what_frequency_alone_gives(rng):
+    X, y, Q = problem(rng)
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    why = SMLClassifier(RBF(2.0), normalizer=None).fit(X, y, sample_weight=weights).explain(Q)
+    for query, q in enumerate(Q.tolist()):
+        counted = naive.influences(q, X.tolist(), naive.rbf(2.0), weights=weights)
+        for k, name in enumerate(NAMES):
+            have = [name in labels for labels in y]
+            share = np.dot(counted, have) / sum(counted)
+            assert why.lift[query, k] == pytest.approx(share / (np.dot(weights, have) / weights.sum()))
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1), Ridge(0.1, inducing=6)])
+def test_the_nearest_have_the_label_and_are_the_nearest(influence, rng):
+    X, y, Q = problem(rng)
+    model = SMLClassifier(RBF(2.0), normalizer=None, influence=influence, random_state=0).fit(X, y)
+    why = model.explain(Q)
+    for name in NAMES:
+        found = why.nearest(1, name, n=3)
+        alike = [(naive.rbf(2.0)(Q[1].tolist(), x), i) for i, x in enumerate(X.tolist()) if name in y[i]]
+        wanted = sorted(alike, reverse=True)[:3]
+        assert found["id"].tolist() == [i for _, i in wanted]
+        assert found["similarity"].tolist() == pytest.approx([s for s, _ in wanted])
+    with pytest.raises(KeyError, match="no label 'moon'"):
+        why.nearest(0, "moon")
+    with pytest.raises(IndexError, match="no query 3: 3 were explained"):
+        why.nearest(3, "sea")
 
 
 def test_similar_to_nothing_is_said():

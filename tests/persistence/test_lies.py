@@ -57,6 +57,7 @@ LIES = [
     ("ridge", "model/solution", [*NOT_A_STAGE, None, GONE]),
     ("ridge", "model/solution/values/V", NOT_NAMES),
     ("ridge", "model/solution/values/intercept", NOT_NAMES[1:4]),
+    ("ridge", "model/solution/values/residual", [-1.0, "much", [], {}]),
     ("inducing", "model/solution/values/used", [*NOT_NAMES, {"is": "range", "items": [0, 6, 1]}]),
     ("ridge", "model/weighting", [{"is": "stage", "class": "weightings.Power", "values": {}}]),
     ("ridge", "model/scales", NOT_NAMES[1:4]),
@@ -137,6 +138,16 @@ LIES = [
         [[0, 19, 1], [1, 21, 1], [0, 40, 2], [-5, 15, 1], [0, 10**15, 1], [19, -1, -1], [0, 20, 0], [], None],
     ),
     ("chunks", "model/chunks/1/ids", [{"is": "range", "items": [0, 2, 1]}]),
+    (
+        "plain",
+        "model/chunks/0/groups",
+        [*NOT_NAMES[1:4], *({"is": "array", "name": f"chunks/0/{part}"} for part in ("X", "weights"))],
+    ),
+    (
+        "grouped",
+        "model/chunks/0/groups",
+        [{"is": "range", "items": [0, 20, 1]}, {"is": "tuple", "items": []}],
+    ),
 ]
 
 
@@ -205,11 +216,12 @@ def lies_of_an_array(array):
 
 
 def may_be(name, what):
-    """Infinite thresholds, of labels that are never there; any id, class and choice of columns."""
+    """Infinite thresholds, of labels that are never there; any id, class, group and choice of columns."""
     return (
         ("thresholds_" in name and "inf" in what)
         or (name in ("chunks/0/ids", "labels") and what in ("with -3", "with -3 at the end", "of fractions"))
         or ("_view.columns" in name and what in ("short", "longer"))
+        or (name.endswith("/groups") and what.startswith("with "))
     )
 
 

@@ -23,6 +23,7 @@ from simlabel._kernels._panels import (
     weighted_set_sums,
 )
 from simlabel._kernels._ranking import ranking_criteria, top_labels
+from simlabel._kernels._sparse_products import sparse_times_dense
 
 __all__ = [
     "WORD",
@@ -45,6 +46,7 @@ __all__ = [
     "rbf_sums",
     "set_sums",
     "sort_by_label",
+    "sparse_times_dense",
     "sums_of_minima",
     "tile_rows",
     "top_labels",

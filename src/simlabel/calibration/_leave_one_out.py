@@ -20,6 +20,9 @@ from simlabel.support.validation import FloatArray, IntArray, check_flag, check_
 
 Labels = npt.NDArray[np.int8]  # 0/1
 
+_STEEPEST = 100.0  # slope or offset of a logistic curve
+_NEWTON_STEPS = 100
+
 
 class LeaveOneOutCalibration(BaseEstimator):
     """For each label, how often it was right at a given share of the similarity.
@@ -150,18 +153,32 @@ def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCur
 def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: float) -> LogisticCurve:
     """Logistic regression on smoothed targets (Platt 1999); the slope is not negative."""
     target = np.where(y > 0, (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0))
+    slope, offset = _logistic(x, target, w)
+    if slope < 0:
+        slope, offset = 0.0, float(scipy.special.logit(np.average(target, weights=w)))
+    return LogisticCurve(min(slope, _STEEPEST), float(np.clip(offset, -_STEEPEST, _STEEPEST)))
 
-    def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-        z = parameters[0] * x + parameters[1]
-        error = w * (scipy.special.expit(z) - target)
-        value = float(w @ (np.logaddexp(0.0, z) - target * z)) / w.sum()
-        return value, np.array([error @ x, error.sum()]) / w.sum()
 
-    start = np.array([1.0, 0.0])
-    best = scipy.optimize.minimize(
-        loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, 100.0), (-100.0, 100.0)]
-    )
-    return LogisticCurve(float(best.x[0]), float(best.x[1]))
+def _logistic(x: FloatArray, target: FloatArray, w: FloatArray) -> tuple[float, float]:
+    """Slope and offset of the logistic curve with the smallest log loss, by Newton's steps."""
+    x1 = np.column_stack([x, np.ones(len(x))])
+    at, value = np.array([1.0, 0.0]), np.inf
+    step = np.zeros(2)
+    for _ in range(_NEWTON_STEPS):
+        z = x1 @ (at + step)
+        found = float(w @ (np.logaddexp(0.0, z) - target * z)) / float(w.sum())
+        if found > value:
+            step /= 2.0  # too far
+            continue
+        at, gained, value = at + step, value - found, found
+        if gained < 1e-12 or np.abs(at).max() > 10 * _STEEPEST:
+            break
+        p = scipy.special.expit(z)
+        gradient = (w * (p - target)) @ x1
+        curvature = (x1 * (w * p * (1.0 - p))[:, None]).T @ x1
+        curvature[np.diag_indices(2)] += 1e-9 * (1.0 + np.trace(curvature))
+        step = -np.linalg.solve(curvature, gradient)
+    return float(at[0]), float(at[1])
 
 
 def _temperature(p: FloatArray, Y: Labels, w: FloatArray) -> float:

@@ -70,19 +70,15 @@ class CollapsedSums:
         """The sums for queries, (n_queries, n_columns)."""
         out: FloatArray = np.empty((n_rows(Q), self.W.shape[1]))
         for part in blocks(n_rows(Q), self._rows_per_block(memory_mib)):
-            out[part] = self._expanded(Q[part]) @ self.W
+            out[part] = self.leaf.expanded(Q[part]) @ self.W
         return out
 
     def _sums(self, X: Rows, V: Rows, memory_mib: float) -> FloatArray:
         total: FloatArray = np.zeros_like(self.W)
         for part in blocks(n_rows(X), self._rows_per_block(memory_mib)):
             # sparse columns times sparse influence is quick; into many labels it is the only way
-            total += dense_rows((_transposed(V[part]) @ self._expanded(X[part])).T)
+            total += dense_rows((_transposed(V[part]) @ self.leaf.expanded(X[part])).T)
         return total
-
-    def _expanded(self, rows: Rows) -> Rows:
-        viewed = self.leaf.view(rows).astype(np.float64, copy=False)
-        return self.leaf.expanded(viewed)
 
     def _rows_per_block(self, memory_mib: float) -> int:
         return max(1, int(memory_mib * 2**20) // (4 * 8 * self.W.shape[0]))

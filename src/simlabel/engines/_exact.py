@@ -102,13 +102,14 @@ class Exact(Engine):
         """The plan; that for few queries is kept, since it takes longer than their share of the work."""
         n_queries, prepared, jobs = call.n_queries, call.prepared, call.jobs
         few = n_queries < limits().few_queries and len(jobs) == 1 and not prepared.sparse
-        asked = (n_queries, call.n_jobs, self.memory_mib, self.visit, symmetric)
+        grouped = call.exclude is not None and call.exclude.groups is not None
+        asked = (n_queries, call.n_jobs, self.memory_mib, self.visit, symmetric, grouped)
         if few:
             known, before, plan = jobs[0].kept.get(_FEW, (None, None, None))
             if known is prepared and before == asked:
                 return plan
         plan = plan_reduction(
-            n_queries, prepared, jobs, call.n_jobs, self.memory_mib, self.visit, call.Q, symmetric
+            n_queries, prepared, jobs, call.n_jobs, self.memory_mib, self.visit, call.Q, symmetric, grouped
         )
         if few:
             jobs[0].kept[_FEW] = prepared, asked, plan

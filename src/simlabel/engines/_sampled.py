@@ -14,7 +14,7 @@ from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Re
 from simlabel.engines._exact import Exact
 from simlabel.engines._prepared import Prepared, prepare
 from simlabel.engines.planning import effective_jobs
-from simlabel.engines.reducers import Exclude, SumReducer
+from simlabel.engines.reducers import SumReducer
 from simlabel.engines.running import empty_outputs, one_blas_thread, run_tasks
 from simlabel.rows import blocks, take_rows
 from simlabel.sampling import draw
@@ -126,12 +126,7 @@ class Sampled(Engine):
         some = prepare(take_rows(call.prepared.X, rows), [job.similarity for job in call.jobs])
         sums = [SumReducer(_scaled(job, rows, scales)) for job in call.jobs]
         jobs = [Job(job.similarity, job.weighting, each) for job, each in zip(call.jobs, sums, strict=True)]
-        own = None
-        if exclude is not None:
-            place = np.searchsorted(rows, exclude.own)
-            there = place < len(rows)
-            there[there] = rows[place[there]] == exclude.own[there]
-            own = Exclude(np.where(there, place, -1), exclude.kept)
+        own = None if exclude is None else exclude.among(rows)
         return ReduceCall(q, some, jobs, own, n_jobs=1)
 
 

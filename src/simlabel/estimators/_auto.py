@@ -109,7 +109,7 @@ class AutoSMLClassifier(FittedBase):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen.
 
         Parameters
@@ -118,13 +118,15 @@ class AutoSMLClassifier(FittedBase):
         y : as in `SMLClassifier`
         sample_weight : array, (n_rows,), optional
             How many times each row counts.
+        groups : list, (n_rows,), optional
+            What each row belongs to, as in `SMLClassifier`: no row is judged by others of its group.
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight)
+            changed._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         search = LeaveOneOut(criterion=self.criterion)
         search.check()
         check_number("AutoSMLClassifier", "budget", self.budget, above=0, also=(None,))
@@ -132,14 +134,15 @@ class AutoSMLClassifier(FittedBase):
         rows = check_features(self, X, reset=True)
         space, Y = LabelSpace.learn(y)
         check_same_length(rows.shape[0], Y, "y")
-        batch = drop_weightless(rows, space, Y, sample_weight, range(rows.shape[0]))
+        batch = drop_weightless(rows, space, Y, sample_weight, range(rows.shape[0]), groups)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         given = self.configurations
         configurations = default_configurations(rows) if given is None else checked_configurations(given)
         trials = Trials(batch, getattr(self, "feature_names_in_", None), search, self.n_jobs, seed)
         ranking = ranked(list(self._tried(configurations, trials)), self._higher_is_better)
         self.leaderboard_ = leaderboard(ranking)
-        self.best_estimator_ = self._fit_choice(ranking[0], rule, X, y, sample_weight, trials)
+        self.best_estimator_ = self._chosen(ranking[0], rule, trials).fit(X, y, sample_weight, groups=groups)
+        self.best_estimator_.label_rule = clone(self.best_estimator_.label_rule_)
         self.classes_ = self.best_estimator_.classes_
 
     @property
@@ -176,13 +179,11 @@ class AutoSMLClassifier(FittedBase):
             rule.set_params(criterion=self.criterion)
         return rule
 
-    def _fit_choice(
-        self, trial: Trial, rule: LabelRule, X: Any, y: Any, sample_weight: Any, trials: Trials
-    ) -> SMLClassifier:
+    def _chosen(self, trial: Trial, rule: LabelRule, trials: Trials) -> SMLClassifier:
         influence = trial.best.stages.influence
         if isinstance(influence, Ridge):
-            influence = Ridge(influence.penalty, influence.n_inducing(trials.n_rows), mixing=True)
-        model = SMLClassifier(
+            influence = Ridge(influence.penalty, influence.inducing, mixing=True)
+        return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,
             influence=influence,
@@ -190,9 +191,7 @@ class AutoSMLClassifier(FittedBase):
             calibration=self.calibration,
             n_jobs=self.n_jobs,
             random_state=trials.seed,
-        ).fit(X, y, sample_weight)
-        model.label_rule = clone(model.label_rule_)
-        return model
+        )
 
     @property
     def _current(self) -> Model:

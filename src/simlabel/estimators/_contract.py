@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.calibration import binary_margin
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
+from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
 from simlabel.rows import n_rows
 from simlabel.support.validation import FloatArray, Rows, check_same_length
@@ -135,6 +136,23 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         differs: sp.csr_array = model.label_sets(X) != truth
         exact = (differs.sum(axis=1) == 0) & ~unknown
         return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
+
+    def describe(self) -> Description:
+        """What the model is and what was chosen for it; ``print(model.describe())``.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> dict(model.describe().facts)["similarity"]
+        'Linear()'
+        """
+        check_is_fitted(self)
+        return describe(self, self._current)
+
+    def _html_repr(self) -> str:
+        diagram: str = super()._html_repr()
+        return diagram + self.describe()._repr_html_() if self.__sklearn_is_fitted__() else diagram
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")

@@ -43,7 +43,13 @@ from simlabel.support.validation import check_ids, check_known, check_same_lengt
 from simlabel.tuning import TuningResult
 
 _GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
-_SAVED = ("n_features_in_", "feature_names_in_", "tuning_", "label_separator_")  # beside the model itself
+_SAVED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "tuning_",
+    "label_separator_",
+    "title_column_",
+)  # beside the model itself
 
 
 class OnlineMixin(FittedBase):
@@ -54,7 +60,7 @@ class OnlineMixin(FittedBase):
     tuning_: TuningResult
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
         """Check what `fit` was given, and learn."""
 
     @abstractmethod
@@ -79,7 +85,13 @@ class OnlineMixin(FittedBase):
         return self._model.scorer.references.ids
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, ids: Any = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        ids: Any = None,
+        groups: Any = None,
     ) -> Self:
         """Add labelled instances, new labels included, at once.
 
@@ -103,6 +115,9 @@ class OnlineMixin(FittedBase):
             How many times each row counts; rows of weight 0 are dropped.
         ids : list, (n_rows,), optional
             What the rows are called, none of them in use; the next numbers by default.
+        groups : list, (n_rows,), optional
+            As in `fit`; a name that is known joins that group. Rows without one, these or the former
+            ones, are each a group of their own.
 
         Examples
         --------
@@ -114,7 +129,7 @@ class OnlineMixin(FittedBase):
         with self._changing() as changed:
             if not changed.__sklearn_is_fitted__():
                 changed._reset()
-                changed._fit(X, y, sample_weight, ids, classes)
+                changed._fit(X, y, sample_weight, ids, groups, classes)
                 return self
             refuse_precomputed(changed._model, "partial_fit")
             refuse_short_forms(changed._model, "partial_fit")
@@ -122,7 +137,7 @@ class OnlineMixin(FittedBase):
             labels, Y = model.labels.read(changed._read(y))
             check_same_length(n_rows(X), Y, "y")
             names = resolve_ids(ids, n_rows(X), model.scorer.references)
-            batch = drop_weightless(X, labels, Y, sample_weight, names)
+            batch = drop_weightless(X, labels, Y, sample_weight, names, groups)
             changed._publish(with_more(model, batch, classes))
             changed._warn_of_few(self.n_references_)
         return self
@@ -225,8 +240,9 @@ class OnlineMixin(FittedBase):
         with self._changing() as changed:
             model, references = changed._model, changed._model.scorer.references
             labels, Y = model.labels.restricted(references.Y)
-            batch = Batch(references.raw[:], labels, Y, references.weights, references.ids)
-            changed._reset("n_features_in_", "feature_names_in_", "label_separator_")
+            weights, ids, groups = references.weights, references.ids, references.group_names
+            batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups)
+            changed._reset("n_features_in_", "feature_names_in_", "label_separator_", "title_column_")
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
         return self

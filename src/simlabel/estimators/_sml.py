@@ -32,7 +32,7 @@ from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
-from simlabel.tables import ENCODERS, Cells, TableEncoder
+from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column
 from simlabel.tuning import TUNERS
 from simlabel.weightings import resolve_weighting
 
@@ -148,7 +148,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         self.random_state = random_state
         self.encoder = encoder
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
 
         Parameters
@@ -161,18 +161,32 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
             How many times each row counts; rows of weight 0 are dropped.
         ids : list, (n_rows,), optional
             What the rows are called, for `forget` and `explain`; numbers from 0 by default.
+        groups : list, (n_rows,), optional
+            What each row belongs to, where rows of one group are nearly copies: packages of one source,
+            frames of one film, visits of one patient. Wherever a row is left out, its whole group is (all
+            of its weight): in tuning, label rules, calibration, `leave_one_out`, `suspicious_labels` and
+            `novelty`. None or NaN: a group of its own.
+
+        Examples
+        --------
+        >>> X, y = [[1.0, 0.0], [1.0, 0.0], [0.8, 0.6]], [{"sea"}, {"sea"}, {"trees"}]
+        >>> model = SMLClassifier("linear").fit(X, y, groups=["film", "film", None])
+        >>> model.leave_one_out().round(2)
+        array([[0. , 0.8],
+               [0. , 0.8],
+               [1.6, 0. ]])
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, None)
+            changed._fit(X, y, sample_weight, ids, groups, None)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
         space, Y = LabelSpace.learn(labels_here(y, client))
         check_same_length(n_rows(X), Y, "y")
-        batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, n_rows(X), None))
+        batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, n_rows(X), None), groups)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         columns = batch.kept if similarity.form == "precomputed" else None
@@ -229,7 +243,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:
             return None
-        return ENCODERS.resolve(self.encoder).fit(Cells(tuple(self.feature_names_in_.tolist()), batch.X))
+        cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
+        encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        self.title_column_ = title_column(cells, encoder.columns_)
+        return encoder
 
     def _stages(self, X: Rows, similarity: Similarity) -> Stages:
         """The stages of the sums as objects, with what is "auto" still in them."""

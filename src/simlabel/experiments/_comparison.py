@@ -12,7 +12,7 @@ import pandas as pd
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._statistics import Ranking, rank_algorithms
 from simlabel.metrics import CRITERIA, Evaluation, find_criterion
-from simlabel.support.text import one_line
+from simlabel.support.text import for_terminal, one_line
 from simlabel.support.validation import FloatArray
 
 
@@ -105,7 +105,8 @@ class Comparison:
         lines = [f"Comparison: {self.protocol}"]
         if self.algorithms():
             heading = find_criterion("average_precision").heading
-            shown = self.means("average_precision").round(3).to_string(max_rows=20, max_cols=20)
+            means = self.means("average_precision").rename(index=for_terminal, columns=for_terminal)
+            shown = means.round(3).to_string(max_rows=20, max_cols=20)
             lines += [f"{heading}; means(...) has other criteria, of(...) the folds", shown]
         return "\n".join([*lines, *(f"left out: {failure}" for failure in self.failures)])
 

@@ -1,11 +1,10 @@
 """A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
 
 from simlabel.fitted._leave_one_out import (
+    Rescaling,
     fit_rule,
     left_out_scores,
-    one_copy,
     own_entries,
-    rescaled,
     training_blocks,
 )
 from simlabel.fitted._model import Model, Outputs
@@ -16,6 +15,7 @@ from simlabel.fitted._updates import (
     drop_weightless,
     one_thread_changes,
     refuse_estimates,
+    refuse_groups,
     refuse_precomputed,
     refuse_samples,
     refuse_short_forms,
@@ -28,18 +28,18 @@ __all__ = [
     "Batch",
     "Model",
     "Outputs",
+    "Rescaling",
     "Scorer",
     "drop_weightless",
     "fit_rule",
     "left_out_scores",
-    "one_copy",
     "one_thread_changes",
     "own_entries",
     "refuse_estimates",
+    "refuse_groups",
     "refuse_precomputed",
     "refuse_samples",
     "refuse_short_forms",
-    "rescaled",
     "resolve_ids",
     "total_similarity",
     "training_blocks",

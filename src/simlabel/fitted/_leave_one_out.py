@@ -1,7 +1,8 @@
 """Leave-one-out by masking a row's own entry, never by subtracting it from the sum.
 
 At a narrow bandwidth an instance's similarity to itself, 1, is the whole sum: what is left after
-a subtraction has no digits. Of a row of weight w one copy is left out, and w - 1 stay.
+a subtraction has no digits. Of a row of weight w one copy is left out, and w - 1 stay; of a row that
+belongs to a group, the whole group.
 """
 
 from __future__ import annotations
@@ -11,26 +12,31 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from simlabel.engines import Exclude
 from simlabel.fitted._scorer import Scorer
+from simlabel.influence import Problem
 from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
+from simlabel.rows import References, group_sums
 from simlabel.support.validation import FloatArray
 
 
-def own_entries(rows: npt.NDArray[np.integer], weights: FloatArray) -> Exclude:
+def own_entries(rows: npt.NDArray[np.integer], references: References) -> Exclude:
     """What to leave out when these references are the queries."""
-    w = weights[rows]
-    return Exclude(rows.astype(np.int64), np.maximum(w - 1.0, 0.0) / w)
+    own, groups = rows.astype(np.int64), references.groups
+    if groups is not None:
+        return Exclude(own, np.zeros(len(own)), (groups[own], groups))
+    w = references.weights[rows]
+    return Exclude(own, np.maximum(w - 1.0, 0.0) / w)
 
 
 def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[TrainingBlock]:
     """Scores of all references, each left out of its own sums or not, block by block."""
     references = scorer.references
+    rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     for part in scorer.chunks(references.X):
         Y, weights = references.Y[part], scorer.stands_for[part]
-        scores = _left_out(scorer, part, Y) if leave_out else scorer.score(references.X[part])
+        scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
         yield TrainingBlock(scores, Y, weights)
 
 
@@ -41,31 +47,54 @@ def fit_rule(rule: LabelRule, scorer: Scorer) -> LabelRule:
     return rule.fit(scorer.references.sizes, blocks)
 
 
-def _left_out(scorer: Scorer, part: slice, Y: sp.csr_array) -> ScoreBlock:
-    solved, weights = scorer.solved, scorer.references.weights
+def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
+    solved, references = scorer.solved, scorer.references
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
-    exclude = own_entries(np.arange(part.start, part.stop), weights)
-    scores = scorer.score(scorer.references.X[part], exclude)
+    rows = np.arange(part.start, part.stop)
+    scores = scorer.score(references.X[part], own_entries(rows, references))
     if solved.scale is None:
         return scores
-    labels = rescaled(scores.labels, solved.scale, Y, one_copy(weights, scorer.stages.scales)[part])
+    labels = rescaled(scores.labels, rows)
     return replace(scores, labels=labels, ranking=labels)
+
+
+class Rescaling:
+    """Sums that were divided by counts: without the row, or its group, there is less to divide by.
+
+    Parameters
+    ----------
+    problem : Problem
+    scale : array, (n_labels + n_sizes,), or None
+        The counts; None for sums that were not divided.
+    """
+
+    def __init__(self, problem: Problem, scale: FloatArray | None) -> None:
+        self.scale, references = scale, problem.references
+        if scale is None:
+            return
+        self.Y, self.groups, self.count = references.Y, references.groups, scale[: references.n_labels]
+        if self.groups is None:  # one copy of the row goes
+            self.gone = one_copy(references.weights, problem.stages.scales)
+        else:
+            self.gone = group_sums(self.groups, problem.stands_for, self.Y)
+
+    def __call__(self, labels: FloatArray, rows: npt.NDArray[np.integer]) -> FloatArray:
+        """Sums of some references, (n_rows, n_labels), each left out of its own."""
+        if self.scale is None:
+            return labels
+        if self.groups is None:
+            gone = self.Y[rows].toarray() * self.gone[rows, None]
+        else:
+            gone = self.gone[self.groups[rows]].toarray()
+        rest = self.count - gone
+        return np.divide(labels * self.count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * self.count)
 
 
 def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
     """How much goes when a row is left out: one copy of it, times what it was drawn for."""
     gone = np.minimum(weights, 1.0)
     return gone if scales is None else gone * scales
-
-
-def rescaled(labels: FloatArray, scale: FloatArray | None, Y: sp.csr_array, gone: FloatArray) -> FloatArray:
-    """Sums that were divided by counts: without the row there is less to divide by."""
-    if scale is None:
-        return labels
-    count = scale[: Y.shape[1]]
-    rest = count - Y.toarray() * gone[:, None]
-    return np.divide(labels * count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * count)
 
 
 def left_out_scores(scorer: Scorer) -> FloatArray:

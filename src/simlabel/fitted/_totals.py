@@ -29,5 +29,5 @@ def typical_totals(scorer: Scorer) -> FloatArray:
     references = scorer.references
     n = references.n_rows
     rows = np.unique(np.linspace(0, n - 1, min(n, limits().compared_rows)).astype(np.int64))
-    exclude = own_entries(rows, references.weights)
+    exclude = own_entries(rows, references)
     return np.sort(total_similarity(scorer, take_rows(references.X, rows), exclude))

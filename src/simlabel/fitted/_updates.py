@@ -19,11 +19,12 @@ from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
 from simlabel.labels import LabelSpace, moved
-from simlabel.rows import Chunk, Ids, LazyRows, References, take_rows, transformed
+from simlabel.rows import Chunk, Groups, Ids, LazyRows, References, is_remote, take_rows, transformed
 from simlabel.sketching import PrototypeSums
 from simlabel.support.validation import (
     FloatArray,
     Rows,
+    check_groups,
     check_ids,
     check_known,
     check_sample_weight,
@@ -77,6 +78,8 @@ class Batch:
     weights, ids : (n_rows,)
     kept : array of int or None
         Which of the rows that were given these are; None for all.
+    groups : array or None, (n_rows,)
+        Name of the group of each, None for one of its own.
     """
 
     X: Rows
@@ -85,11 +88,14 @@ class Batch:
     weights: FloatArray
     ids: Ids
     kept: npt.NDArray[np.int64] | None = None
+    groups: Groups = None
 
     def part(self, rows: npt.NDArray[np.int64]) -> Batch:
         """Some of the rows, numbered among these."""
         ids = np.asarray(self.ids)[rows]
-        return Batch(take_rows(self.X, rows), self.labels, self.Y[rows], self.weights[rows], ids, rows)
+        groups = None if self.groups is None else self.groups[rows]
+        X = take_rows(self.X, rows)
+        return Batch(X, self.labels, self.Y[rows], self.weights[rows], ids, rows, groups)
 
     def relabelled(self, space: LabelSpace) -> Batch:
         """The same in a space that has more labels."""
@@ -97,14 +103,18 @@ class Batch:
         return replace(self, labels=space, Y=Y)
 
 
-def drop_weightless(X: Rows, labels: LabelSpace, Y: sp.csr_array, sample_weight: Any, ids: Ids) -> Batch:
+def drop_weightless(
+    X: Rows, labels: LabelSpace, Y: sp.csr_array, sample_weight: Any, ids: Ids, groups: Any
+) -> Batch:
     """Rows of weight 0 are not there, nor are classes that only they have."""
     weights = check_sample_weight(sample_weight, Y.shape[0])
-    if weights is None:
-        return Batch(X, labels, Y, np.ones(Y.shape[0]), ids)
-    if weights.all():
-        return Batch(X, labels, Y, weights, ids)
-    batch = Batch(X, labels, Y, weights, ids).part(np.flatnonzero(weights))
+    named = check_groups(groups, Y.shape[0])
+    if named is not None and is_remote(X):
+        raise ValueError("groups are for rows on this machine, in memory or on a disk; X is on a cluster.")
+    batch = Batch(X, labels, Y, np.ones(Y.shape[0]) if weights is None else weights, ids, groups=named)
+    if weights is None or weights.all():
+        return batch
+    batch = batch.part(np.flatnonzero(weights))
     labels, Y = labels.restricted(batch.Y)
     return replace(batch, labels=labels, Y=Y)
 
@@ -139,6 +149,12 @@ def refuse_estimates(model: Model, what: str) -> None:
         )
 
 
+def refuse_groups(model: Model, what: str) -> None:
+    """What a single row does is not known where rows are left out in groups."""
+    if model.scorer.references.groups is not None:
+        raise ValueError(f"{what} leaves out single instances, and these are in groups. Fit without groups.")
+
+
 def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
     """The model with more references; `classes` are known then though no row may have them."""
     space = model.labels.united(batch.labels)
@@ -159,6 +175,7 @@ def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
         batch.weights,
         batch.ids,
         None if one.raw is None else _unshared(raw, batch.X),
+        batch.groups,
     )
     known = known.relabelled(space.places(model.labels), len(space.classes))
     model = replace(model, encoder=encoder)

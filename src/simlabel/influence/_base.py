@@ -15,7 +15,7 @@ from simlabel.metrics import Truth
 from simlabel.rows import References
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, Rows, check_numbers
+from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.weightings import Weighting
 
 Kept = npt.NDArray[np.int64] | range  # positions among the former references
@@ -107,6 +107,8 @@ class Solved:
         Of sums divided by counts, the counts: leaving a row out divides by less.
     inverse : array, (n_references, n_references), or None
         What `Influence.updated` works on; kept from the first update on.
+    residual : float or None
+        Of a solution by iteration: the largest share of a column's targets that it leaves over.
     """
 
     file_key: ClassVar[str] = "influence.Solved"
@@ -117,6 +119,7 @@ class Solved:
     left_out: FloatArray | None = None
     scale: FloatArray | None = None
     inverse: FloatArray | None = None
+    residual: float | None = None
 
     def check(self) -> None:
         """Raise ValueError where the parts of what was learnt do not fit each other, or are not finite."""
@@ -130,6 +133,7 @@ class Solved:
             check_numbers("Solved", "scale", self.scale, (width,), above=0)
         if self.inverse is not None:
             check_numbers("Solved", "inverse", self.inverse, (len(self.V), len(self.V)))
+        check_number("Solved", "residual", self.residual, at_least=0, also=(None,))
         if self.used is not None:
             check_numbers("Solved", "used", self.used, (len(self.V),), kinds="i", at_least=0)
             if (np.diff(self.used) <= 0).any():

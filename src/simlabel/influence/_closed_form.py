@@ -3,7 +3,7 @@
 With S the similarities of the references, W their weights and lambda the penalty, the influence is
 A (Y - mean), A = (S + lambda W^-1)^-1. Leaving out one copy of row i (all of it where its weight is
 below 1) changes its score by the residual over 1 - leverage, and the mean that is taken off is the
-one without it (Allen 1974; for the mean, the residual is linear in it).
+one without it (Allen 1974; for the mean, the residual is linear in it). Of rows in groups, see `_groups`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from simlabel.influence._groups import scores_without_groups
+from simlabel.rows import Codes
 from simlabel.support.validation import FloatArray
 
 
@@ -22,16 +24,20 @@ from simlabel.support.validation import FloatArray
 class RidgeSolution:
     """Influence V (n, width), the mean that was taken off (width,), and leave-one-out scores (n, width).
 
-    `inverse` is (S + lambda W^-1)^-1, (n, n), where it was computed.
+    `inverse` is (S + lambda W^-1)^-1, (n, n), where it was computed; `residual` what an iteration has left
+    over, as a share of what is to be scored.
     """
 
     V: FloatArray
     mean: FloatArray
     left_out: FloatArray
     inverse: FloatArray | None = None
+    residual: float | None = None
 
 
-def ridge_solution(S: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float) -> RidgeSolution:
+def ridge_solution(
+    S: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float, groups: Codes | None = None
+) -> RidgeSolution:
     """Solve for one penalty.
 
     Parameters
@@ -44,6 +50,8 @@ def ridge_solution(S: FloatArray, targets: FloatArray, weights: FloatArray, pena
         How many times each counts.
     penalty : float
         lambda, above 0.
+    groups : array of int, (n,), optional
+        Number of the group of each, which is then left out whole.
 
     Examples
     --------
@@ -52,7 +60,7 @@ def ridge_solution(S: FloatArray, targets: FloatArray, weights: FloatArray, pena
     (array([ 0.25, -0.25]), array([0.5]))
     """
     A = positive_definite_inverse(S, penalty / weights)
-    return solution_from_inverse(A, A @ with_ones(targets), targets, weights, penalty)
+    return solution_from_inverse(A, A @ with_ones(targets), targets, weights, penalty, groups)
 
 
 def with_ones(targets: FloatArray) -> FloatArray:
@@ -61,12 +69,21 @@ def with_ones(targets: FloatArray) -> FloatArray:
 
 
 def solution_from_inverse(
-    A: FloatArray, AY1: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
+    A: FloatArray,
+    AY1: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray,
+    penalty: float,
+    groups: Codes | None = None,
 ) -> RidgeSolution:
     """The solution from A = (S + lambda W^-1)^-1 and its product with the targets and ones."""
     mean = weights @ targets / weights.sum()
     V = AY1[:, :-1] - np.outer(AY1[:, -1], mean)
-    return RidgeSolution(V, mean, left_out_scores(AY1, np.diag(A), targets, weights, penalty), A)
+    if groups is None:
+        left_out = left_out_scores(AY1, np.diag(A), targets, weights, penalty)
+    else:
+        left_out = scores_without_groups(A, AY1, targets, weights, groups)
+    return RidgeSolution(V, mean, left_out, A)
 
 
 def left_out_scores(

@@ -10,18 +10,29 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
 
 from simlabel.engines import Engine, Job, Keep, Prepared, ReduceCall
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.rows import blocks, by_parts, fold, n_rows
+from simlabel.influence._groups import MeansWithoutGroups, Positions, residuals_without_groups
+from simlabel.rows import Codes, blocks, by_parts, fold, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
 _JITTER = 1e-8  # of the largest similarity, so that equal inducing rows do no harm
+
+
+class Features(Protocol):
+    """Rows as columns of which a similarity, or what stands for it, is the inner product."""
+
+    @property
+    def width(self) -> int: ...
+
+    def __call__(self, X: Rows, /) -> FloatArray: ...
 
 
 class InducingFeatures:
@@ -43,6 +54,11 @@ class InducingFeatures:
                 f"The similarities of the inducing references are not positive definite with {similarity!r}: "
                 f"use fewer of them, e.g. Ridge(inducing={fewer}), or influence='uniform'."
             ) from None
+
+    @property
+    def width(self) -> int:
+        """As many as there are inducing references."""
+        return self.prepared.n_rows
 
     def _similarities(self, X: Rows) -> FloatArray:
         call = ReduceCall(X, self.prepared, [self.job], n_jobs=self.n_jobs)
@@ -81,10 +97,10 @@ class Products:
 class Multiply:
     """Adds up the products of some rows, block by block."""
 
-    features: InducingFeatures
+    features: Features
 
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> Products:
-        m = self.features.prepared.n_rows
+        m = self.features.width
         products = Products(np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m))
         for part in blocks(n_rows(X), limits().block_rows):
             phi = self.features(X[part])
@@ -99,7 +115,7 @@ class Multiply:
 class LeaveOut:
     """Leave-one-out scores of some rows, from the solution of all."""
 
-    features: InducingFeatures
+    features: Features
     factor: FloatArray
     for_targets: FloatArray
     for_one: FloatArray
@@ -109,21 +125,65 @@ class LeaveOut:
     def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> FloatArray:
         left_out = np.empty((n_rows(X), targets.shape[1]))
         for part in blocks(n_rows(X), limits().block_rows):
-            phi, Y, w = self.features(X[part]), targets[part].toarray(), weights[part]
-            left = np.minimum(w, 1.0)
+            Y, left = targets[part].toarray(), np.minimum(weights[part], 1.0)
             rest = np.maximum(self.total - left, 1e-12)[:, None]
             without = (self.total * self.mean - left[:, None] * Y) / rest
-            half = scipy.linalg.solve_triangular(self.factor, phi.T, lower=True, check_finite=False)
+            half, over = self._fitted(X[part], Y, without)
             leverage = np.einsum("ij,ij->j", half, half)
-            # the fit to targets less a mean is linear in the mean
-            fitted = phi @ self.for_targets + without * (1.0 - phi @ self.for_one)[:, None]
-            left_out[part] = Y - (Y - fitted) / (1.0 - left * leverage)[:, None]
+            left_out[part] = Y - over / (1.0 - left * leverage)[:, None]
+        return left_out
+
+    def _fitted(self, X: Rows, Y: FloatArray, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Features in which the penalty is 1, (m, n_rows), and what the fit less these means leaves over."""
+        phi = self.features(X)
+        half = scipy.linalg.solve_triangular(self.factor, phi.T, lower=True, check_finite=False)
+        # the fit to targets less a mean is linear in the mean
+        return half, Y - (phi @ self.for_targets + mean * (1.0 - phi @ self.for_one)[:, None])
+
+    def of_groups(self, X: Rows, targets: Rows, weights: FloatArray, groups: Codes) -> FloatArray:
+        """The same with the group of each row left out."""
+        means = MeansWithoutGroups(targets, weights, groups)
+
+        def fitted(rows: Positions) -> tuple[FloatArray, FloatArray]:
+            half, over = self._fitted(take_rows(X, rows), targets[rows].toarray(), means(rows))
+            return half.T, over
+
+        left_out = np.empty(targets.shape)
+        for rows, over in residuals_without_groups(fitted, weights, groups):
+            left_out[rows] = targets[rows].toarray() - over
         return left_out
 
 
+@dataclass(frozen=True)
+class FeatureSolution:
+    """Coefficients of the features (width, n_columns), the mean (n_columns,), leave-one-out scores."""
+
+    coefficients: FloatArray
+    mean: FloatArray
+    left_out: FloatArray
+
+
 def inducing_solution(
-    features: InducingFeatures, X: Rows, targets: Rows, weights: FloatArray, penalty: float
+    features: InducingFeatures,
+    X: Rows,
+    targets: Rows,
+    weights: FloatArray,
+    penalty: float,
+    groups: Codes | None = None,
 ) -> RidgeSolution:
+    """Solve for the influence of the inducing references; parameters as for `feature_solution`."""
+    found = feature_solution(features, X, targets, weights, penalty, groups)
+    return RidgeSolution(features.to_influence(found.coefficients), found.mean, found.left_out)
+
+
+def feature_solution(
+    features: Features,
+    X: Rows,
+    targets: Rows,
+    weights: FloatArray,
+    penalty: float,
+    groups: Codes | None = None,
+) -> FeatureSolution:
     """Solve for one penalty, with leave-one-out scores of all rows.
 
     Both passes go to where the rows are, and what they give is added up or put together.
@@ -134,6 +194,8 @@ def inducing_solution(
         All references.
     targets : sparse, (n, width)
         What each should score.
+    groups : array of int, (n,), optional
+        Number of the group of each, which is then left out whole.
     """
     mean = np.asarray(weights @ targets).ravel() / weights.sum()
     products = fold(X, Multiply(features), operator.add, targets, weights)
@@ -143,6 +205,8 @@ def inducing_solution(
     for_targets = scipy.linalg.cho_solve(factor, products.b, check_finite=False)
     for_one = scipy.linalg.cho_solve(factor, products.ones, check_finite=False)
     leave_out = LeaveOut(features, factor[0], for_targets, for_one, mean, float(weights.sum()))
-    left_out = np.concatenate(by_parts(X, leave_out, targets, weights))
-    V = features.to_influence(for_targets - np.outer(for_one, mean))
-    return RidgeSolution(V, mean, left_out)
+    if groups is None:
+        left_out = np.concatenate(by_parts(X, leave_out, targets, weights))
+    else:
+        left_out = leave_out.of_groups(X, targets, weights, groups)
+    return FeatureSolution(for_targets - np.outer(for_one, mean), mean, left_out)

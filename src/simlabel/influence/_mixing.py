@@ -16,14 +16,19 @@ import numpy as np
 import scipy.linalg
 
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.rows import blocks
+from simlabel.influence._groups import Positions, residuals_without_groups
+from simlabel.rows import Codes, blocks
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
+
+Index = slice | Positions
 
 _PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-def mixed(solution: RidgeSolution, targets: Rows, weights: FloatArray) -> RidgeSolution:
+def mixed(
+    solution: RidgeSolution, targets: Rows, weights: FloatArray, groups: Codes | None = None
+) -> RidgeSolution:
     """The solution with its scores mixed, by that penalty whose leave-one-out error is smallest.
 
     Parameters
@@ -34,6 +39,8 @@ def mixed(solution: RidgeSolution, targets: Rows, weights: FloatArray) -> RidgeS
         What each row should score.
     weights : array, (n,)
         How many times each counts.
+    groups : array of int, (n,), optional
+        Number of the group of each, which is left out whole.
 
     Notes
     -----
@@ -43,7 +50,7 @@ def mixed(solution: RidgeSolution, targets: Rows, weights: FloatArray) -> RidgeS
     n, width = solution.left_out.shape
     if width > limits().mixed_columns or n < 2:
         return solution
-    search = _Search(solution, targets, weights)
+    search = _Search(solution, targets, weights, groups)
     errors = search.errors()
     best = int(np.argmin(errors))
     if best == len(_PENALTIES):
@@ -55,8 +62,10 @@ def mixed(solution: RidgeSolution, targets: Rows, weights: FloatArray) -> RidgeS
 class _Search:
     """F'WF, taken apart once for all penalties."""
 
-    def __init__(self, solution: RidgeSolution, targets: Rows, weights: FloatArray) -> None:
-        self.solution, self.targets, self.weights = solution, targets, weights
+    def __init__(
+        self, solution: RidgeSolution, targets: Rows, weights: FloatArray, groups: Codes | None
+    ) -> None:
+        self.solution, self.targets, self.weights, self.groups = solution, targets, weights, groups
         self.left = np.minimum(weights, 1.0)
         width = solution.left_out.shape[1]
         products, rest = np.zeros((width, width)), np.zeros((width, width))
@@ -72,7 +81,7 @@ class _Search:
     def parts(self) -> Iterator[slice]:
         return blocks(len(self.weights), limits().block_rows)
 
-    def block(self, part: slice) -> tuple[FloatArray, FloatArray]:
+    def block(self, part: Index) -> tuple[FloatArray, FloatArray]:
         """Leave-one-out scores of some rows less the mean, and what they leave over."""
         scores, T = self.solution.left_out[part], self.targets[part]
         T = T if isinstance(T, np.ndarray) else T.toarray()
@@ -82,28 +91,38 @@ class _Search:
         """B, (width, width)."""
         return np.asarray(self.vectors @ (self.rest / (self.values + penalty)[:, None]))
 
-    def _residuals(self, part: slice, penalty: float) -> FloatArray:
-        """What is left over of each row where the mixture is learnt without it."""
-        F, residuals = self.block(part)
-        Z = F @ self.vectors
+    def _residuals(self, penalty: float) -> Iterator[tuple[Index, FloatArray]]:
+        """Rows, and what is left over of each where the mixture is learnt without it, in blocks."""
         shrunk = 1.0 / (self.values + penalty)
-        leverage = (Z**2) @ shrunk
-        after = residuals - Z @ (self.rest * shrunk[:, None])
-        return np.asarray(after / (1.0 - self.left[part] * leverage)[:, None])
+
+        def fitted(part: Index) -> tuple[FloatArray, FloatArray]:
+            F, residuals = self.block(part)
+            Z = F @ self.vectors
+            return Z, residuals - Z @ (self.rest * shrunk[:, None])
+
+        def scaled(rows: Positions) -> tuple[FloatArray, FloatArray]:
+            Z, after = fitted(rows)
+            return Z * np.sqrt(shrunk), after
+
+        if self.groups is not None:
+            yield from residuals_without_groups(scaled, self.weights, self.groups)
+            return
+        for part in self.parts():
+            Z, after = fitted(part)
+            yield part, after / (1.0 - self.left[part] * ((Z**2) @ shrunk))[:, None]
 
     def errors(self) -> FloatArray:
         """Squared leave-one-out error for each penalty, and without mixing."""
+        unmixed = ((part, self.block(part)[1]) for part in self.parts())
         errors = np.zeros(len(_PENALTIES) + 1)
-        for part in self.parts():
-            w = self.weights[part]
-            each = [self._residuals(part, penalty) for penalty in _PENALTIES]
-            errors += [float(w @ (r**2).sum(axis=1)) for r in (*each, self.block(part)[1])]
+        for i, one in enumerate((*map(self._residuals, _PENALTIES), unmixed)):
+            for rows, left in one:
+                errors[i] += float(self.weights[rows] @ (left**2).sum(axis=1))
         return errors
 
     def left_out(self, penalty: float) -> FloatArray:
         """Leave-one-out scores after mixing, (n, width)."""
         out = np.empty_like(self.solution.left_out)
-        for part in self.parts():
-            scores, residuals = self.solution.left_out[part], self.block(part)[1]
-            out[part] = scores + residuals - self._residuals(part, penalty)
+        for rows, left in self._residuals(penalty):
+            out[rows] = self.solution.left_out[rows] + self.block(rows)[1] - left
         return out

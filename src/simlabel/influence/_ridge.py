@@ -22,6 +22,7 @@ from simlabel.influence._closed_form import (
     with_ones,
 )
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
+from simlabel.influence._linear import LinearForm, LinearRidge, fits_in_matrix, linear_form
 from simlabel.influence._mixing import mixed
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
@@ -51,9 +52,10 @@ class Ridge(Influence):
         The larger, the smoother; ``"auto"`` is chosen at fit together with the bandwidth, by
         leave-one-out in closed form.
     inducing : int, None or "auto"
-        SumReducer over this many references only, fitted to all of them (Nystroem). None: over all of
+        Sum over this many references only, fitted to all of them (Nystroem). None: over all of
         them. ``"auto"``: over all as long as three matrices of their similarities fit in 1 GiB
-        (6,688 references), else over 2,048.
+        (6,688 references), and over any number where the similarity is a plain inner product, as linear
+        and cosine are; else over 2,048.
     mixing : bool
         Whether each label's score becomes a mixture of all scores, learnt from the leave-one-out
         scores: for labels that go together. The mixture is part of V; it is left out where
@@ -62,7 +64,15 @@ class Ridge(Influence):
     Notes
     -----
     With weights, a row of weight w counts as w copies. The similarity must be positive definite,
-    and no weighting is applied to it.
+    and no weighting is applied to it. Of rows in groups leave-one-out leaves out the whole group;
+    inducing references stay what all rows are compared with.
+
+    Beyond 6,688 references no matrix of them is made. Where the similarity is an inner product of up to
+    6,688 columns (linear and cosine of so many features, polynomials of degree 2 of up to 114), the matrix
+    of the columns takes its place, and all is in closed form as before. With more columns, linear and
+    cosine influence is found by iteration, until what it leaves over is at most 1e-7 of what is to be
+    scored (`Solved.residual`), and leave-one-out scores are those of five folds. A change then solves anew,
+    beginning with the influence that was there.
 
     The first `partial_fit` or `forget` solves anew, and keeps the inverse of the similarities (n^2
     numbers: 358 MB at 6,688 references); later ones update it by blocks, for a batch of b rows at
@@ -121,11 +131,14 @@ class Ridge(Influence):
     def n_inducing(self, n_references: int) -> int | None:
         """How many references are summed over; None for all."""
         if self.inducing == "auto":
-            return None if 3 * 8 * n_references**2 <= limits().exact_bytes else limits().inducing_rows
+            return None if fits_in_matrix(n_references) else limits().inducing_rows
         return None if self.inducing is None or self.inducing >= n_references else int(self.inducing)
 
     def solve(self, problem: Problem) -> Solved:
         """Solve for the references, on all of them or on some."""
+        form = self._linear_form(problem)
+        if form is not None:
+            return self._solve_linear(problem, form)
         m = self.n_inducing(problem.references.n_rows)
         if m is not None:
             return self._solve_inducing(problem, inducing_rows(problem.references, m, problem.stages.seed))
@@ -137,6 +150,9 @@ class Ridge(Influence):
         if before.used is not None:
             used = np.searchsorted(kept, np.intersect1d(before.used, kept))
             return self._solve_inducing(problem, used) if len(used) else self.solve(problem)
+        form = self._linear_form(problem)
+        if form is not None:
+            return self._solve_linear(problem, form, before.V[kept])
         if self.n_inducing(n) is not None:
             warnings.warn(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
@@ -169,9 +185,13 @@ class Ridge(Influence):
         references = problem.references
         targets = ridge_targets(references).toarray()
         solution = ridge_solution(
-            similarity_matrix(problem), targets, references.weights, float(self.penalty)
+            similarity_matrix(problem),
+            targets,
+            references.weights,
+            float(self.penalty),
+            references.groups,
         )
-        return self._solved(solution, targets, references.weights)
+        return self._solved(solution, targets, references)
 
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -186,7 +206,30 @@ class Ridge(Influence):
         U = A @ T
         # one step of refinement, so that the rounding of many updates does not add up
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
-        return self._solved(solution_from_inverse(A, U, targets, weights, penalty), targets, weights)
+        solution = solution_from_inverse(A, U, targets, weights, penalty, references.groups)
+        return self._solved(solution, targets, references)
+
+    def _linear_form(self, problem: Problem) -> LinearForm | None:
+        """The similarity as an inner product, where that is solved for without a matrix of all pairs."""
+        n = problem.references.n_rows
+        some = self.inducing not in ("auto", None) and self.n_inducing(n) is not None
+        if some or fits_in_matrix(n):
+            return None
+        return linear_form(problem.stages.similarity, problem.references.X)
+
+    def _solve_linear(self, problem: Problem, form: LinearForm, known: FloatArray | None = None) -> Solved:
+        references, stages = problem.references, problem.stages
+        targets, weights = ridge_targets(references), references.weights
+        start = None
+        if known is not None:  # labels and sizes may have come and gone: a start need not be right
+            start = np.zeros(targets.shape)
+            width = min(start.shape[1], known.shape[1])
+            start[: len(known), :width] = known[:, :width]
+        penalty = float(self.penalty)
+        ridge = LinearRidge(
+            form, references.X, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups
+        )
+        return self._solved(ridge.solution(start), targets, references)
 
     def _solve_inducing(self, problem: Problem, used: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -196,20 +239,29 @@ class Ridge(Influence):
         stages = problem.stages
         prepared = prepare(rows, [stages.similarity])
         features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
-        targets, weights = ridge_targets(references), references.weights
-        solution = inducing_solution(features, references.X, targets, weights, penalty)
-        return self._solved(solution, targets, weights, used)
+        targets = ridge_targets(references)
+        solution = inducing_solution(
+            features, references.X, targets, references.weights, penalty, references.groups
+        )
+        return self._solved(solution, targets, references, used)
 
     def _solved(
         self,
         solution: RidgeSolution,
         targets: Rows,
-        weights: FloatArray,
+        references: References,
         used: npt.NDArray[np.int64] | None = None,
     ) -> Solved:
         if self.mixing:
-            solution = mixed(solution, targets, weights)
-        return Solved(solution.V, solution.mean, used, solution.left_out, inverse=solution.inverse)
+            solution = mixed(solution, targets, references.weights, references.groups)
+        return Solved(
+            solution.V,
+            solution.mean,
+            used,
+            solution.left_out,
+            inverse=solution.inverse,
+            residual=solution.residual,
+        )
 
 
 def ridge_targets(references: References) -> Rows:

@@ -1,11 +1,14 @@
 """What a fitted model says besides labels: what decided, what is wrong, what is new, what to label."""
 
 from simlabel.inspection._duplicates import contradicting_duplicates
+from simlabel.inspection._evidence import titles_of
 from simlabel.inspection._explanation import Explanation
+from simlabel.inspection._left_out import left_out_evidence
 from simlabel.inspection._novelty import novelty
 from simlabel.inspection._suggestion import suggest, uncertainty
 from simlabel.inspection._suspicious import suspicious_labels
 from simlabel.inspection._terms import Terms, largest_terms
+from simlabel.inspection._told import told
 from simlabel.inspection._values import data_values
 
 __all__ = [
@@ -13,9 +16,12 @@ __all__ = [
     "data_values",
     "Explanation",
     "largest_terms",
+    "left_out_evidence",
     "novelty",
     "suggest",
     "suspicious_labels",
     "Terms",
+    "titles_of",
+    "told",
     "uncertainty",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.support.validation import FloatArray, Rows
+
+Titles = Callable[[npt.NDArray[np.integer]], list[str] | None]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +23,7 @@ def suspicious_labels(
     ids: npt.NDArray[Any],
     labels: npt.NDArray[Any],
     top: int | None = None,
+    titles: Titles | None = None,
 ) -> pd.DataFrame:
     """Every label of every instance, the most doubtful first.
 
@@ -33,12 +37,14 @@ def suspicious_labels(
         Names of the rows and of the labels.
     top : int, optional
         How many to list; all by default.
+    titles : callable, optional
+        ``titles(positions)`` says by what rows are shown beside their ids.
 
     Returns
     -------
     frame
-        ``id``, ``label``, ``given`` (whether the instance has the label), ``probability``, and
-        ``suspicion``: how far the probability is from what was given, 0 to 1.
+        ``id``, with titles ``title``, ``label``, ``given`` (whether the instance has the label),
+        ``probability``, and ``suspicion``: how far the probability is from what was given, 0 to 1.
 
     Examples
     --------
@@ -57,6 +63,7 @@ def suspicious_labels(
     return pd.DataFrame(
         {
             "id": ids[rows],
+            **({} if titles is None else {"title": titles(rows)}),
             "label": labels[columns],
             "given": given[rows, columns],
             "probability": probabilities[rows, columns],

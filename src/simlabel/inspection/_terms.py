@@ -28,11 +28,22 @@ class Terms:
         psi(phi(q, x_j)) * V[j, k].
     totals : array, (n_queries, n_columns)
         The sum over all references.
+    absolute : array, (n_queries, n_columns)
+        The sum of what they contribute, whatever its sign: shares are of this.
+    counts : array of int, (n_columns,)
+        How many references can contribute.
     """
 
     positions: npt.NDArray[np.int64]
     contributions: FloatArray
     totals: FloatArray
+    absolute: FloatArray
+    counts: npt.NDArray[np.int64]
+
+    def sides(self, query: int, column: int) -> tuple[float, float]:
+        """What speaks for a column in all, and what speaks against it, below 0."""
+        total, absolute = float(self.totals[query, column]), float(self.absolute[query, column])
+        return (absolute + total) / 2, (total - absolute) / 2
 
     @property
     def rest(self) -> FloatArray:
@@ -41,7 +52,7 @@ class Terms:
 
 
 def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
-    """Find the terms of the sums over references that are largest in magnitude.
+    """Find the terms of the sums over references that are largest; where they differ in sign, of both.
 
     Parameters
     ----------
@@ -56,21 +67,51 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     # the same reduction with one column for each reference: what comes out is not yet added up
     job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
     shape = (n_rows(Q), columns.count, min(top, n))
-    largest = Terms(np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.zeros(shape[:2]))
+    largest = Terms(
+        np.full(shape, -1, dtype=np.int64),
+        np.zeros(shape),
+        np.zeros(shape[:2]),
+        np.zeros(shape[:2]),
+        np.array([len(rows) for rows, _ in columns], dtype=np.int64),
+    )
     for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
         call = ReduceCall(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)
         psi = stages.by_pairs.reduce(call)[0].astype(np.float64)
         for k, (rows, values) in enumerate(columns):
             terms = psi[:, rows] * values
             largest.totals[part, k] = terms.sum(axis=1)
+            magnitudes = np.abs(terms)
+            largest.absolute[part, k] = magnitudes.sum(axis=1)
             size = min(shape[2], terms.shape[1])
             if size == 0:
                 continue
-            best = _largest(np.abs(terms), size)
-            largest.contributions[part, k, :size] = np.take_along_axis(terms, best, axis=1)
+            best, found = _most_telling(terms, magnitudes, size)
+            largest.contributions[part, k, :size] = found
             largest.positions[part, k, :size] = rows[best]
     largest.positions[largest.contributions == 0.0] = -1
     return largest
+
+
+def _most_telling(
+    terms: FloatArray, magnitudes: FloatArray, size: int
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Where the largest of each row are and what they are, the largest first, from both signs in turn.
+
+    Of learned influence a thousand small terms for a label may be outvoted in magnitude by some against it:
+    a reader is shown both sides.
+    """
+    if terms.min() >= 0.0:
+        best = _largest(magnitudes, size)
+        return best, np.take_along_axis(terms, best, axis=1)
+    sides = [np.maximum(terms, 0.0), np.maximum(-terms, 0.0)]
+    best = np.hstack([_largest(side, size) for side in sides])
+    found = np.take_along_axis(np.hstack(sides), best + np.repeat([0, terms.shape[1]], size), axis=1)
+    turn = np.where(found > 0.0, np.hstack([np.arange(size), np.arange(size) + 0.5]), np.inf)
+    chosen = np.argsort(turn, axis=1, kind="stable")[:, :size]
+    signed = np.take_along_axis(found * np.repeat([1.0, -1.0], size), chosen, axis=1)
+    order = np.argsort(-np.abs(signed), axis=1, kind="stable")
+    places = np.take_along_axis(np.take_along_axis(best, chosen, axis=1), order, axis=1)
+    return places, np.take_along_axis(signed, order, axis=1)
 
 
 def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:

@@ -101,7 +101,7 @@ class Sweep:
         weights: FloatArray,
         at_most: float | None = None,
     ) -> None:
-        self.order = np.argsort(-scores, kind="stable")
+        self.order = np.argsort(-scores)  # no cut parts equal scores, so their order does not matter
         self.scores, self.truth, self.weights = scores[self.order], truth[self.order], weights[self.order]
         # no threshold lies between equal scores
         self.possible = np.concatenate([[True], self.scores[1:] < self.scores[:-1], [True]])

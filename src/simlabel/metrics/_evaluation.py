@@ -10,6 +10,7 @@ import numpy.typing as npt
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._named import find_criterion
 from simlabel.metrics._truth import LabelMatrix, Truth
+from simlabel.support.html import escaped, table
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,13 @@ class Evaluation:
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [escaped(find_criterion(name).heading), f"{value:.4f}", str(self.undefined[name] or "")]
+            for name, value in self.values.items()
+        ]
+        return table(["criterion", "value", "rows left out: undefined"], rows, f"{self.n_rows:,} rows")
 
     def __str__(self) -> str:
         lines = []

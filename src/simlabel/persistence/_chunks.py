@@ -13,12 +13,13 @@ from simlabel.labels import Indicator
 from simlabel.persistence._layout import ModelFileError, told
 from simlabel.persistence._migrations import State
 from simlabel.persistence._values import Reader
-from simlabel.rows import Chunk, Ids, number_after
+from simlabel.rows import Chunk, Groups, Ids, number_after
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import (
     FloatArray,
     Rows,
     check_finite,
+    check_groups,
     check_ids,
     check_number,
     check_numbers,
@@ -140,6 +141,14 @@ class StoredChunk(Chunk):
             self._names.take(ids)
             return ids
 
+    @cached_property
+    def groups(self) -> Groups:
+        with told(self._reader.arrays.path):
+            groups = self._reader.decode(self._state.get("groups"))  # older files have none
+            if groups is not None and getattr(groups, "dtype", None) not in (np.int64, object):
+                raise ModelFileError(f"{str(groups)[:60]} stands in place of the groups of {len(self)} rows.")
+            return check_groups(groups, len(self))
+
     def _rows(self, part: str, form: Form | None) -> Rows:
         with told(self._reader.arrays.path):
             if form is None:
@@ -163,10 +172,10 @@ class StoredChunk(Chunk):
 
     def whole(self) -> Chunk:
         """The same, all of it read and checked."""
-        return Chunk(self.X, self.Y, self.weights, self.ids, self.raw)
+        return Chunk(self.X, self.Y, self.weights, self.ids, self.raw, self.groups)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw)
+        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw, self.groups)
 
 
 def _is_cell(value: Any) -> bool:

@@ -28,7 +28,7 @@ from simlabel.rows import Chunk, References
 from simlabel.support.validation import object_array
 
 _ROWS = ("X", "raw")
-_COMPANIONS = ("Y", "weights", "ids")
+_COMPANIONS = ("Y", "weights", "ids", "groups")
 _SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in (set, frozenset, list, tuple)}
 _SPARSE_TYPES: dict[str, type] = {
     f"{form}_{kind}": getattr(sp, f"{form}_{kind}")

@@ -284,21 +284,26 @@ def _are_positions(columns: Any, width: int) -> bool:
     return columns.dtype.kind in "iu" and bool(((columns >= 0) & (columns < width)).all())
 
 
+_MAY_BE_NONE = ("label_separator_", "title_column_")
+
+
 def check_fitted(fitted: Mapping[str, Any]) -> None:
     """What an estimator knows beside its model."""
     names, n_features = fitted.get("feature_names_in_"), fitted.get("n_features_in_")
-    absent = [name for name, value in fitted.items() if value is None and name != "label_separator_"]
-    if absent:
-        raise ModelFileError(f"{absent[0]} lacks a value.")
-    separator = fitted.get("label_separator_")
-    if separator is not None and (not isinstance(separator, str) or not separator):
-        raise ModelFileError(f"{str(separator)[:60]!r} does not stand between labels.")
+    if any(value is None for name, value in fitted.items() if name not in _MAY_BE_NONE):
+        raise ModelFileError(f"{fitted} lacks a value.")
+    texts = {name: fitted.get(name) for name in _MAY_BE_NONE}
+    if not all(value is None or (isinstance(value, str) and value) for value in texts.values()):
+        raise ModelFileError(f"{str(texts)[:120]} are no texts.")
     if names is not None and (
         not isinstance(names, np.ndarray)
         or names.shape != (n_features,)
         or not all(isinstance(name, str) for name in names.tolist())
     ):
         raise ModelFileError(f"{str(names)[:60]} are no names of {n_features} features.")
+    title = texts["title_column_"]
+    if title is not None and (names is None or title not in names.tolist()):
+        raise ModelFileError(f"the title column {title[:60]!r} is none of the columns.")
     if not isinstance(fitted.get("tuning_", _NO_SEARCH), TuningResult):
         raise ModelFileError(f"{str(fitted['tuning_'])[:60]} is no curve of a search.")
 

@@ -12,8 +12,10 @@ import pandas as pd
 
 from simlabel.datasets import Dataset
 from simlabel.experiments import Protocol, find_algorithm
+from simlabel.inspection import told
 from simlabel.reports import _figures as figures
 from simlabel.reports._page import Block, Example, Examples, Picture
+from simlabel.rows import take_rows
 
 _EXAMPLES, _REASONS = 6, 3
 
@@ -82,7 +84,7 @@ def examples(
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = data.X.iloc[rows] if isinstance(data.X, pd.DataFrame) else data.X[rows]
+        X = data.X.iloc[rows] if hasattr(data.X, "iloc") else take_rows(data.X, rows)  # a table is a frame
         explanation = model.explain(X, top=_REASONS)
     instances = []
     for query, row in enumerate(rows.tolist()):
@@ -90,7 +92,7 @@ def examples(
         predicted = [names[k] for k in explanation.chosen[query]]
         instances.append(
             Example(
-                f"Row {row}",
+                explanation.evidence.query_title(query) or f"Row {row}",
                 tuple((name, name in true) for name in predicted),
                 tuple(sorted(true - set(predicted))),
                 tuple(_reasons(explanation, query, names, described or {})),
@@ -102,9 +104,13 @@ def examples(
 def _reasons(
     explanation: Any, query: int, names: Sequence[str], described: Mapping[Any, str]
 ) -> Iterator[str]:
-    """The strongest label's references, each with its share of the score."""
+    """Of a table, why each label; else the strongest label's references, with their shares."""
+    if explanation.evidence.has_words:
+        yield from (each.sentence for each in told(explanation, query))
+        return
     for column in explanation.chosen[query][:1]:
-        score = explanation.scores[query, column]
+        whole = explanation.terms.absolute[query, column]
         for who, contribution in explanation.contributors(query, column):
-            share = f"{contribution / score:.1%}" if score else f"{contribution:.3g}"
-            yield f"{described.get(who, f'instance {who}')}: {share} of {names[column]}"
+            side = "for" if contribution > 0 else "against"
+            share = f"{abs(contribution) / whole:.1%} {side} {names[column]}"
+            yield f"{described.get(who, f'instance {who}')}: {share}"

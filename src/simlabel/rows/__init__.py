@@ -1,7 +1,8 @@
 """Where rows live: in memory, in chunks, in files, on other machines; and the references."""
 
-from simlabel.rows._chunks import Chunk, Ids, number_after
+from simlabel.rows._chunks import Chunk, Groups, Ids, number_after
 from simlabel.rows._containers import blocks, dense_rows, n_rows, row_width, take_rows
+from simlabel.rows._groups import Codes, equal_groups, group_sums
 from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
@@ -19,8 +20,12 @@ __all__ = [
     "by_parts",
     "check_lazy",
     "Chunk",
+    "Codes",
     "Columns",
+    "equal_groups",
     "fold",
+    "group_sums",
+    "Groups",
     "Ids",
     "is_collection",
     "is_lazy",

@@ -20,6 +20,7 @@ from simlabel.support.validation import FloatArray, Rows
 
 Positions = npt.NDArray[np.int64]
 Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
+Groups = npt.NDArray[Any] | None  # int64 or any objects
 
 
 class Chunk:
@@ -37,10 +38,21 @@ class Chunk:
         What each is called.
     raw : rows, (n, n_features), or None
         Features as they came, where the normalizer could not learn anew from X.
+    groups : array, (n,), or None
+        Name of the group that each belongs to, int64 or objects; None for a group of its own.
     """
 
-    def __init__(self, X: Rows, Y: Indicator, weights: FloatArray, ids: Ids, raw: Rows | None) -> None:
+    def __init__(
+        self,
+        X: Rows,
+        Y: Indicator,
+        weights: FloatArray,
+        ids: Ids,
+        raw: Rows | None,
+        groups: Groups = None,
+    ) -> None:
         self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
+        self.groups = groups
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -77,11 +89,13 @@ class Chunk:
         some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
         ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
         raw = None if self.raw is None else _taken(self.raw, rows)
-        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw)
+        groups = None if self.groups is None else self.groups[rows]
+        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw, groups)
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
-        return Chunk(self.X, moved(self.Y, places, n_labels), self.weights, self.ids, self.raw)
+        Y = moved(self.Y, places, n_labels)
+        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups)
 
 
 def _taken(X: Rows, rows: Positions) -> Rows:
@@ -127,12 +141,24 @@ def merged(chunks: Sequence[Chunk]) -> Chunk:
         joined([chunk.weights for chunk in chunks]),
         together,
         None if raws[0] is None else joined(raws),
+        merged_groups(chunks),
     )
 
 
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
     """The ids of all chunks, int64 or objects."""
-    arrays = [np.asarray(chunk.ids) for chunk in chunks]
+    return _merged_names([np.asarray(chunk.ids) for chunk in chunks])
+
+
+def merged_groups(chunks: Sequence[Chunk]) -> Groups:
+    """The names of the groups of all chunks; None where no chunk has any."""
+    if all(chunk.groups is None for chunk in chunks):
+        return None
+    alone = [np.full(len(chunk), None) if chunk.groups is None else chunk.groups for chunk in chunks]
+    return _merged_names(alone)
+
+
+def _merged_names(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     objects = any(a.dtype.kind != "i" for a in arrays)  # a range may begin beyond int64
     return np.concatenate([a.astype(object) if objects else a for a in arrays])
 
@@ -149,6 +175,7 @@ def cut(chunk: Chunk) -> Iterable[Chunk]:
             chunk.weights[rows],
             chunk.ids[rows],
             raw.part(rows) if isinstance(raw, LazyRows) else None,
+            None if chunk.groups is None else chunk.groups[rows],
         )
         for rows in X.cuts()
     ]

@@ -15,15 +15,18 @@ import numpy.typing as npt
 from simlabel.labels import Indicator
 from simlabel.rows._chunks import (
     Chunk,
+    Groups,
     Ids,
     Positions,
     cut,
     id_ranges,
     merged,
+    merged_groups,
     merged_ids,
     named_ids,
     number_after,
 )
+from simlabel.rows._groups import Codes, group_codes
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import joined, spliced, stacked
 from simlabel.support.forks import cached_property
@@ -46,6 +49,8 @@ class References:
         What each is called; numbers from 0 by default.
     raw : rows, (n_references, n_features), optional
         Features as they came, where the normalizer could not learn anew from X.
+    groups : array, (n_references,), optional
+        Name of the group that each belongs to: leave-one-out leaves out all of it.
 
     Examples
     --------
@@ -59,10 +64,16 @@ class References:
     """
 
     def __init__(
-        self, X: Rows, Y: Indicator, weights: FloatArray, ids: Ids | None = None, raw: Rows | None = None
+        self,
+        X: Rows,
+        Y: Indicator,
+        weights: FloatArray,
+        ids: Ids | None = None,
+        raw: Rows | None = None,
+        groups: Groups = None,
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
-        self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw)))
+        self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups)))
         #: a number that no reference is or was called by
         self.next_id: int = number_after(names, 0)
         self._named: list[set[Hashable]] = [named_ids(self.chunks)]
@@ -115,6 +126,16 @@ class References:
     def ids(self) -> npt.NDArray[Any]:
         """What each is called, (n_references,)."""
         return merged_ids(self.chunks)
+
+    @cached_property
+    def group_names(self) -> Groups:
+        """Name of the group of each, (n_references,), None for one of its own; None where nobody has any."""
+        return merged_groups(self.chunks)
+
+    @cached_property
+    def groups(self) -> Codes | None:
+        """Number of the group of each, (n_references,); None where nobody has any."""
+        return None if self.group_names is None else group_codes(self.group_names)
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -220,7 +241,7 @@ class References:
         for chunk in self.chunks:
             X = chunk.X
             wider = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-            chunks.append(Chunk(wider, chunk.Y, chunk.weights, chunk.ids, chunk.raw))
+            chunks.append(Chunk(wider, chunk.Y, chunk.weights, chunk.ids, chunk.raw, chunk.groups))
         return References.of(chunks, self.next_id, self._handed_on())
 
     def relabelled(self, places: Positions, n_labels: int) -> References:

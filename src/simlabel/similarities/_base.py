@@ -77,9 +77,12 @@ class Leaf:
         g = self.similarity.zero_product_factor(side)
         return None if g is None else g * math.sqrt(self.factor)
 
-    def expanded(self, rows: Rows) -> Rows:
-        """`Similarity.expanded`; the factor is shared between the two sides."""
-        columns = self.similarity.expanded(rows)
+    def expanded(self, X: Rows) -> Rows:
+        """Columns of the viewed rows whose plain inner product is the similarity, float64.
+
+        The factor is shared between the two sides.
+        """
+        columns = self.similarity.expanded(self.view(X).astype(np.float64, copy=False))
         return columns if self.factor == 1.0 else columns * math.sqrt(self.factor)
 
 

@@ -2,6 +2,7 @@
 
 from simlabel.tables._cells import Cell, Cells, Row, table_cells
 from simlabel.tables._columns import NumberColumn, TermColumn
+from simlabel.tables._description import title_column
 from simlabel.tables._embedding import EmbeddedColumn, Embedding
 from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning
 from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns, guess_separator
@@ -28,6 +29,7 @@ __all__ = [
     "label_sets",
     "leaking_columns",
     "separator_for",
+    "title_column",
     "TermColumn",
     "NumberColumn",
     "EmbeddedColumn",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -12,9 +13,12 @@ import scipy.sparse as sp
 from simlabel.support.validation import FloatArray, check_number, check_numbers
 from simlabel.tables._cells import Cell
 from simlabel.tables._kinds import Column
-from simlabel.tables._terms import ANALYSES
+from simlabel.tables._terms import ANALYSES, grams_in_words
 from simlabel.tables._values import moment, number
 from simlabel.tables._vocabulary import Vocabulary
+
+#: column of the encoded rows, what of the cell it stands for, and with which share of it
+Readable = tuple[int, str, float]
 
 _KNOTS = 9  # of the hats over a number: eighths of the rows lie between
 _LARGEST = 1e100  # its square is still a number
@@ -86,6 +90,23 @@ class TermColumn:
         counts = ANALYSES[self.column.kind](cells, self.column.separator)
         fewer = [v.forgotten(each) for v, each in zip(self.vocabularies, counts, strict=True)]
         return replace(self, vocabularies=tuple(fewer))
+
+    def readable(self, c: Cell) -> Iterator[Readable]:
+        """What each column of the encoded row is of a cell; of characters, the words that they are in."""
+        whole, *parts = ANALYSES[self.column.kind]([c], self.column.separator)
+        at = self.vocabularies[0].positions(whole.terms)
+        for term, place in zip(whole.terms, at.tolist(), strict=True):
+            if place >= 0:
+                yield int(self.vocabularies[0].slots[place]), term.lstrip("*"), 1.0
+        if parts:
+            inside = Counter(grams_in_words(c))
+            often = Counter[str]()
+            for (gram, _), count in inside.items():
+                often[gram] += count
+            for (gram, word), count in inside.items():
+                place = self.vocabularies[1].index.get(gram, -1)
+                if place >= 0:
+                    yield int(self.vocabularies[1].slots[place]), word, count / often[gram]
 
     def names(self) -> Iterator[tuple[int, str]]:
         """Each column of the encoded rows that is in use, with its term."""
@@ -162,6 +183,12 @@ class NumberColumn:
         dense = np.hstack([*parts, missing[:, None]]) / np.sqrt(2.0 * len(self.middle))
         block = sp.csr_array(dense)
         return sp.csr_array((block.data, block.indices + self.slot, block.indptr), shape=(len(cells), width))
+
+    def readable(self, c: Cell) -> Iterator[Readable]:
+        """What each column of the encoded row is of a cell: the number, as it stands there."""
+        shown = f"{c:.12g}" if isinstance(c, float) else str(c)
+        shown = "missing" if np.isnan(_numbers(self.column, [c])[0, 0]) else shown
+        return ((int(slot), shown, 1.0) for slots in self.slots for slot in slots)
 
     def taught(self, cells: Sequence[Cell], first_slot: int) -> Self:
         """The same: what was learnt is held until `retune`."""

@@ -114,6 +114,10 @@ class EmbeddedColumn:
             )
         return sp.csr_array((block.data, block.indices + self.slot, block.indptr), shape=(len(cells), width))
 
+    def readable(self, c: Cell) -> Iterator[tuple[int, str, float]]:
+        """Its columns stand for no single word."""
+        return ((self.slot + k, "the text as a whole", 1.0) for k in range(self.width))
+
     def taught(self, cells: Sequence[Cell], first_slot: int) -> Self:
         """The same."""
         return self

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from simlabel.support.registry import Registry
 from simlabel.support.validation import check_number
 from simlabel.tables._cells import Cell, Cells, Row
-from simlabel.tables._columns import NumberColumn, TermColumn
+from simlabel.tables._columns import NumberColumn, Readable, TermColumn
 from simlabel.tables._description import columns_frame, columns_table
 from simlabel.tables._embedding import EmbeddedColumn, Embedding
 from simlabel.tables._kinds import LEFT_OUT, Column, detect_columns
@@ -240,6 +240,23 @@ class TableEncoder(BaseEstimator):
             for slot, term in each.names():
                 names[slot] = (each.column.name, term)
         return names
+
+    def readable(self, row: Row) -> Iterator[tuple[str, Readable]]:
+        """Name of a column, and what of its cell each column of the encoded row stands for."""
+        at = {name: i for i, name in enumerate(self.names_)}
+        for each in self.fitted_:
+            name = each.column.name
+            yield from ((name, part) for part in each.readable(row[at[name]]))
+
+    def row_share(self, column: str, term: str) -> float:
+        """In which share of the labelled rows a column of texts has a word; of a pair, the rarer one."""
+        for each in self.fitted_:
+            if each.column.name == column and isinstance(each, TermColumn) and each.column.kind == "text":
+                words = each.vocabularies[0]
+                at = words.positions(term.split())
+                known = (at >= 0).all() and words.n_rows > 0
+                return float(words.counts[at].min(initial=words.n_rows)) / words.n_rows if known else 0.0
+        return 0.0
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each column: ``column``, ``kind``, ``weight``, ``reason``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ _UNSPACED = (
     "\U00020000-\U0003ffff"
 )
 _RUNS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_INNER = re.compile(r"\w(?:.*\w)?")  # a piece without the signs around it
+_ANY = re.compile(".*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?", re.IGNORECASE)
 
@@ -112,10 +114,28 @@ def split(c: Cell, separator: str) -> list[str]:
 
 def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     """Words and pairs of neighbouring words; and characters within words, three to five in a row."""
-    reading = _Reading(
-        [plain(" ".join(c) if isinstance(c, tuple) else "" if c is None else str(c)) for c in cells]
-    )
+    reading = _Reading([_document(c) for c in cells])
     return reading.words(), reading.characters()
+
+
+def grams_in_words(c: Cell) -> Iterator[tuple[str, str]]:
+    """Every run of characters of a text, with the word that it is a part of.
+
+    Where there are no spaces between words it stands for itself.
+
+    Examples
+    --------
+    >>> list(grams_in_words("So."))
+    [(' so', 'so'), ('so.', 'so'), ('o. ', 'so'), (' so.', 'so'), ('so. ', 'so'), (' so. ', 'so')]
+    """
+    for piece in _document(c).split():
+        for run in _runs(piece):
+            word = None if _IS_UNSPACED.match(run) else _INNER.search(run) or _ANY.match(run)
+            yield from ((gram, gram if word is None else word[0]) for gram in _run_grams(run))
+
+
+def _document(c: Cell) -> str:
+    return plain(" ".join(c) if isinstance(c, tuple) else "" if c is None else str(c))
 
 
 class _Reading:
@@ -172,13 +192,15 @@ def _words(piece: str) -> list[str]:
 
 def _grams(piece: str) -> list[str]:
     """Three to five characters in a row, spaces around a word included; one to three without spaces."""
-    if not _IS_UNSPACED.search(piece):
-        return _in_a_row(f" {piece} ", (3, 4, 5))
-    found: list[str] = []
-    for run in _RUNS.findall(piece):
-        unspaced = _IS_UNSPACED.match(run)
-        found += _in_a_row(run, (1, 2, 3)) if unspaced else _in_a_row(f" {run} ", (3, 4, 5))
-    return found
+    return [gram for run in _runs(piece) for gram in _run_grams(run)]
+
+
+def _runs(piece: str) -> list[str]:
+    return _RUNS.findall(piece) if _IS_UNSPACED.search(piece) else [piece]
+
+
+def _run_grams(run: str) -> list[str]:
+    return _in_a_row(run, (1, 2, 3)) if _IS_UNSPACED.match(run) else _in_a_row(f" {run} ", (3, 4, 5))
 
 
 def _in_a_row(text: str, sizes: Sequence[int]) -> list[str]:

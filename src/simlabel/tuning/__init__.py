@@ -4,7 +4,7 @@ from simlabel.support.registry import Registry
 from simlabel.tuning._columns import MOST_CANDIDATES, ColumnSearch, ColumnWeights
 from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
-from simlabel.tuning._problem import Candidate, two_sided
+from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._search import Search
 from simlabel.tuning._validation import Validation
@@ -17,6 +17,8 @@ __all__ = [
     "LeaveOneOut",
     "Search",
     "Candidate",
+    "on_rows",
+    "resolved",
     "ColumnSearch",
     "ColumnWeights",
     "MOST_CANDIDATES",

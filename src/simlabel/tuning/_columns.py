@@ -131,7 +131,8 @@ class ColumnSearch:
             if candidate[name]:
                 S += candidate[name] * products
         weights, n = self.references.weights, self.references.n_labels
-        left_out = ridge_solution(S, self.targets, weights, candidate[PENALTY]).left_out
+        groups = self.references.groups
+        left_out = ridge_solution(S, self.targets, weights, candidate[PENALTY], groups).left_out
         judge = Judge(self.criterion, self.references.sizes)
         judge.add(self.truth, left_out[:, :n], left_out[:, n:])
         return judge.result(self.truth, weights)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simlabel.engines import Job, ReduceCall, prepare, reducer_for
-from simlabel.fitted import one_copy, own_entries, rescaled
+from simlabel.fitted import Rescaling, own_entries
 from simlabel.influence import Problem, Stages
 from simlabel.metrics import Criterion
 from simlabel.rows import Stack, blocks, take_rows
@@ -42,7 +42,7 @@ def measure(
     jobs = _jobs(tried, V, references.weights)
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
-    n, weights = references.n_labels, references.weights
+    n, rescaled = references.n_labels, Rescaling(problem, solved.scale)
     each = 8 * max(1, V.shape[1])  # bytes of a candidate's scores for one query
     symmetric = symmetric and each * len(jobs) * len(rows) <= limits().symmetric_bytes
     at_once, size, most = len(jobs), len(rows), limits().candidate_bytes
@@ -52,16 +52,17 @@ def measure(
     for part in blocks(len(rows), size):
         asked = rows[part]
         truth = problem.truth[asked]
-        gone = one_copy(weights, problem.stages.scales)[asked]
         queries = references.X if symmetric else take_rows(references.X, asked)
         for some in blocks(len(jobs), at_once):
-            own = own_entries(asked, weights)
+            own = own_entries(asked, references)
             call = ReduceCall(queries, prepared, jobs[some], own, symmetric, problem.stages.n_jobs)
             results = problem.stages.engine.reduce(call)
             for judge, sums in zip(judges[some], results, strict=True):
-                judge.add(truth, rescaled(sums[:, :n], solved.scale, truth.Y, gone), sums[:, n:])
-    counted = problem.stands_for if is_every_row(rows, problem) else problem.stands_for / weights
-    return _results(problem, judges, rows, counted[rows])
+                judge.add(truth, rescaled(sums[:, :n], asked), sums[:, n:])
+    counted = problem.stands_for[rows]
+    if not is_every_row(rows, problem):
+        counted = counted / references.weights[rows]
+    return _results(problem, judges, rows, counted)
 
 
 def is_every_row(rows: IntArray, problem: Problem) -> bool:

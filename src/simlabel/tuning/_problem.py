@@ -57,7 +57,8 @@ def resolved(problem: Problem, candidate: Candidate) -> Problem:
 def on_rows(problem: Problem, rows: IntArray) -> Problem:
     """The same problem on some of the rows."""
     known, scales = problem.references, problem.stages.scales
-    some = References(take_rows(known.X, rows), known.Y[rows], known.weights[rows])
+    groups = None if known.groups is None else known.groups[rows]
+    some = References(take_rows(known.X, rows), known.Y[rows], known.weights[rows], groups=groups)
     stages = problem.stages if scales is None else replace(problem.stages, scales=scales[rows])
     return Problem(stages, some)
 
@@ -69,4 +70,4 @@ def two_sided(problem: Problem) -> Problem:
         return problem
     present = known.Y.toarray()
     Y = sp.csr_array(np.hstack([1 - present, present]).astype(np.int8))
-    return replace(problem, references=References(known.X, Y, known.weights))
+    return replace(problem, references=References(known.X, Y, known.weights, groups=known.groups))

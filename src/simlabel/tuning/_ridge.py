@@ -82,7 +82,8 @@ class RidgeSearch:
         if self._similarities is None or self._similarities[0] != key:
             self._similarities = key, similarity_matrix(one)
         penalty = float(one.stages.influence.get_params()["penalty"])
-        solution = ridge_solution(self._similarities[1], self.targets, references.weights, penalty)
+        S, weights = self._similarities[1], references.weights
+        solution = ridge_solution(S, self.targets, weights, penalty, references.groups)
         judge = Judge(self.criterion, references.sizes)
         truth = self.problem.truth
         judge.add(truth, solution.left_out[:, :n], solution.left_out[:, n:])

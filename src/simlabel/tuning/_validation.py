@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from simlabel.influence import Problem
 from simlabel.rows import References
@@ -35,7 +35,7 @@ class Validation(Search):
         function (Y_true, scores) -> float, the higher the better.
     literal : bool
         True: to the letter of the paper, `folds` folds inside the share, compared with each other
-        only. The bandwidth that this finds suits a tenth of the references.
+        only. The bandwidth that this finds suits a tenth of the references. Groups stay whole.
     folds : int
         How many, where `literal`.
 
@@ -93,8 +93,10 @@ class Validation(Search):
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate."""
-        if not self.literal or len(rows) < 2:
+        groups = None if problem.references.groups is None else problem.references.groups[rows]
+        n, kind = (len(rows), KFold) if groups is None else (len(np.unique(groups)), GroupKFold)
+        if not self.literal or n < 2:
             return measure(problem, candidates, rows, criterion_of(self.criterion))
-        splitter = KFold(min(self.folds, len(rows)), shuffle=True, random_state=problem.stages.seed % 2**31)
-        folds = [(rows[known], rows[asked]) for known, asked in splitter.split(rows)]
+        splitter = kind(min(self.folds, n), shuffle=True, random_state=problem.stages.seed % 2**31)
+        folds = [(rows[known], rows[asked]) for known, asked in splitter.split(rows, groups=groups)]
         return measure_folds(problem, candidates, folds, criterion_of(self.criterion))

@@ -34,19 +34,23 @@ def plan_reduction(
     visit: Visit = "auto",
     Q: Rows = None,
     symmetric: bool = False,
+    grouped: bool = False,
 ) -> Plan:
-    """The plan that `reduce_similarities` follows; the queries may speak against non-zero products."""
+    """The plan that `reduce_similarities` follows; the queries may speak against non-zero products.
+
+    Where whole groups are left out (`grouped`), blocks of similarities are made, in which they are masked.
+    """
     threads = effective_jobs(n_jobs)
     why_not = why_not_sparse(prepared, jobs, Q)
     if visit == "nonzero" and why_not is not None:
         raise ValueError(f"Exact: visit='nonzero' is not possible: {why_not}.")
-    if visit != "all" and why_not is None:
+    if visit != "all" and why_not is None and not grouped:
         price, other = nonzero_cost(n_queries, prepared, jobs), pairs_cost(n_queries, prepared, jobs)
         if visit == "nonzero" or price < other:
             return _plan_nonzero(n_queries, prepared, jobs, threads, other / price, memory_mib)
     bytes_per_query = sum(job.reducer.bytes_per_query for job in jobs)
     leaves = max(len(job.similarity.leaves()) for job in jobs)
-    panels = can_use_panels(n_queries, prepared, jobs, symmetric)
+    panels = not grouped and can_use_panels(n_queries, prepared, jobs, symmetric)
     return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
 
 

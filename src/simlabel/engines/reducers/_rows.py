@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import keep_largest
@@ -85,8 +86,7 @@ class _PartialLargest:
     exclude: Exclude | None
 
     def add(self, S: FloatArray, part: slice) -> None:
-        named = np.arange(part.start, part.stop)[None, :]
-        keep_largest(turned_over(S), named, self.values, self.indices)
+        _take_largest(S, part, self.values, self.indices, self.exclude)
 
     def merge(self, later: Self) -> None:
         keep_largest(later.values, later.indices, self.values, self.indices)
@@ -122,8 +122,8 @@ class Candidates:
         self.bytes_per_query = 64 * capacity
 
     def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
-        """None yet; what is to be left out is seen to when all are known."""
-        return _PartialCandidates(*_split(np.full((n_queries, self.width), -1.0)))
+        """None yet; a query's own entry is seen to when all are known, its group at once."""
+        return _PartialCandidates(*_split(np.full((n_queries, self.width), -1.0)), exclude)
 
     def part(self, rows: slice) -> Reducer:
         """The same."""
@@ -150,9 +150,10 @@ class Candidates:
 class _PartialCandidates:
     values: FloatArray
     indices: Indices
+    exclude: Exclude | None = None
 
     def add(self, S: FloatArray, part: slice) -> None:
-        keep_largest(turned_over(S), np.arange(part.start, part.stop)[None, :], self.values, self.indices)
+        _take_largest(S, part, self.values, self.indices, self.exclude)
 
     def merge(self, later: Self) -> None:
         keep_largest(later.values, later.indices, self.values, self.indices)
@@ -160,6 +161,15 @@ class _PartialCandidates:
     def finish(self) -> FloatArray:
         there = np.isfinite(self.values)
         return np.hstack([np.where(there, self.values, 0.0), np.where(there, self.indices, -1)])
+
+
+def _take_largest(
+    S: FloatArray, part: slice, values: FloatArray, indices: Indices, exclude: Exclude | None
+) -> None:
+    """Merge a block into the largest so far; of the group of a query nobody takes a place."""
+    if exclude is not None and exclude.groups is not None:
+        S[exclude.together(part)] = -np.inf
+    keep_largest(turned_over(S), np.arange(part.start, part.stop)[None, :], values, indices)
 
 
 def _split(result: FloatArray) -> tuple[FloatArray, Indices]:
@@ -238,6 +248,8 @@ class _PartialRows:
         apply = self.reducer.weighting.apply
         if self.exclude is None:
             return apply(S)
+        if self.exclude.groups is not None:
+            return self._weighted_without_groups(S, ~self.exclude.together(slice(0, S.shape[1])).T)
         rows, columns = self.exclude.within(slice(0, S.shape[1]))
         gone = self.exclude.kept[rows] == 0
         rows, columns = rows[gone], columns[gone]
@@ -250,6 +262,13 @@ class _PartialRows:
         if len(rows) and S.shape[1] > 1:
             short = apply(S[rows][seen[rows]].reshape(len(rows), -1))
             result[seen & np.isin(np.arange(S.shape[0]), rows)[:, None]] = short.ravel()
+        return result
+
+    def _weighted_without_groups(self, S: FloatArray, seen: npt.NDArray[np.bool_]) -> FloatArray:
+        """Row by row, since each has another number of entries that are seen."""
+        result = np.zeros_like(S)
+        for i in np.flatnonzero(seen.any(axis=1)):
+            result[i, seen[i]] = self.reducer.weighting.apply(S[i : i + 1, seen[i]])[0]
         return result
 
 

@@ -31,19 +31,34 @@ class Exclude:
         Position among the references, -1 for none.
     kept : array, (n_queries,)
         0 leaves the entry out; (w - 1) / w leaves out one copy of a row of weight w.
+    groups : (array of int (n_queries,), array of int (n_references,)), optional
+        Numbers of their groups: all references of a query's group are left out, whatever `kept` says.
     """
 
     own: Indices
     kept: FloatArray
+    groups: tuple[Indices, Indices] | None = None
 
     def part(self, queries: slice) -> Exclude:
         """The same for some of the queries."""
-        return Exclude(self.own[queries], self.kept[queries])
+        groups = None if self.groups is None else (self.groups[0][queries], self.groups[1])
+        return Exclude(self.own[queries], self.kept[queries], groups)
 
-    def among(self, part: slice) -> Exclude:
-        """The same where only the references `part` are there."""
-        there = (self.own >= part.start) & (self.own < part.stop)
-        return Exclude(np.where(there, self.own - part.start, -1), self.kept)
+    def among(self, part: slice | Indices) -> Exclude:
+        """The same where only the references `part`, in rising order, are there."""
+        groups = None if self.groups is None else (self.groups[0], self.groups[1][part])
+        if isinstance(part, slice):
+            there = (self.own >= part.start) & (self.own < part.stop)
+            return Exclude(np.where(there, self.own - part.start, -1), self.kept, groups)
+        place = np.searchsorted(part, self.own)
+        there = place < len(part)
+        there[there] = part[place[there]] == self.own[there]
+        return Exclude(np.where(there, place, -1), self.kept, groups)
+
+    def together(self, part: slice) -> npt.NDArray[np.bool_]:
+        """Which of the references `part` are of the group of each query, (references, n_queries)."""
+        assert self.groups is not None
+        return self.groups[1][part, None] == self.groups[0][None, :]
 
     def within(self, part: slice) -> tuple[Indices, Indices]:
         """Queries whose own entry is among the references `part`, and where it is in that block."""
@@ -134,7 +149,10 @@ class PartialSum:
     exclude: Exclude | None
 
     def add(self, S: FloatArray, part: slice) -> None:
-        if self.exclude is not None:  # masked, never subtracted: subtraction cancels all digits
+        # masked, never subtracted: subtraction cancels all digits
+        if self.exclude is not None and self.exclude.groups is not None:
+            S[self.exclude.together(part)] = 0.0
+        elif self.exclude is not None:
             rows, columns = self.exclude.within(part)
             S[columns, rows] *= self.exclude.kept[rows]
         self.influence.add_product(S, part, self.total)

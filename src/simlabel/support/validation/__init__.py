@@ -1,6 +1,7 @@
 """The one place that checks what users hand in, and words the errors."""
 
 from simlabel.support.validation._companions import (
+    check_groups,
     check_ids,
     check_known,
     check_same_length,
@@ -29,6 +30,7 @@ __all__ = [
     "check_features",
     "check_finite",
     "check_flag",
+    "check_groups",
     "check_ids",
     "check_known",
     "check_matrix",

@@ -1,4 +1,4 @@
-"""What comes beside X, one for each row: weights, and what the rows are called."""
+"""What comes beside X, one for each row: weights, what the rows are called, what they belong to."""
 
 from __future__ import annotations
 
@@ -74,31 +74,54 @@ def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray
         ...
     ValueError: ids must differ; given twice: 'a'.
     """
-    dtype = getattr(ids, "dtype", None)
+    names = _names(ids, n_rows, name, missing=False)
+    if len(set(names)) < len(names):
+        twice = [value for value, count in Counter(names).items() if count > 1]
+        raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
+    return _as_array(names)
+
+
+def check_groups(groups: Any, n_rows: int) -> npt.NDArray[Any] | None:
+    """Check which group each row belongs to: hashable; one that is missing is None, a group of its own.
+
+    Examples
+    --------
+    >>> check_groups(["film", float("nan"), "film"], 3)
+    array(['film', None, 'film'], dtype=object)
+    """
+    return None if groups is None else _as_array(_names(groups, n_rows, "groups", missing=True))
+
+
+def _names(values: Any, n_rows: int | None, name: str, *, missing: bool) -> list[Any]:
+    """Plain hashable values, one for each row; None for what is missing, where that may be."""
+    dtype = getattr(values, "dtype", None)
     if getattr(dtype, "kind", "O") in "cmMV":  # as lists, some are numbers of another meaning
         raise ValueError(
             f"{name} must be whole numbers, strings or other hashable names, got {dtype}; "
             f"give e.g. {name}.astype(str)."
         )
-    names = ids.tolist() if hasattr(ids, "tolist") else ids.to_list() if hasattr(ids, "to_list") else ids
+    listed = next((m for m in ("tolist", "to_list") if hasattr(values, m)), None)
+    names = values if listed is None else getattr(values, listed)()
     if not isinstance(names, Iterable):
-        raise TypeError(f"{name} must be a list of what the rows are called, got {ids!r}.")
+        raise TypeError(f"{name} must be a list with a name for each row, got {values!r}.")
     names = list(names)
     if n_rows is not None:
         check_same_length(n_rows, names, name)
-    kinds = set(map(type, names))
-    if any(issubclass(kind, np.generic) for kind in kinds):  # numpy's numbers and texts are plain ones too
-        names = [name.item() if isinstance(name, np.generic) else name for name in names]
-        kinds = set(map(type, names))
-    for i, value in enumerate([] if kinds <= {int, str} else names):
-        if not isinstance(value, Hashable) or is_missing(value):
+    # numpy's numbers and texts are plain ones too
+    names = [each.item() if isinstance(each, np.generic) else each for each in names]
+    for i, value in enumerate([] if set(map(type, names)) <= {int, str} else names):
+        if is_missing(value) and missing:
+            names[i] = None
+        elif not isinstance(value, Hashable) or is_missing(value):
             raise ValueError(
                 f"{name} must be numbers, strings or other hashable names; row {i} has {value!r}."
             )
-    if len(set(names)) < len(names):
-        twice = [value for value, count in Counter(names).items() if count > 1]
-        raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
-    if kinds <= {int} and all(-(2**63) <= value < 2**63 - 1 for value in names):
+    return names
+
+
+def _as_array(names: list[Any]) -> npt.NDArray[Any]:
+    """int64 for whole numbers, else objects."""
+    if set(map(type, names)) <= {int} and all(-(2**63) <= value < 2**63 - 1 for value in names):
         return np.array(names, dtype=np.int64)
     return object_array(names)
 

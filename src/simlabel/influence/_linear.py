@@ -1,0 +1,201 @@
+"""Ridge on similarities that are plain inner products of columns: exact for any number of references.
+
+With few columns everything follows from the matrix of their products (the primal), in closed form. With
+many, as text has, influence is solved for by iteration, and what a row scores where it is left out is
+computed by folds: the scores of a fold are those of the other rows' influence.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from simlabel.influence._closed_form import RidgeSolution
+from simlabel.influence._conjugate import RidgeSystem, SimilarityProducts
+from simlabel.influence._inducing import feature_solution
+from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
+from simlabel.similarities import Leaf, Similarity
+from simlabel.support.arithmetic import squared_lengths
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, IntArray, Rows
+
+_FOLDS = 5
+_TOLERANCE = 1e-7  # of what is left over, as a share of a column of targets
+_FOLD_TOLERANCE = 1e-2  # changes scores far less than leaving out more than one row does
+_WORTH_A_WARNING = 1e-6
+
+
+def fits_in_matrix(n: int) -> bool:
+    """Whether three n x n matrices are small enough to solve with."""
+    return 3 * 8 * n**2 <= limits().exact_bytes
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """A similarity as the plain inner product of so many columns."""
+
+    leaf: Leaf
+    width: int
+
+    def __call__(self, X: Rows) -> FloatArray:
+        """The columns of some rows, dense, (n_rows, width)."""
+        return dense_rows(self.rows(X))
+
+    def rows(self, X: Rows) -> Rows:
+        """The columns of some rows, sparse where the rows are."""
+        return self.leaf.expanded(X.astype(np.float64, copy=False))
+
+
+def linear_form(similarity: Similarity, X: Rows) -> LinearForm | None:
+    """How the similarity of many rows can be solved for exactly; None where it cannot."""
+    leaves = similarity.leaves()
+    if len(leaves) != 1 or not hasattr(X, "shape") or leaves[0].similarity.form == "precomputed":
+        return None
+    leaf, n_features = leaves[0], leaves[0].view(X[:1]).shape[1]
+    width = leaf.similarity.expanded_width(n_features)
+    if width is None:
+        return None
+    # beyond the primal, rows stay as they are, sparse or not, and are passed over again and again
+    iterated = width <= n_features + 1 and not is_lazy(X)
+    return LinearForm(leaf, width) if fits_in_matrix(width) or iterated else None
+
+
+@dataclass(frozen=True)
+class LinearRidge:
+    """What is to be solved.
+
+    Attributes
+    ----------
+    X : rows, (n, n_features)
+        All references.
+    targets : sparse, (n, n_columns)
+        What each should score.
+    weights : array, (n,)
+        How many times each counts.
+    seed : int
+        For the sketch and the folds.
+    groups : array of int, (n,), or None
+        Rows of one group are left out together.
+    """
+
+    form: LinearForm
+    X: Rows
+    targets: Rows
+    weights: FloatArray
+    penalty: float
+    n_jobs: int | None = None
+    seed: int = 0
+    groups: IntArray | None = None
+
+    def solution(self, start: FloatArray | None = None) -> RidgeSolution:
+        """Influence of all rows and their leave-one-out scores.
+
+        Parameters
+        ----------
+        start : array, (n, n_columns), optional
+            Influence that is known to be near; it saves steps, and does not change the result.
+        """
+        return self._by_columns() if fits_in_matrix(self.form.width) else self._by_iteration(start)
+
+    def _by_columns(self) -> RidgeSolution:
+        found = feature_solution(self.form, self.X, self.targets, self.weights, self.penalty, self.groups)
+        influence = _Influence(self.form, found.coefficients, found.mean, self.penalty)
+        V = np.concatenate(by_parts(self.X, influence, self.targets, self.weights))
+        return RidgeSolution(V, found.mean, found.left_out)
+
+    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
+        Z = self.form.rows(self.X[:])
+        # as numbers around 1, which float32 can square
+        unit, weight = float(np.sqrt(squared_lengths(Z).max())) or 1.0, float(self.weights.max())
+        products = SimilarityProducts(Z / unit, self.n_jobs)
+        sketch = products.sketched(np.random.default_rng(self.seed))
+        weights, penalty = self.weights / weight, self.penalty / (unit**2 * weight)
+
+        def system(kept: FloatArray) -> RidgeSystem:
+            return RidgeSystem(products, sketch, kept, penalty)
+
+        V, mean, residual = self._whole(system(weights), unit, start)
+        left_out = np.empty(V.shape)
+        for fold in self._folds():
+            kept = self.weights - np.where(fold, self._left(), 0.0)
+            self._without(system(kept / weight), fold, self._mean(kept), left_out)
+        return RidgeSolution(V, mean, left_out, residual=residual)
+
+    def _whole(
+        self, system: RidgeSystem, unit: float, start: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray, float]:
+        """The influence of all rows, the mean, and what is left over."""
+        V, mean = np.empty(self.targets.shape), self._mean(self.weights)
+        left = np.zeros(V.shape[1])
+
+        def work(part: slice, stopped: Callable[[], bool]) -> None:
+            B = self.targets[:, part].toarray() - mean[part]
+            first = None if start is None else start[:, part] * (unit**2 / system.scale)
+            x, _, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
+            V[:, part] = system.scale * x / unit**2
+
+        system.products.for_columns(V.shape[1], work)
+        residual = float(left.max(initial=0.0))
+        _check_residual(residual, self.penalty)
+        return V, mean, residual
+
+    def _without(
+        self, system: RidgeSystem, fold: npt.NDArray[np.bool_], mean: FloatArray, out: FloatArray
+    ) -> None:
+        """Write the scores of a fold's rows, from the system without them."""
+
+        def work(part: slice, stopped: Callable[[], bool]) -> None:
+            B = self.targets[:, part].toarray() - mean[part]
+            _, sums, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
+            out[fold, part] = sums[fold] + mean[part]
+
+        system.products.for_columns(out.shape[1], work)
+
+    def _mean(self, weights: FloatArray) -> FloatArray:
+        total = weights.sum()
+        return np.asarray(weights @ self.targets).ravel() / (total if total > 0 else 1.0)
+
+    def _left(self) -> FloatArray:
+        """How much of a row is left out: one copy of it, but all that is of its group."""
+        return np.minimum(self.weights, 1.0) if self.groups is None else self.weights
+
+    def _folds(self) -> Iterator[npt.NDArray[np.bool_]]:
+        """Which rows are left out together."""
+        n = len(self.weights)
+        codes = np.arange(n) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
+        order = np.random.default_rng(self.seed).permutation(codes.max() + 1)
+        n_folds = min(_FOLDS, len(order))
+        for fold in range(n_folds):
+            yield order[codes] % n_folds == fold
+
+
+@dataclass(frozen=True)
+class _Influence:
+    """The influence of some rows: what the columns leave over of their targets."""
+
+    form: LinearForm
+    coefficients: FloatArray
+    mean: FloatArray
+    penalty: float
+
+    def __call__(self, X: Rows, targets: Rows, weights: FloatArray) -> FloatArray:
+        V = np.empty(targets.shape)
+        for part in blocks(n_rows(X), limits().block_rows):
+            rest = targets[part].toarray() - self.mean - self.form(X[part]) @ self.coefficients
+            V[part] = rest * (weights[part, None] / self.penalty)
+        return V
+
+
+def _check_residual(residual: float, penalty: float) -> None:
+    if residual > _WORTH_A_WARNING:
+        warnings.warn(
+            f"Ridge(penalty={penalty:.3g}) is solved by iteration, which leaves over {residual:.1e} of what "
+            f"is to be scored: rows are too large for so small a penalty. Raise it, or use normalizer='l2'.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )

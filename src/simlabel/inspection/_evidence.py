@@ -1,0 +1,148 @@
+"""What speaks for a label beside the terms of its sum: instances that have it, and words of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.engines import prepare
+from simlabel.fitted import Model
+from simlabel.rows import Stack, dense_rows, take_rows
+from simlabel.similarities import Linear
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, Rows, object_array
+from simlabel.tables import Cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ENOUGH = 50  # rows that say how common a word is
+_COMMON = 0.15  # of the rows: the words that hold a language together
+_LONGEST = 60  # of a title that is shown
+
+
+def most_telling(frame: pd.DataFrame) -> pd.DataFrame:
+    """The largest contributions first, whatever their sign."""
+    order = frame["contribution"].abs().sort_values(ascending=False, kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A fitted model and some queries.
+
+    Attributes
+    ----------
+    model : Model
+    given, queries : rows
+        As they came, and normalized.
+    title_column : str or None
+        Of a table, the column by which rows are shown.
+    """
+
+    model: Model
+    given: Rows
+    queries: Rows
+    title_column: str | None
+
+    def titles(self, positions: npt.NDArray[np.integer]) -> list[str] | None:
+        """By what some references are shown beside their ids; None where they are not rows of a table."""
+        return titles_of(self.model, self.title_column, self.model.scorer.references.raw, positions)
+
+    def query_title(self, query: int) -> str | None:
+        """By what a query is shown; None where it is not a row of a table."""
+        found = titles_of(self.model, self.title_column, self.given, np.array([query]))
+        return None if found is None else found[0]
+
+    def nearest(self, query: int, column: int, n: int) -> pd.DataFrame:
+        """The references that have a label, the most similar first: ``id``, ``title``, ``similarity``."""
+        import pandas as pd
+
+        scorer = self.model.scorer
+        references, stages = scorer.references, scorer.stages
+        summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
+        S = stages.similarities(self.queries[query : query + 1], summed)[0]
+        have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
+        first = have[np.argsort(-S[have], kind="stable")[:n]]
+        titles = self.titles(first)
+        shown = {} if titles is None else {"title": titles}
+        return pd.DataFrame(
+            {"id": object_array(references.ids[first].tolist()), **shown, "similarity": S[first]}
+        )
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each column of the table."""
+        encoder = self.model.encoder
+        return {} if encoder is None else {column.name: column.kind for column in encoder.columns_}
+
+    def is_common(self, column: str, term: str) -> bool:
+        """Whether a word is in so many of the labelled rows that naming it tells a reader little."""
+        encoder = self.model.encoder
+        if encoder is None or self.model.scorer.references.n_rows < _ENOUGH:
+            return False
+        return encoder.row_share(column, term) > _COMMON
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a score is a sum over the words of a query."""
+        encoder, stages = self.model.encoder, self.model.scorer.stages
+        plain = isinstance(stages.similarity, Linear) and stages.weighting is None
+        return encoder is not None and plain and self.queries.shape[1] == encoder.width_
+
+    def words(self, query: int, columns: Sequence[int]) -> list[pd.DataFrame]:
+        """For each of some labels what the words contribute: ``column``, ``term``, ``contribution``."""
+        import pandas as pd
+
+        encoder = self.model.encoder
+        if encoder is None or not self.has_words:
+            raise ValueError(
+                f"words: a score is a sum over words where a table is compared by inner products, as Tagger "
+                f"does it, or SMLClassifier('linear', encoder='table'); not with "
+                f"{self.model.scorer.stages.similarity!r}{'' if encoder is not None else ' and no encoder'}."
+            )
+        row = sp.csr_array(self.queries[query : query + 1])
+        terms: dict[tuple[str, str], int] = {}
+        places, slots, shares = [], [], []
+        for column, (slot, term, share) in encoder.readable(self.given[query]):
+            places.append(terms.setdefault((column, term), len(terms)))
+            slots.append(slot)
+            shares.append(share)
+        parts = sp.csr_array((shares, (places, slots)), shape=(len(terms), encoder.width_))
+        by_feature = row.data[:, None] * self._weights(row.indices, columns)
+        by_term = parts[:, row.indices] @ by_feature
+        names = pd.DataFrame(list(terms), columns=["column", "term"])
+        frames = [names.assign(contribution=by_term[:, k]) for k in range(len(columns))]
+        return [most_telling(frame[frame["contribution"] != 0]) for frame in frames]
+
+    def _weights(self, features: npt.NDArray[np.integer], columns: Sequence[int]) -> FloatArray:
+        """What a feature of 1 would add to some labels, (n_features, n_labels)."""
+        V = self.model.scorer.V
+        V = V.whole() if isinstance(V, Stack) else V
+        return np.asarray(self._summed[:, features].T @ dense_rows(V[:, list(columns)]))
+
+    @cached_property
+    def _summed(self) -> sp.csc_array:
+        scorer = self.model.scorer
+        X, used = scorer.references.X, scorer.solved.used
+        return sp.csc_array(X[:] if used is None else take_rows(X, used))
+
+
+def titles_of(
+    model: Model, column: str | None, rows: Rows, positions: npt.NDArray[np.integer]
+) -> list[str] | None:
+    """The cells of one column in some rows of a table, cut short; None where there is no such column."""
+    if model.encoder is None or column is None:
+        return None
+    place = model.encoder.names_.index(column)
+    return [_title(row[place]) for row in take_rows(rows, positions)]
+
+
+def _title(c: Cell) -> str:
+    text = " ".join(c) if isinstance(c, tuple) else "(no title)" if c is None else str(c)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"

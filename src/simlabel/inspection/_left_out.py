@@ -1,0 +1,93 @@
+"""What the others say of every labelled instance: calibrated, and by learned influence where that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.fitted import Model, Scorer, training_blocks
+from simlabel.influence import Problem, Ridge
+from simlabel.normalization import fit_normalizer, resolve_normalizer
+from simlabel.rows import References, is_lazy
+from simlabel.similarities import Laplacian
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray
+from simlabel.tuning import LeaveOneOut, on_rows, resolved
+
+_SCALED = ("zscore", "l2")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Probabilities of every label of every instance, itself left out, and in words how they were found."""
+
+    probabilities: FloatArray
+    how: str
+
+
+def left_out_evidence(model: Model) -> LeftOut:
+    """Probabilities that do not depend on how well the model's settings suit its data.
+
+    Equal influence tells little apart where similarities are flat, so ridge is solved for the model's own
+    references, with bandwidth and penalty chosen by leave-one-out; where features are dense, also for the
+    columns brought to one scale under a Laplacian similarity, and the two are averaged. A model whose
+    influence is learned, or whose similarity is not positive definite, or that is too large for an exact
+    solution, speaks for itself. All are calibrated.
+    """
+    scorers = [model.scorer]
+    if not model.scorer.stages.influence.learned and _fits(model.scorer):
+        problems = [_chosen(problem) for problem in _problems(model.scorer)]
+        scorers = [Scorer(each.stages, each.references, each.solve()) for each in problems]
+    probabilities = np.mean([_calibrated(each, model.labels.kind == "single") for each in scorers], axis=0)
+    how = " and ".join(f"{each.stages.influence!r} with {each.stages.similarity!r}" for each in scorers)
+    return LeftOut(probabilities, f"{how}, leave-one-out, calibrated")
+
+
+def _calibrated(scorer: Scorer, single: bool) -> FloatArray:
+    blocks = list(training_blocks(scorer))
+    calibration = LeaveOneOutCalibration().fit(blocks, single=single)
+    return np.concatenate([calibration.probabilities(block.scores) for block in blocks])
+
+
+def _fits(scorer: Scorer) -> bool:
+    references = scorer.references
+    exact = Ridge().n_inducing(references.n_rows) is None and not is_lazy(references.X)
+    return exact and references.n_rows > 1 and scorer.stages.similarity.positive_definite
+
+
+def _problems(scorer: Scorer) -> Iterator[Problem]:
+    """Ridge on what the model compares, and on columns of one scale, with what is to be chosen as "auto"."""
+    own, references = scorer.stages.similarity, scorer.references
+    bandwidths = {name: "auto" for name in own.get_params() if name.rpartition("__")[2] == "gamma"}
+    stages = replace(
+        scorer.stages, similarity=own.replaced(bandwidths), influence=Ridge(), weighting=None, scales=None
+    )
+    yield Problem(stages, references)
+    scaled = None if own.form == "precomputed" else _scaled(references)
+    if scaled is not None:
+        yield Problem(replace(stages, similarity=Laplacian()), scaled)
+
+
+def _scaled(references: References) -> References | None:
+    """The same with columns of one scale; None where features are sparse or there are none."""
+    raw = references.raw
+    if not hasattr(raw, "shape") or len(raw.shape) != 2 or sp.issparse(raw[:1]):
+        return None
+    X = np.asarray(raw[:], dtype=np.float64)
+    normalizer = fit_normalizer(resolve_normalizer(list(_SCALED)), X, references.weights)
+    assert normalizer is not None
+    return References(normalizer.transform(X), references.Y, references.weights, references.ids)
+
+
+def _chosen(problem: Problem) -> Problem:
+    """The same with bandwidth and penalty, found on a sample of the rows."""
+    n, most = problem.references.n_rows, limits().compared_rows // 2
+    rows = np.arange(n)
+    if n > most:
+        rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, most, replace=False))
+    _, curve = LeaveOneOut().run(on_rows(problem, rows))
+    return resolved(problem, curve.best)

@@ -1,0 +1,211 @@
+"""Ridge on plain inner products, beyond the size of a matrix of all references, against that matrix."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from simlabel import SMLClassifier, load
+from simlabel._kernels import sparse_times_dense
+from simlabel.influence import RetuneWarning, Ridge, _conjugate
+from simlabel.influence._closed_form import ridge_solution
+from simlabel.influence._linear import LinearRidge, linear_form
+from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
+from simlabel.support.limits import changed_limits
+
+N, P = 70, 30
+SIMILARITIES = [Linear(), Cosine(), Polynomial(1, 2.0)]
+
+
+def rows(rng, n=N, p=P):
+    X = rng.standard_normal((n, p)) * (rng.random((n, p)) < 0.4) * 3.0 / (1 + np.arange(p))
+    X[3], X[5] = X[4], 0.0
+    return X, (rng.random((n, 4)) < 0.3).astype(int)
+
+
+def beyond(n_columns=0, **changes):
+    """No matrix of the references is small enough, and of the columns only up to so many."""
+    changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6} | changes
+    return changed_limits(exact_bytes=24 * n_columns**2, **changes)
+
+
+def model(similarity=None, **kwargs):
+    penalty = kwargs.pop("penalty", 0.3)
+    return SMLClassifier(
+        similarity or Cosine(), normalizer=None, influence=Ridge(penalty, **kwargs), random_state=0
+    )
+
+
+def solved(fitted):
+    return fitted._model.scorer.solved
+
+
+def without_fold(ridge, Z, fold, left):
+    """The scores of a fold's rows, from a matrix of all references with less weight on them."""
+    kept = ridge.weights - np.where(fold, left, 0.0)
+    there, T = kept > 0, ridge.targets.toarray()
+    mean = kept @ T / kept.sum()
+    A = Z[there] @ Z[there].T + np.diag(ridge.penalty / kept[there])
+    return Z[fold] @ Z[there].T @ np.linalg.solve(A, T[there] - mean) + mean
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=repr)
+@pytest.mark.parametrize("few_columns", [True, False])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sparse=st.booleans(),
+    weighted=st.booleans(),
+    penalty=st.sampled_from([0.03, 0.3, 10.0]),
+    size=st.sampled_from([1e-12, 1.0, 1e12]),
+)
+@settings(max_examples=5)
+def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, weighted, penalty, size):
+    rng = np.random.default_rng(seed)
+    X, Y = rows(rng)
+    if isinstance(similarity, Linear):  # the same problem in other units
+        X, penalty = X * size, penalty * size**2
+    weights = rng.random(N) * 3 + 0.1 if weighted else np.ones(N)
+    X = sp.csr_array(X) if sparse else X
+    with beyond(P + 1 if few_columns else 0):
+        form = linear_form(similarity, X)
+        ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, penalty)
+        found = ridge.solution()
+    Z = form(X)
+    wanted = ridge_solution(Z @ Z.T, Y, weights, penalty)
+    np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
+    np.testing.assert_allclose(found.mean, wanted.mean)
+    if few_columns:
+        np.testing.assert_allclose(found.left_out, wanted.left_out, rtol=1e-6, atol=1e-6)
+        return
+    assert 0 < found.residual <= 1e-8
+    for fold in ridge._folds():
+        scores = without_fold(ridge, Z, fold, np.minimum(weights, 1.0))
+        np.testing.assert_allclose(found.left_out[fold], scores, atol=0.03)
+
+
+def test_groups_are_left_out_whole(rng):
+    X, Y = rows(rng)
+    groups, weights = rng.integers(100, 112, N), rng.integers(1, 4, N).astype(float)
+    with beyond():
+        form = linear_form(Cosine(), X)
+        ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, 0.3, groups=groups)
+        left_out = ridge.solution().left_out
+    folds = np.array(list(ridge._folds()))
+    assert (folds.sum(axis=0) == 1).all()
+    assert folds.any(axis=1).all()
+    for fold in folds:
+        assert not set(groups[fold]) & set(groups[~fold])
+        np.testing.assert_allclose(left_out[fold], without_fold(ridge, form(X), fold, weights), atol=0.03)
+
+
+@pytest.mark.parametrize("n_columns", [P + 1, 0])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("inducing", ["auto", None])
+def test_a_model_scores_as_the_exact_one(rng, kind, n_columns, inducing):
+    X, Y = rows(rng)
+    exact = model().fit(X, Y)
+    with beyond(n_columns):
+        far = model(inducing=inducing).fit(kind(X), Y)
+        assert solved(far).used is None
+        assert (solved(far).residual is None) == (n_columns > 0)
+    atol = 1e-3 if kind(X).dtype == np.float32 else 1e-6
+    Q = kind(rows(rng, 9)[0])
+    np.testing.assert_allclose(far.decision_function(Q), exact.decision_function(Q), atol=atol)
+
+
+def test_products_of_few_features_too(rng):
+    X, Y = rows(rng, p=5)
+    exact = model(Quadratic()).fit(X, Y)
+    with beyond(21):
+        far = model(Quadratic()).fit(X, Y)
+    assert solved(far).used is None
+    np.testing.assert_allclose(far.leave_one_out(), exact.leave_one_out(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "inducing"), [(RBF(1.0), "auto"), (Quadratic(), "auto"), (Cosine(), 9)], ids=repr
+)
+def test_what_is_still_summed_over_some(rng, similarity, inducing):
+    X, Y = rows(rng)
+    with beyond(inducing_rows=9):
+        assert len(solved(model(similarity, inducing=inducing).fit(X, Y)).used) == 9
+
+
+@pytest.mark.parametrize("mixing", [False, True])
+def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch, mixing):
+    X, Y = rows(rng)
+    columns = []
+    plain = _conjugate.RidgeSystem.solve
+
+    def solve(self, B, tolerance, start=None, stopped=lambda: False):
+        if tolerance < 1e-6:
+            columns.append(start is not None)
+        return plain(self, B, tolerance, start, stopped)
+
+    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", solve)
+    with beyond(), warnings.catch_warnings():
+        warnings.simplefilter("error", RetuneWarning)
+        taught = model(mixing=mixing).fit(X[:60], Y[:60])
+        columns.clear()
+        taught.partial_fit(X[60:], Y[60:]).forget([2, 30])
+        assert all(columns)
+        left = np.delete(np.arange(N), [2, 30])
+        fresh = model(mixing=mixing).fit(X[left], Y[left])
+    if not mixing:  # a mixture is learnt from scores of folds, which are drawn anew
+        np.testing.assert_allclose(solved(taught).V, solved(fresh).V, atol=1e-6)
+    Q = rows(rng, 9)[0]
+    np.testing.assert_allclose(taught.decision_function(Q), fresh.decision_function(Q), atol=0.03)
+
+
+def test_labels_that_come_later(rng):
+    X, _ = rows(rng)
+    y = [{"a"} if x[0] > 0 else {"b"} for x in X[:60]] + [{"a", "new"}] * 10
+    with beyond():
+        taught = model().fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+        fresh = model().fit(X, y)
+    Q = rows(rng, 9)[0]
+    order = [list(taught.classes_).index(name) for name in fresh.classes_]
+    np.testing.assert_allclose(taught.decision_function(Q)[:, order], fresh.decision_function(Q), atol=1e-6)
+
+
+def test_what_is_left_over_is_in_the_file(rng, tmp_path):
+    X, Y = rows(rng)
+    with beyond():
+        far = model().fit(X, Y)
+    far.save(tmp_path / "model.simlabel")
+    again = load(tmp_path / "model.simlabel")
+    assert solved(again).residual == solved(far).residual > 0
+    np.testing.assert_array_equal(again.decision_function(X), far.decision_function(X))
+
+
+def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
+    X, Y = rows(rng)
+    monkeypatch.setattr(_conjugate, "_STEPS", 1)
+    monkeypatch.setattr(_conjugate, "_ROUNDS", 1)
+    with beyond(), pytest.warns(ConvergenceWarning, match=r"penalty=1e-07.*leaves over.*Raise it"):
+        model(Linear(), penalty=1e-7).fit(X, Y)
+
+
+@pytest.mark.parametrize("X", [np.zeros((12, 5)), np.ones((12, 5))], ids=["zero", "equal"])
+def test_rows_without_differences(X):
+    Y = np.eye(12, 3, dtype=int)
+    with beyond():
+        scores = model().fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(scores, np.tile(scores[0], (12, 1)), atol=1e-6)
+    np.testing.assert_allclose(scores[0], Y.mean(axis=0), atol=1e-6)
+
+
+@given(seed=st.integers(0, 2**32 - 1), width=st.integers(1, 9))
+def test_sparse_products(seed, width):
+    rng = np.random.default_rng(seed)
+    A = sp.random_array((11, 7), density=0.5, format="csr", rng=rng)
+    for kind in (np.float32, np.float64):
+        M, out = rng.standard_normal((7, width)).astype(kind), np.full((11, width), np.nan, dtype=kind)
+        sparse_times_dense(A.indptr, A.indices, A.data, M, out)
+        np.testing.assert_allclose(out, A @ M, atol=1e-5 if kind is np.float32 else 1e-13)

@@ -1,0 +1,174 @@
+"""Explanations of tables: titles, and words whose contributions add up to the score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from simlabel import SMLClassifier, Tagger, load
+from simlabel.datasets import Dataset
+from simlabel.reports._showcase import model_showcase
+from simlabel.tables import Column, title_column
+from simlabel.tables._cells import Cells
+
+FILMS = pd.DataFrame(
+    {
+        "code": [f"f{i}" for i in range(6)],
+        "title": ["Jaws", "The Meg", "Deep Blue Sea", "Notting Hill", "Love Actually", "About Time"],
+        "plot": [
+            "a shark hunts swimmers off a beach",
+            "an old shark hunts a crew, deep in the sea",
+            "sharks hunt scientists under the sea",
+            "a film star falls in love with a bookseller",
+            "many people fall in love at Christmas",
+            "he falls in love again and again",
+        ],
+        "year": [1975, 2018, 1999, 1999, 2003, 2013],
+        "kind": ["film", "film", "film", "film", "film", "show"],
+    }
+)
+TAGS = ["horror, sea", "horror, sea", "horror, sea", "romance", "romance", "romance"]
+NEW = pd.DataFrame(
+    {
+        "code": ["n0", "n1"],
+        "title": ["Open Water", "你好 love"],
+        "plot": ["two divers; a shark-hunt in the sea! sea?", "love 你好世界, and a shark"],
+        "year": [2003, None],
+        "kind": ["film", "show"],
+    }
+)
+COLUMNS = {"title": "text", "plot": "text", "year": "number", "kind": "category"}
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    return Tagger(COLUMNS, id_column="code").fit(FILMS, TAGS)
+
+
+@pytest.fixture(scope="module")
+def why(tagger):
+    return tagger.explain(NEW, top=3)
+
+
+def test_words_and_columns_add_up_to_the_score(tagger, why):
+    scores = tagger.decision_function(NEW)
+    for query in range(2):
+        for k, name in enumerate(tagger.classes_):
+            words, columns = why.words(query, name), why.by_column(query, name)
+            assert words["contribution"].sum() + why.mean[k] == pytest.approx(scores[query, k], abs=1e-12)
+            assert columns["contribution"].sum() + why.mean[k] == pytest.approx(scores[query, k], abs=1e-12)
+            assert words["contribution"].abs().is_monotonic_decreasing
+            assert not words.duplicated(["column", "term"]).any()
+
+
+def test_people_see_words_of_the_query_and_no_pieces_of_them(why):
+    words = why.words(0, "sea")
+    seen = set(words.loc[words["column"] == "plot", "term"])
+    assert {"shark-hunt", "sea", "divers"} <= seen
+    for term in seen:
+        assert all(word in "two divers; a shark-hunt in the sea! sea?" for word in term.split())
+    assert words.loc[words["column"] == "year", "term"].tolist() == ["2003"]
+    assert set(words.loc[words["column"] == "kind", "term"]) == {"film"}
+    assert {"love", "shark"} <= set(why.words(1, "sea")["term"])
+
+
+def test_other_words_change_nothing_in_what_a_word_brings(tagger):
+    """Without the normalised length: the sum over features is the score of a row that has only them."""
+    one = tagger.explain(pd.DataFrame({"plot": ["sea"]}).reindex(columns=NEW.columns))
+    words = one.words(0, "sea")
+    assert words.loc[words["column"] == "plot", "term"].tolist() == ["sea"]
+
+
+def test_sums_without_learned_influence_have_words_too():
+    model = SMLClassifier("linear", normalizer=None, encoder="table").fit(FILMS, TAGS_AS_SETS)
+    why = model.explain(NEW)
+    assert model.title_column_ == "title"
+    scores = model.decision_function(NEW)
+    for k, name in enumerate(model.classes_):
+        assert why.words(0, name)["contribution"].sum() == pytest.approx(scores[0, k])
+
+
+TAGS_AS_SETS = [set(text.split(", ")) for text in TAGS]
+
+
+def test_words_are_refused_where_a_score_is_no_sum_over_them(rng):
+    model = SMLClassifier("rbf", encoder="table").fit(FILMS, TAGS_AS_SETS)
+    with pytest.raises(ValueError, match=r"compared by inner products.*not with RBF"):
+        model.explain(NEW).words(0, "sea")
+    plain = SMLClassifier("linear").fit(rng.random((4, 2)), [{"a"}, {"b"}, {"a"}, {"b"}])
+    with pytest.raises(ValueError, match=r"Linear\(\) and no encoder"):
+        plain.explain(rng.random((1, 2))).words(0, "a")
+
+
+def test_rows_are_shown_by_title(tagger, why):
+    text = str(why)
+    assert "Query 0, 'Open Water': " in text
+    sentence = next(line for line in text.splitlines() if line.startswith("  sea, "))
+    assert "because of" in sentence
+    assert "'sea'" in sentence
+    assert " in plot" in sentence
+    frame = why.to_frame().query("what == 'label'")
+    assert (frame["title"] == frame["id"].map(FILMS.set_index("code")["title"])).all()
+    nearest = why.nearest(0, "sea", n=2)
+    assert list(nearest.columns) == ["id", "title", "similarity"]
+    assert set(nearest["title"]) <= {"Jaws", "The Meg", "Deep Blue Sea"}
+    doubtful = tagger.suspicious_labels(top=3)
+    assert (doubtful["title"] == doubtful["id"].map(FILMS.set_index("code")["title"])).all()
+
+
+def test_columns_of_a_table_are_named_and_sorted(tagger, why):
+    frame = why.columns(0, "f0")
+    assert frame["column"].str.contains("plot: shark").any()
+    assert frame["term"].is_monotonic_decreasing
+    X, Q = tagger._model.scorer.references.X, tagger._model.normalized(tagger._check_queries(NEW)[1])
+    assert frame["term"].sum() == pytest.approx((Q[[0]] @ X[[0]].T).toarray()[0, 0])
+
+
+def test_the_title_column_is_found_kept_and_saved(tmp_path, tagger):
+    assert tagger.title_column_ == "title"
+    tagger.save(tmp_path / "films.simlabel")
+    again = load(tmp_path / "films.simlabel")
+    assert str(again.explain(NEW)) == str(tagger.explain(NEW))
+    chosen = Tagger(COLUMNS, title_column="plot", label_separator=None).fit(FILMS, ["a", "b"] * 3)
+    assert chosen.title_column_ == "plot"
+    chosen.save(tmp_path / "plots.simlabel")
+    assert load(tmp_path / "plots.simlabel").title_column_ == "plot"
+    none = Tagger(COLUMNS, title_column=None).fit(FILMS, TAGS)
+    none.save(tmp_path / "none.simlabel")
+    assert "Query 0: " in str(load(tmp_path / "none.simlabel").explain(NEW))
+    with pytest.raises(ValueError, match="title_column: there is no column 'heading'"):
+        Tagger(title_column="heading").fit(FILMS, TAGS)
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds", "wanted"),
+    [
+        (["plot", "Subject"], ["text", "category"], "Subject"),
+        (["name", "title"], ["text", "text"], "title"),
+        (["plot", "note"], ["text", "text"], "note"),
+        (["year"], ["number"], None),
+        (["title", "plot"], ["constant", "text"], "plot"),
+    ],
+)
+def test_what_is_taken_for_a_title(names, kinds, wanted):
+    cells = Cells(tuple(names), [("a long story of a shark", "short")[: len(names)]])
+    assert title_column(cells, [Column(*pair) for pair in zip(names, kinds, strict=True)]) == wanted
+
+
+def test_a_plain_list_of_texts_is_shown_by_its_texts():
+    why = Tagger().fit(FILMS["plot"].tolist(), TAGS).explain(["a shark in the deep sea"])
+    assert str(why).startswith("Query 0, 'a shark in the deep sea'")
+    assert np.isfinite(why.scores).all()
+
+
+def test_reports_show_titles_and_words(tagger):
+    Y = sp.csr_array(np.array([[1, 0, 1], [0, 1, 0]], dtype=np.int8))
+    data = Dataset("films", NEW, Y, tuple(map(str, tagger.classes_)), tuple(NEW.columns))
+    block = model_showcase(tagger, data).examples
+    assert {each.title for each in block.examples} == set(NEW["title"])
+    shown = {each.title: " ".join(each.reasons) for each in block.examples}["Open Water"]
+    assert "sea, " in shown
+    assert " in plot" in shown
+    assert "'The Meg'" in shown
