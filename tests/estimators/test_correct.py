@@ -25,6 +25,15 @@ def test_correct_is_forget_and_teach(rng, influence):
     np.testing.assert_allclose(model.decision_function(X), wanted.decision_function(X), rtol=1e-8, atol=1e-12)
 
 
+def test_a_corrected_row_stays_in_its_group(rng):
+    X, y = rng.normal(size=(6, 3)), [{"a"}, {"a"}, {"b"}, {"b"}, {"a"}, {"b"}]
+    groups = ["g", "g", None, "h", "h", None]
+    model = SMLClassifier("linear", normalizer=None).fit(X, y, groups=groups).correct([0], [{"b"}])
+    right, order = [{"b"}, *y[1:]], [1, 2, 3, 4, 5, 0]
+    wanted = SMLClassifier("linear", normalizer=None).fit(X, right, groups=groups)
+    np.testing.assert_allclose(model.leave_one_out(), wanted.leave_one_out()[order], rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("ids", "y", "message"),
     [
@@ -66,6 +75,6 @@ def test_a_table_with_one_label_in_each_cell_is_saved(tmp_path):
 
 @pytest.mark.parametrize("wrong", [3, "", [], True])
 def test_what_is_no_separator_is_refused_in_a_file(wrong):
-    with pytest.raises(ModelFileError, match="does not stand between labels"):
+    with pytest.raises(ModelFileError, match="are no texts"):
         check_fitted({"n_features_in_": 2, "label_separator_": wrong})
     check_fitted({"n_features_in_": 2, "label_separator_": None})
