@@ -81,7 +81,8 @@ def run(scale: Scale) -> Part:
     sets = {name: figures(name, scale) for name in ("scene", "yeast", "emotions")}
     intro = (
         f"{SHARE:.0%} of all labels are flipped; average precision of ranking every label of every instance\n"
-        f"by how doubtful it is, and precision among the first {FIRST}. Mean and standard error over {SEEDS} seeds; the last row is paired."
+        f"by how doubtful it is, and precision among the first {FIRST}.\n"
+        f"Mean and standard error over {SEEDS} seeds; the last row is paired."
     )
     headings = [heading for name in sets for heading in (name, f"{name}, first {FIRST}")]
     part = Part("Planted label errors", ["way of finding them", *headings], intro)
