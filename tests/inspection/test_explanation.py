@@ -198,11 +198,15 @@ def test_for_and_against_are_printed_apart(rng):
     assert f"{label}: the most similar that have it" in text
 
 
-@pytest.mark.parametrize("influence", ["uniform", Ridge(0.01)])
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1), Ridge(0.1, inducing=8)])
 def test_what_a_sentence_names_has_what_it_explains(influence, rng):
     X, y, Q = problem(rng, n=40)
     y = [labels or {"sea"} for labels in y]
-    why = SMLClassifier(RBF(2.0), influence=influence).fit(X, y).explain(np.vstack([Q, rng.random((9, 4))]))
+    why = (
+        SMLClassifier(RBF(2.0), influence=influence, random_state=0)
+        .fit(X, y)
+        .explain(np.vstack([Q, rng.random((9, 4))]), top=20)
+    )
     for query in range(len(why)):
         for each in told(why, query):
             text = each.sentence.partition("; like " if "; like " in each.sentence else ": as ")[2]
