@@ -94,7 +94,7 @@ def test_protocols(run, csv):
         (["compare", "mine.csv", "--criteria", "f2"], 2, "unknown criterion 'f2'"),
         (["compare", "mine.csv", "--criteria", "ndcg@7"], 2, "k = 1, 3 and 5"),
         (["compare", "mine.csv", "--report", "r.pdf"], 1, "a report ends in .html"),
-        (["compare", "mine.csv", "-a", "knn"], 1, "label_column='tags'"),
+        (["compare", "mine.csv", "-a", "knn"], 1, "--label-column 'tags'"),
         (["compare", "mine.csv", "--label-column", "tags", "--folds", "1"], 2, "--folds"),
         (["reproduce", "scene"], 2, "scene"),
         (["datasets", "nosuch.arff"], 1, "there is no such file"),

@@ -41,7 +41,7 @@ def predict_verb(
     separator: Annotated[
         str | None,
         typer.Option(
-            help="Between the labels of a set, in CSV.", show_default="as the model was fitted on, or ;"
+            help="Between the labels of a set, in CSV.", show_default="as in the table of fit, else ';'"
         ),
     ] = None,
     spreadsheet_safe: Annotated[
