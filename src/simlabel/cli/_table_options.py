@@ -61,7 +61,7 @@ SpreadsheetSafe = Annotated[
 
 
 def kinds_of(given: Mapping[str, Sequence[str] | None]) -> dict[str, str]:
-    """WrittenColumns by name, from the columns of each kind; one that is given two kinds is misuse."""
+    """Columns by name, from the columns of each kind; one that is given two kinds is misuse."""
     found: dict[str, str] = {}
     for kind, names in given.items():
         for name in names or ():
@@ -71,7 +71,7 @@ def kinds_of(given: Mapping[str, Sequence[str] | None]) -> dict[str, str]:
 
 
 def check_columns(columns: Iterable[Hashable], wanted: Mapping[str, str | None], where: object) -> None:
-    """WrittenColumns that options name are there; `wanted` is names by option, None where it was not given."""
+    """Columns that options name are there; `wanted` is names by option, None where it was not given."""
     columns = list(columns)
     for option, name in wanted.items():
         if name is not None and name not in columns:

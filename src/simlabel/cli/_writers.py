@@ -56,7 +56,7 @@ class TableWriter(Protocol):
 
 
 class CsvWriter:
-    """WrittenColumns ``row``, what rows are called, ``labels``, and one for each label and kind of figure."""
+    """Columns ``row``, what rows are called, ``labels``, and one for each label and kind of figure."""
 
     def __init__(self, stream: TextIO, columns: WrittenColumns, separator: str) -> None:
         clash = next((label for label in columns.labels if separator in label), None)
@@ -94,7 +94,7 @@ class JsonLinesWriter:
 
 
 class ParquetWriter:
-    """WrittenColumns as of a CSV file, with ``labels`` as lists."""
+    """Columns as of a CSV file, with ``labels`` as lists."""
 
     def __init__(self, file: IO[bytes], columns: WrittenColumns) -> None:
         fields = [("row", pa.int64()), *((name, pa.string()) for name in columns.names)]
