@@ -128,7 +128,7 @@ def test_an_option_that_a_format_lacks_is_misuse(run, tmp_path):
     path.write_text("0,1 1:0.5\n1 2:0.5\n")
     result = run("datasets", path, "--label-prefix", "x")
     assert result.exit_code == 2
-    assert "takes no option 'label_prefix'" in " ".join(result.stderr.replace("│", " ").split())
+    assert "takes no option --label-prefix" in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_datasets_of_a_folder_and_of_a_file(run, csv, tmp_path, monkeypatch):
