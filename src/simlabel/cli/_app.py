@@ -16,7 +16,10 @@ from simlabel.cli._console import INTERRUPTED
 from simlabel.cli._signals import ended_by_signals, leave_reader
 
 # the verb x is the function x_verb of the module _x
-_VERBS = ("demo", "datasets", "fit", "predict", "evaluate", "explain", "compare", "reproduce")
+_VERBS = (
+    *("demo", "datasets", "columns", "fit", "predict", "evaluate", "explain"),
+    *("teach", "correct", "forget", "suspicious", "suggest", "compare", "reproduce"),
+)
 
 
 class _Verbs(TyperGroup):

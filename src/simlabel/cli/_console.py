@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,12 +17,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from simlabel.cli._wording import in_shell
 from simlabel.support.text import for_terminal, one_line
 
 FAILED, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, OSError, ImportError, LookupError, MemoryError)  # what users can do something about
 
-Report = Callable[[int, int, str], None]
+_SECONDS = 10.0  # between two lines about progress, where there is no terminal
+
+Report = Callable[[int, int | None, str], None]
 
 
 class Terminal(Console):
@@ -37,12 +43,17 @@ class Terminal(Console):
 
 
 def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn errors into one line and exit code 1; with ``--debug`` they come with their trace."""
+    """Turn errors into one line and exit code 1; with ``--debug`` they come with their trace.
+
+    Warnings are a line too, each said once.
+    """
+    options = list(inspect.signature(verb).parameters)
 
     @functools.wraps(verb)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
-            return verb(*args, **kwargs)
+            with _warnings_said(options):
+                return verb(*args, **kwargs)
         except KeyboardInterrupt:
             say("", mark="stopped")
             raise typer.Exit(INTERRUPTED) from None
@@ -53,10 +64,32 @@ def guarded(verb: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             known = isinstance(error, _EXPECTED) and not isinstance(error, KeyError)
             text = str(error) if known and str(error) else f"{type(error).__name__}: {error}"
-            say(text if known else f"{text} (--debug shows the trace)", mark="error", style="bold red")
+            text = in_shell(text, options) if known else f"{text} (--debug shows the trace)"
+            say(text, mark="error", style="bold red")
             raise typer.Exit(FAILED) from None
 
     return run
+
+
+@contextmanager
+def _warnings_said(options: Collection[str]) -> Iterator[None]:
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = in_shell(str(message), options)
+        if text not in said:
+            said.add(text)
+            note(text, mark="warning")
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def note(text: object, *, mark: str = "note") -> None:
+    """A line on stderr about what should be looked at."""
+    say(text, mark=mark, style="bold yellow")
 
 
 def say(text: object, *, mark: str = "", style: str = "bold") -> None:
@@ -71,8 +104,11 @@ def show_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(description: str) -> Iterator[Report]:
-    """A bar on stderr with what is being done and the time left."""
+def progress(description: str, *, lines: bool = False) -> Iterator[Report]:
+    """A bar on stderr with what is being done and the time left; into a pipe lines, if wanted."""
+    if lines and not Terminal(stderr=True).is_terminal:
+        yield _Lines()
+        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
@@ -84,3 +120,20 @@ def progress(description: str) -> Iterator[Report]:
         yield lambda done, total, what: bar.update(
             task, completed=done, total=total, description=for_terminal(what)
         )
+
+
+class _Lines:
+    """Progress without a terminal: a line when something begins, and one every few seconds."""
+
+    def __init__(self) -> None:
+        self._what, self._began, self._said = "", 0.0, 0.0
+
+    def __call__(self, done: int, total: int | None, what: str) -> None:
+        now = time.monotonic()
+        if what != self._what:
+            self._what, self._began, self._said = what, now, now
+            say(what)
+        elif now - self._said >= _SECONDS and done and total:
+            self._said = now
+            left = (now - self._began) / done * (total - done)
+            say(f"{what}: {done} done, at most {left:.0f} s left")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -13,20 +12,24 @@ import typer
 from rich.table import Table
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import Terminal, guarded, progress, say, show_json
-from simlabel.cli._models import BLOCK, FittedModel, stacked
+from simlabel.cli import _table_options as tables
+from simlabel.cli._console import Terminal, guarded, note, progress, say, show_json
+from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
-from simlabel.datasets import Dataset, FeatureChunks
+from simlabel.cli._rows import BLOCK
+from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
 from simlabel.metrics import evaluate, find_criterion
 from simlabel.reports import check_report_path, evaluation_report, write_report
+
+_LISTED = 10  # labels that the model does not know, by name
 
 
 @guarded
 def evaluate_verb(
     model: ModelFile,
     data: Annotated[str, typer.Argument(help="A labelled file, or the name of a data set.")],
-    criteria: options.Criteria = "paper",
+    criteria: options.Criteria = "usual",
     report: options.Reports = None,
     index_base: IndexBase = None,
     labels: options.Labels = None,
@@ -35,6 +38,8 @@ def evaluate_verb(
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    encoding: tables.Encoding = None,
+    sheet: tables.Sheet = None,
     max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -44,41 +49,28 @@ def evaluate_verb(
     for path in report or ():
         check_report_path(path)
     fitted = FittedModel.open(model)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format, max_gib)
-    loaded = reading.load(data)
-    source = Path(data)
-    if source.is_file():
-        chunks = FeatureChunks(
-            source,
-            fitted.features,
-            BLOCK,
-            format=format,
-            delimiter=delimiter,
-            index_base=index_base,
-            max_gib=max_gib,
-        )
-        loaded = replace(loaded, X=stacked(list(chunks)), feature_names=_names(fitted), n_attributes=-1)
-    else:
-        _check_features(fitted, loaded)
+    reading = options.Reading(
+        labels, label_prefix, label_column, separator, delimiter, None, format, max_gib, encoding, sheet
+    )
+    loaded = fitted.labelled(data, reading, index_base)
+    unknown = _unknown_labels(fitted, loaded)
     result, joint = evaluated(fitted, loaded)
     for path in report or ():
         write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown), path)
         say(f"wrote {path}")
-    _show(result, joint, shown, json)
+    _show(result, joint, shown, unknown, json)
 
 
-def _names(fitted: FittedModel) -> tuple[str, ...]:
-    names = fitted.features
-    return tuple(map(str, range(names))) if isinstance(names, int) else tuple(names)
-
-
-def _check_features(fitted: FittedModel, data: Dataset) -> None:
-    if isinstance(fitted.features, int):
-        same = fitted.features == len(data.feature_names)
-    else:
-        same = tuple(fitted.features) == tuple(data.feature_names)
-    if not same:
-        raise ValueError(f"{data.name} does not have the features that the model was fitted on.")
+def _unknown_labels(fitted: FittedModel, data: Dataset) -> dict[str, int]:
+    """Labels that the model does not know, and in how many rows each is; they are said."""
+    known, counts = set(fitted.labels), np.asarray(data.Y.sum(axis=0))
+    found = zip(map(str, data.label_names), counts.tolist(), strict=True)
+    unknown = {name: count for name, count in found if count and name not in known}
+    if unknown:
+        listed = ", ".join(f"{name!r} ({count:,})" for name, count in [*unknown.items()][:_LISTED])
+        more = f" and {len(unknown) - _LISTED:,} more" if len(unknown) > _LISTED else ""
+        note(f"{len(unknown):,} labels that the model does not know, with their rows: {listed}{more}")
+    return unknown
 
 
 def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
@@ -114,15 +106,16 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     return summarize(evaluation, truth, sets, probabilities, (0.0, seconds)), joint
 
 
-def _show(result: FoldResult, data: Dataset, criteria: list[str], json: bool) -> None:
+def _show(
+    result: FoldResult, data: Dataset, criteria: list[str], unknown: dict[str, int], json: bool
+) -> None:
     evaluation = result.evaluation
     shown = [name for name in criteria if name in evaluation.values]
     if json:
         values = {name: None if np.isnan(evaluation[name]) else evaluation[name] for name in shown}
         undefined = {name: evaluation.undefined[name] for name in shown}
-        show_json(
-            {"data": data.name, "rows": evaluation.n_rows, "criteria": values, "undefined_rows": undefined}
-        )
+        facts = {"data": data.name, "rows": evaluation.n_rows, "criteria": values}
+        show_json(facts | {"undefined_rows": undefined, "unknown_labels": unknown})
         return
     table = Table(
         title=f"{data.name}: {evaluation.n_rows:,} rows, {data.n_labels:,} labels", title_justify="left"

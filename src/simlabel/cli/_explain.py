@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from simlabel.cli import _options as options
+from simlabel.cli import _table_options as tables
 from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
@@ -23,6 +25,8 @@ def explain_verb(
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    encoding: tables.Encoding = None,
+    sheet: tables.Sheet = None,
     max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -30,20 +34,33 @@ def explain_verb(
     """Show which labelled instances decided, for each predicted label and for the number of labels."""
     wanted = _rows(rows)
     fitted = FittedModel.open(model)
-    X = rows_of(
-        data, fitted, wanted, format=format, delimiter=delimiter, index_base=index_base, max_gib=max_gib
+    reading = options.Reading(
+        delimiter=delimiter, format=format, max_gib=max_gib, encoding=encoding, sheet=sheet
     )
+    source = fitted.rows(data, reading, index_base=index_base)
+    X = rows_of(source, data, wanted)
+    source.tell()
+    names = source.names(X)
     explanation = fitted.explain(X, top)
     if json:
         frame = explanation.to_frame()
-        frame["row"] = [wanted[query] for query in frame["query"]]
+        rows_called: dict[str, Sequence[object]] = {
+            "row": wanted,
+            **{f"row_{what}": cells for what, cells in names.items()},
+        }
+        for what, cells in rows_called.items():
+            frame[what] = [cells[query] for query in frame["query"]]
         predicted = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
         show_json(predicted.where(predicted.notna(), None).to_dict("records"))
         return
     console = Terminal()
-    if wanted != list(range(len(wanted))):
-        listed = ", ".join(f"query {query} is row {row}" for query, row in enumerate(wanted))
-        console.print(f"{data}: {listed}")
+    if names or wanted != list(range(len(wanted))):
+        called = [
+            "".join(f", {what} {cells[query]}" for what, cells in names.items())
+            for query in range(len(wanted))
+        ]
+        listed = [f"query {query} is row {row}{called[query]}" for query, row in enumerate(wanted)]
+        console.print(f"{data}: {'; '.join(listed)}")
     console.print(explanation)
 
 

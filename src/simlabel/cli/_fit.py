@@ -11,8 +11,11 @@ import typer
 
 from simlabel import SMLClassifier
 from simlabel.cli import _options as options
+from simlabel.cli import _table_options as tables
 from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._models import as_fitted
+from simlabel.cli._table_fit import TableFit, is_table
+from simlabel.cli._wording import spelled
 from simlabel.experiments import find_algorithm
 from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES
@@ -49,28 +52,81 @@ def fit_verb(
         str | None, typer.Option(help=_choice(LABEL_RULES), rich_help_panel=_STAGES)
     ] = None,
     seed: options.Seed = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")] = None,
+    text: tables.Text = None,
+    category: tables.Category = None,
+    number: tables.Number = None,
+    multi: tables.Multi = None,
+    date: tables.Date = None,
+    ignore: tables.Ignore = None,
+    id_column: tables.IdColumn = None,
+    title_column: tables.TitleColumn = None,
+    group_column: tables.GroupColumn = None,
     labels: options.Labels = None,
     label_prefix: options.LabelPrefix = None,
     label_column: options.LabelColumn = None,
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    encoding: tables.Encoding = None,
+    sheet: tables.Sheet = None,
     max_gib: options.MaxGib = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Fit a model on a labelled file and write it to a model file."""
-    stages = {
-        "similarity": similarity,
-        "normalizer": _normalizer(normalizer),
-        "influence": influence,
-        "label_rule": label_rule,
+    """Fit a model on a labelled file and write it to a model file.
+
+    A table (CSV or TSV, JSON, JSON lines, Parquet, xlsx) with --label-column is read as it is, whatever its
+    columns hold, and becomes a Tagger, which chooses for itself what counts. With --similarity, --normalizer,
+    --influence or --auto, with labels in several columns (--labels, --label-prefix), and from files that are
+    matrices (ARFF, svmlight, XMC, npz, a folder of npy), a model is fitted on the matrix of features.
+    """
+    matrix = {"similarity": similarity, "normalizer": _normalizer(normalizer), "influence": influence}
+    stages = {name: value for name, value in matrix.items() if value is not None}
+    kinds = {
+        "text": text,
+        "category": category,
+        "number": number,
+        "multi": multi,
+        "date": date,
+        "ignore": ignore,
     }
-    estimator = _estimator(auto, {name: value for name, value in stages.items() if value is not None}, seed)
-    reading = options.Reading(labels, label_prefix, label_column, separator, delimiter, None, format, max_gib)
-    loaded = reading.load(data)
+    own = {"id_column": id_column, "title_column": title_column, "group_column": group_column}
+    reading = options.Reading(
+        labels, label_prefix, label_column, separator, delimiter, None, format, max_gib, encoding, sheet
+    )
     if not output.parent.is_dir():
         raise OSError(f"there is no folder {output.parent}; make it first.")
+    several = labels is not None or label_prefix is not None
+    if label_column and not (stages or auto or several) and is_table(data, format):
+        if label_rule is not None:
+            _check(LABEL_RULES, label_rule)
+        wanted = TableFit(tables.kinds_of(kinds), **own, label_rule=label_rule, jobs=jobs, seed=seed)
+        with Terminal(quiet=json) as console:
+            facts = wanted.fit(Path(data), reading, output, console)
+    else:
+        _refuse_columns(kinds | own)
+        rule = {} if label_rule is None else {"label_rule": label_rule}
+        facts = _fit_matrix(_estimator(auto, stages | rule, seed, jobs), reading, data, output, json)
+    if json:
+        show_json(facts)
+        return
+    say(f"wrote {output} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
+
+
+def _refuse_columns(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter(
+                f"{spelled(name)} is about a raw table: a CSV, JSON, Parquet or xlsx file with "
+                f"--label-column, and without --similarity, --normalizer, --influence and --auto."
+            )
+
+
+def _fit_matrix(
+    estimator: Any, reading: options.Reading, data: str, output: Path, json: bool
+) -> dict[str, Any]:
+    loaded = reading.load(data)
     started = time.perf_counter()
     with Terminal(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
@@ -85,12 +141,10 @@ def fit_verb(
         "seconds": round(time.perf_counter() - started, 3),
         "bytes": output.stat().st_size,
     }
-    if json:
-        show_json(facts)
-        return
-    Terminal().print(f"Fitted on {loaded!r}")
-    Terminal().print(f"Similarity: {facts['similarity']}")
-    say(f"wrote {output} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
+    if not json:
+        Terminal().print(f"Fitted on {loaded!r}")
+        Terminal().print(f"Similarity: {facts['similarity']}")
+    return facts
 
 
 def _check(registry: Registry[Any], name: str) -> None:
@@ -110,11 +164,13 @@ def _normalizer(text: str | None) -> Any:
     return names if len(names) > 1 else names[0]
 
 
-def _estimator(auto: bool, stages: dict[str, Any], seed: int) -> Any:
+def _estimator(auto: bool, stages: dict[str, Any], seed: int, jobs: int | None) -> Any:
     if auto:
         if stages:
-            raise typer.BadParameter(f"--auto chooses the stages; leave out {', '.join(stages)}.")
-        return find_algorithm("autosml", seed=seed, n_jobs=joblib.cpu_count()).estimator
+            raise typer.BadParameter(
+                f"--auto chooses the stages; leave out {', '.join(map(spelled, stages))}."
+            )
+        return find_algorithm("autosml", seed=seed, n_jobs=jobs or joblib.cpu_count()).estimator
     registries: dict[str, Registry[Any]] = {
         "similarity": SIMILARITIES,
         "influence": INFLUENCES,
@@ -125,4 +181,4 @@ def _estimator(auto: bool, stages: dict[str, Any], seed: int) -> Any:
             _check(registry, stages[name])
     if stages.get("normalizer") == "none":
         stages["normalizer"] = None
-    return SMLClassifier(**stages, random_state=seed)
+    return SMLClassifier(**stages, n_jobs=jobs, random_state=seed)

@@ -1,26 +1,28 @@
-"""A model file and the rows it is asked about."""
+"""A model file, and what it is asked."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+import typer
 
-from simlabel import SMLClassifier, load
-from simlabel.datasets import Dataset, FeatureChunks
+from simlabel import SMLClassifier, Tagger, load
+from simlabel.cli._options import Reading
+from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of
+from simlabel.datasets import Dataset
 from simlabel.datasets._dataset import Numbered
 from simlabel.fitted import Outputs
 from simlabel.inspection import Explanation
+from simlabel.labels import LabelSpace
 from simlabel.support.validation import Rows
-
-BLOCK = 256  # rows that are predicted in one go, always: so that no figure depends on how a file is read
+from simlabel.tables import Cell, TableEncoder, separator_for, split
 
 Answer = TypeVar("Answer")
 
@@ -31,13 +33,13 @@ class FittedModel:
 
     Attributes
     ----------
-    estimator : SMLClassifier
+    estimator : SMLClassifier or Tagger
     features : tuple of str, or int
         Names of its features; only their number where it was fitted without names.
     labels : list of str
     """
 
-    estimator: SMLClassifier
+    estimator: SMLClassifier | Tagger
     features: Sequence[str] | int
     labels: list[str]
 
@@ -49,9 +51,87 @@ class FittedModel:
         features = int(estimator.n_features_in_) if names is None else tuple(map(str, names))
         return cls(estimator, features, [str(label) for label in estimator.classes_])
 
+    @property
+    def encoder(self) -> TableEncoder | None:
+        """What reads raw tables, where the model does."""
+        return self.estimator.encoder_
+
+    @property
+    def separator(self) -> str | None:
+        """What stood between the labels that it was fitted on."""
+        return getattr(self.estimator, "label_separator_", None)
+
+    @property
+    def called(self) -> dict[str, str | None]:
+        """The columns by which rows are called, ``id`` and ``title``."""
+        given = getattr(self.estimator, "title_column", None)
+        title = getattr(self.estimator, "title_column_", None if given == "auto" else given)
+        return {"id": getattr(self.estimator, "id_column", None), "title": title}
+
+    def rows(
+        self, path: Path, reading: Reading, chunk_rows: int = 4096, index_base: int | None = None
+    ) -> RowSource:
+        """The rows of a file: a raw table if the model reads tables, else features by name or number."""
+        if self.encoder is not None:
+            return TableRows(path, self.encoder, self.called, chunk_rows, reading)
+        return MatrixRows(path, self.features, chunk_rows, reading, index_base)
+
+    def labelled(self, source: str, reading: Reading, index_base: int | None = None) -> Dataset:
+        """A labelled file, or a data set by name, in the model's columns; of a table X is a frame."""
+        path = Path(source)
+        if self.encoder is not None:
+            return self._labelled_table(path, reading)
+        data = reading.load(source)
+        if path.is_file():
+            X = all_of(self.rows(path, reading, index_base=index_base), path)
+            known = self.features
+            names = tuple(map(str, range(known))) if isinstance(known, int) else tuple(known)
+            return replace(data, X=X, feature_names=names, n_attributes=-1)
+        if isinstance(self.features, int):
+            same = self.features == len(data.feature_names)
+        else:
+            same = tuple(self.features) == tuple(data.feature_names)
+        if not same:
+            raise ValueError(f"{data.name} does not have the features that the model was fitted on.")
+        return data
+
+    def _labelled_table(self, path: Path, reading: Reading) -> Dataset:
+        if reading.label_column is None or reading.labels or reading.label_prefix:
+            raise typer.BadParameter(
+                "the model reads raw tables: name the column of labels with --label-column."
+            )
+        assert self.encoder is not None
+        source = TableRows(path, self.encoder, self.called, 4096, reading)
+        frame = all_of(source, path)
+        space, Y = LabelSpace.learn(self.label_sets(source.labels, reading.separator))
+        return Dataset(path.stem, frame, Y, [str(name) for name in space.classes], tuple(frame.columns))
+
+    def label_sets(self, cells: Sequence[Cell], separator: str | None) -> list[set[str]]:
+        """The labels in cells of a table, by the separator that is given, else by the model's."""
+        if separator is None:
+            texts = [cell for cell in cells if isinstance(cell, str)]
+            known = hasattr(self.estimator, "label_separator_")
+            separator = self.separator if known else separator_for(texts, "auto")
+        return [set(split(cell, separator or "")) for cell in cells]
+
+    def by_name(self, sets: Sequence[set[str]]) -> list[set[Any]]:
+        """Label sets with the model's own labels, which may be numbers, for their names."""
+        known = dict(zip(self.labels, self.estimator.classes_.tolist(), strict=True))
+        return [{known.get(name, name) for name in each} for each in sets]
+
+    def ids_by_name(self, names: Sequence[str], option: str) -> list[Any]:
+        """The ids of labelled rows, which may be numbers, by their names; an unknown one is misuse."""
+        known = {str(name): name for name in self.estimator.ids_.tolist()}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
+            shown = ", ".join(map(repr, unknown[:5]))
+            raise typer.BadParameter(f"{option}: the model has no labelled rows called {shown}{more}.")
+        return [known[name] for name in names]
+
     def outputs(self, X: Rows) -> Outputs:
         """Label sets, label weights and probabilities."""
-        return self._ask(self.estimator.outputs, X)
+        return self.ask(self.estimator.outputs, X)
 
     def sets(self, outputs: Outputs) -> list[tuple[str, ...]]:
         """The names of the labels in each set, strongest first."""
@@ -59,20 +139,26 @@ class FittedModel:
 
     def explain(self, X: Rows, top: int) -> Explanation:
         """What decided."""
-        return self._ask(partial(self.estimator.explain, top=top), X)
+        return self.ask(partial(self.estimator.explain, top=top), X)
 
-    def _ask(self, method: Callable[[Rows], Answer], X: Rows) -> Answer:
+    def ask(self, method: Callable[[Rows], Answer], X: Rows) -> Answer:
+        """Call a method of the estimator with rows that a `RowSource` gave."""
         with warnings.catch_warnings():
             # the columns were matched by name when the file was read
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return method(X)
 
 
+def label_sets_of(data: Dataset) -> list[set[str]]:
+    """The label sets of a data set, by name."""
+    names = [str(name) for name in data.label_names]
+    bounds = zip(data.Y.indptr[:-1], data.Y.indptr[1:], strict=True)
+    return [{names[k] for k in data.Y.indices[start:stop]} for start, stop in bounds]
+
+
 def as_fitted(data: Dataset) -> tuple[Rows, list[set[str]]]:
     """X with the names of its columns, where it has any, and label sets by name."""
-    names = list(data.label_names)
-    bounds = zip(data.Y.indptr[:-1], data.Y.indptr[1:], strict=True)
-    sets = [{names[k] for k in data.Y.indices[start:stop]} for start, stop in bounds]
+    sets = label_sets_of(data)
     if isinstance(data.feature_names, Numbered):
         return data.X, sets
     columns = list(data.feature_names)
@@ -80,26 +166,3 @@ def as_fitted(data: Dataset) -> tuple[Rows, list[set[str]]]:
         sparse: Any = pd.DataFrame.sparse  # its types are missing
         return sparse.from_spmatrix(data.X, columns=columns), sets
     return pd.DataFrame(data.X, columns=columns), sets
-
-
-def blocks(chunks: FeatureChunks, size: int | None = None) -> Iterator[Rows]:
-    """The rows of a file in blocks of `size`, else `BLOCK`, however they were read."""
-    size = size or BLOCK
-    held: list[Rows] = []
-    count = 0
-    for chunk in chunks:
-        held.append(chunk)
-        count += chunk.shape[0]
-        while count >= size:
-            whole = stacked(held)
-            yield whole[:size]
-            held, count = [whole[size:]], count - size
-    if count:
-        yield stacked(held)
-
-
-def stacked(parts: Sequence[Rows]) -> Rows:
-    """Rows of one kind as one block."""
-    if len(parts) == 1:
-        return parts[0]
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)

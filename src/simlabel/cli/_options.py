@@ -8,11 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from simlabel.datasets import FORMATS, Dataset, load_dataset
+from simlabel.cli._wording import in_shell, spelled
+from simlabel.datasets import FORMATS, TABLE_FORMATS, Dataset, load_dataset
+from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._formats import find_format
 from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, USUAL_K, find_criterion
 
+_USUAL = ("f1_micro", "f1_macro", "f1_instance")  # beside the paper's
 _DATA, _PROTOCOL = "How to read the data", "How to divide the data"
 
 Labels = Annotated[
@@ -28,10 +31,16 @@ LabelPrefix = Annotated[
     str | None, typer.Option(help="How the names of label columns begin.", rich_help_panel=_DATA)
 ]
 LabelColumn = Annotated[
-    str | None, typer.Option(help="One column that holds lists of labels.", rich_help_panel=_DATA)
+    str | None,
+    typer.Option(help="One column that holds the labels of each row.", rich_help_panel=_DATA),
 ]
 Separator = Annotated[
-    str | None, typer.Option(help="Between the labels of such a list [default: ;].", rich_help_panel=_DATA)
+    str | None,
+    typer.Option(
+        help="Between the labels in that column.",
+        show_default="; in a matrix; in a raw table, found out at fit and kept in the model",
+        rich_help_panel=_DATA,
+    ),
 ]
 Delimiter = Annotated[
     str | None, typer.Option(help="Between the cells of a CSV file.", rich_help_panel=_DATA)
@@ -42,7 +51,10 @@ Missing = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(help=f"{', '.join(FORMATS)}; by default as detected.", rich_help_panel=_DATA),
+    typer.Option(
+        help=f"{', '.join(FORMATS)}; of raw tables {', '.join(TABLE_FORMATS)}; by default as detected.",
+        rich_help_panel=_DATA,
+    ),
 ]
 MaxGib = Annotated[
     float | None,
@@ -82,8 +94,8 @@ Folder = Annotated[
 Criteria = Annotated[
     str,
     typer.Option(
-        help=f"Which criteria to show: 'paper' ({', '.join(CRITERIA)}), 'all', or names with commas between: "
-        f"{', '.join(MORE_CRITERIA)}."
+        help=f"Which criteria to show: 'paper' ({', '.join(CRITERIA)}), 'usual' (these and "
+        f"{', '.join(_USUAL)}), 'all', or names with commas between: {', '.join(MORE_CRITERIA)}."
     ),
 ]
 Reports = Annotated[
@@ -108,6 +120,33 @@ class Reading:
     missing: str | None = None
     format: str | None = None
     max_gib: float | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        formats = [*FORMATS, *(name for name in TABLE_FORMATS if name not in FORMATS)]
+        if self.format is not None and self.format not in formats:
+            raise typer.BadParameter(f"--format must be one of {', '.join(formats)}; got {self.format!r}.")
+        try:
+            check_delimiter(self.delimiter)
+        except ValueError as error:
+            raise typer.BadParameter(in_shell(str(error), ["delimiter"])) from None
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The options of `read_table`."""
+        names = ("format", "delimiter", "encoding", "sheet", "max_gib")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def matrix(self) -> dict[str, Any]:
+        """The options of `FeatureChunks`; those of raw tables are misuse."""
+        for name in ("encoding", "sheet"):
+            if getattr(self, name) is not None:
+                raise typer.BadParameter(
+                    f"{spelled(name)} is for raw tables, which this model does not read."
+                )
+        return {name: getattr(self, name) for name in ("format", "delimiter", "max_gib")}
 
     def load(self, source: str) -> Dataset:
         """Load a file, or a set by its name."""
@@ -117,7 +156,7 @@ class Reading:
         try:
             return load_dataset(source, **options)
         except TypeError as error:  # an option that the format does not have
-            raise typer.BadParameter(str(error)) from None
+            raise typer.BadParameter(in_shell(str(error), list(vars(self)))) from None
 
     def _parse_labels(self, text: str, path: Path) -> Any:
         # a set that is asked for by name comes from a Mulan or MEKA collection, more often than not
@@ -142,8 +181,9 @@ def protocol_of(
 
 def criteria_of(text: str) -> list[str]:
     """Names of criteria; an unknown one is misuse."""
-    if text in ("paper", "all"):
-        return [*CRITERIA] if text == "paper" else [*CRITERIA, *MORE_CRITERIA]
+    sets = {"paper": (), "usual": _USUAL, "all": MORE_CRITERIA}
+    if text in sets:
+        return [*CRITERIA, *sets[text]]
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in CRITERIA and name not in MORE_CRITERIA:

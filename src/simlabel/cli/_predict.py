@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from simlabel.cli import _options as options
+from simlabel.cli import _table_options as tables
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, progress, say
-from simlabel.cli._models import FittedModel, blocks, stacked
-from simlabel.cli._writers import ENDINGS, open_writer
-from simlabel.datasets import FeatureChunks
+from simlabel.cli._models import FittedModel
+from simlabel.cli._rows import RowSource, stacked, taken
+from simlabel.cli._writers import ENDINGS, Columns, open_writer
 from simlabel.support.text import for_spreadsheet, for_terminal
 from simlabel.support.validation import Rows
 
@@ -37,18 +38,25 @@ def predict_verb(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write each label's probability too.")
     ] = False,
-    separator: Annotated[str, typer.Option(help="Between the labels of a set, in CSV.")] = ";",
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="Between the labels of a set, in CSV.", show_default="as the model was fitted on, or ;"
+        ),
+    ] = None,
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
             "--spreadsheet-safe/--raw",
-            help="In CSV, put an apostrophe before a label that a spreadsheet would take for a formula.",
+            help="In CSV, put an apostrophe before what a spreadsheet would take for a formula.",
         ),
     ] = False,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows that are read at a time.")] = 4096,
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
+    encoding: tables.Encoding = None,
+    sheet: tables.Sheet = None,
     max_gib: options.MaxGib = None,
     cluster: Annotated[
         str | None, typer.Option(help="Compute on a Dask cluster: the scheduler's address, tcp://host:8786.")
@@ -58,21 +66,20 @@ def predict_verb(
     ] = None,
     debug: options.Debug = False,
 ) -> None:
-    """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory."""
+    """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory.
+
+    Where the model knows a column of ids or titles, they are written too.
+    """
     kind = _kind(output, to)
     shown = _shown(output, kind, spreadsheet_safe)
     fitted = FittedModel.open(model)
-    chunks = FeatureChunks(
-        data,
-        fitted.features,
-        chunk_rows,
-        format=format,
-        delimiter=delimiter,
-        index_base=index_base,
-        max_gib=max_gib,
+    reading = options.Reading(
+        delimiter=delimiter, format=format, max_gib=max_gib, encoding=encoding, sheet=sheet
     )
+    source = fitted.rows(data, reading, chunk_rows, index_base)
     figures = ["score"] * scores + ["probability"] * probabilities
-    total, done, now = chunks.count_rows(), 0, 0
+    columns = Columns(source.called, list(map(shown, fitted.labels)), figures)
+    total, done, now = source.total, 0, 0
 
     def show(pairs: int, all_pairs: int) -> None:
         """What workers have done of the rows that they have now."""
@@ -80,20 +87,19 @@ def predict_verb(
 
     with (
         on_cluster(fitted.estimator, cluster, workers, show) as size,
-        open_writer(output, kind, list(map(shown, fitted.labels)), figures, separator) as writer,
+        open_writer(output, kind, columns, separator or fitted.separator or ";") as writer,
         progress("predicting") as bar,
     ):
-        for X in blocks(chunks, size):
+        for X in source.blocks(size):
             now = X.shape[0]
             outputs = fitted.outputs(X)
             sets = [tuple(map(shown, labels)) for labels in fitted.sets(outputs)]
+            names = {what: list(map(shown, cells)) for what, cells in source.names(X).items()}
             given = {"score": outputs.weights, "probability": outputs.probabilities}
-            writer.write(done, sets, {name: given[name] for name in figures})
+            writer.write(done, names, sets, {name: given[name] for name in figures})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
-    if chunks.unknown:
-        text = f"{chunks.unknown:,} texts that the model does not know were taken as none"
-        say(text, mark="note", style="bold yellow")
+    source.tell()
     if str(output) != "-":
         say(f"wrote {done:,} rows to {output}")
 
@@ -115,12 +121,12 @@ def _shown(output: Path, kind: str, spreadsheet_safe: bool) -> Callable[[str], s
     return (lambda label: for_spreadsheet(seen(label))) if spreadsheet_safe else seen
 
 
-def rows_of(path: Path, fitted: FittedModel, rows: list[int], **reading: Any) -> Rows:
+def rows_of(source: RowSource, path: Path, rows: list[int]) -> Rows:
     """Chosen rows of a file, in the model's columns."""
     chosen: dict[int, Rows] = {}
     first = 0
-    for X in blocks(FeatureChunks(path, fitted.features, 4096, **reading)):
-        chosen |= {row: X[[row - first]] for row in rows if first <= row < first + X.shape[0]}
+    for X in source.blocks():
+        chosen |= {row: taken(X, [row - first]) for row in rows if first <= row < first + X.shape[0]}
         first += X.shape[0]
         if len(chosen) == len(set(rows)):
             break

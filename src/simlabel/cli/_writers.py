@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol, TextIO
 
@@ -20,44 +21,71 @@ from simlabel.support.replacing import replacing
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 Sets = Sequence[tuple[str, ...]]
 Figures = Mapping[str, Any]  # "score" or "probability" -> matrix, (n_rows, n_labels)
+Names = Mapping[str, Sequence[str]]  # "id" or "title" -> one for each row
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is written of each row, beside its number and its labels.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of "id" and "title" those that rows have.
+    labels : sequence of str
+        The model's.
+    kinds : sequence of str
+        Of "score" and "probability" those that are wanted.
+    """
+
+    names: Sequence[str]
+    labels: Sequence[str]
+    kinds: Sequence[str]
+
+    @property
+    def figures(self) -> list[str]:
+        """One column for each label and kind, such as ``score:sea``."""
+        return [f"{kind}:{label}" for kind in self.kinds for label in self.labels]
 
 
 class TableWriter(Protocol):
     """Takes in predictions, block by block."""
 
-    def write(self, first: int, sets: Sets, figures: Figures) -> None:
-        """Add the rows from number `first` on."""
+    def write(self, first: int, names: Names, sets: Sets, figures: Figures) -> None:
+        """Add the rows from number `first` on; always with the same names and figures."""
 
 
 class CsvWriter:
-    """Columns ``row``, ``labels``, and one for each label and kind of figure, such as ``score:sea``."""
+    """Columns ``row``, what rows are called, ``labels``, and one for each label and kind of figure."""
 
-    def __init__(self, stream: TextIO, labels: Sequence[str], kinds: Sequence[str], separator: str) -> None:
-        clash = next((label for label in labels if separator in label), None)
+    def __init__(self, stream: TextIO, columns: Columns, separator: str) -> None:
+        clash = next((label for label in columns.labels if separator in label), None)
         if clash is not None:
             raise typer.BadParameter(
                 f"the label {clash!r} has the separator {separator!r} in it; choose another with --separator."
             )
-        self._writer, self._separator, self._kinds = csv.writer(stream, lineterminator="\n"), separator, kinds
-        self._writer.writerow(["row", "labels", *(f"{kind}:{label}" for kind in kinds for label in labels)])
+        self._writer, self._separator = csv.writer(stream, lineterminator="\n"), separator
+        self._writer.writerow(["row", *columns.names, "labels", *columns.figures])
 
-    def write(self, first: int, sets: Sets, figures: Figures) -> None:
+    def write(self, first: int, names: Names, sets: Sets, figures: Figures) -> None:
         """Add rows."""
         for i, labels in enumerate(sets):
-            numbers = [_short(value) for kind in self._kinds for value in figures[kind][i]]
-            self._writer.writerow([first + i, self._separator.join(labels), *numbers])
+            called = [column[i] for column in names.values()]
+            numbers = [_short(value) for matrix in figures.values() for value in matrix[i]]
+            self._writer.writerow([first + i, *called, self._separator.join(labels), *numbers])
 
 
 class JsonLinesWriter:
-    """One object in each line: row, labels, and figures by label."""
+    """One object in each line: row, what it is called, labels, and figures by label."""
 
     def __init__(self, stream: TextIO, labels: Sequence[str]) -> None:
         self._stream, self._labels = stream, labels
 
-    def write(self, first: int, sets: Sets, figures: Figures) -> None:
+    def write(self, first: int, names: Names, sets: Sets, figures: Figures) -> None:
         """Add rows."""
         for i, labels in enumerate(sets):
-            line: dict[str, Any] = {"row": first + i, "labels": list(labels)}
+            called = {what: column[i] for what, column in names.items()}
+            line: dict[str, Any] = {"row": first + i, **called, "labels": list(labels)}
             for kind, matrix in figures.items():
                 line[kind] = {
                     label: float(_short(value)) for label, value in zip(self._labels, matrix[i], strict=True)
@@ -66,18 +94,20 @@ class JsonLinesWriter:
 
 
 class ParquetWriter:
-    """Columns ``row``, ``labels`` (lists), and one for each label and kind of figure."""
+    """Columns as of a CSV file, with ``labels`` as lists."""
 
-    def __init__(self, file: IO[bytes], labels: Sequence[str], kinds: Sequence[str]) -> None:
-        fields = [("row", pa.int64()), ("labels", pa.list_(pa.string()))]
-        fields += [(f"{kind}:{label}", pa.float64()) for kind in kinds for label in labels]
-        self._schema, self._kinds = pa.schema(fields), kinds
+    def __init__(self, file: IO[bytes], columns: Columns) -> None:
+        fields = [("row", pa.int64()), *((name, pa.string()) for name in columns.names)]
+        fields += [("labels", pa.list_(pa.string()))]
+        fields += [(name, pa.float64()) for name in columns.figures]
+        self._schema = pa.schema(fields)
         self._writer = pq.ParquetWriter(file, self._schema)
 
-    def write(self, first: int, sets: Sets, figures: Figures) -> None:
+    def write(self, first: int, names: Names, sets: Sets, figures: Figures) -> None:
         """Add rows."""
-        columns: list[Any] = [range(first, first + len(sets)), [list(labels) for labels in sets]]
-        columns += [column for kind in self._kinds for column in figures[kind].astype("float64").T]
+        columns: list[Any] = [range(first, first + len(sets)), *names.values()]
+        columns += [[list(labels) for labels in sets]]
+        columns += [column for matrix in figures.values() for column in matrix.astype("float64").T]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
@@ -91,17 +121,15 @@ def _short(value: float) -> str:
 
 
 @contextmanager
-def open_writer(
-    output: Path, kind: str, labels: Sequence[str], kinds: Sequence[str], separator: str
-) -> Iterator[TableWriter]:
+def open_writer(output: Path, kind: str, columns: Columns, separator: str) -> Iterator[TableWriter]:
     """A writer to a file, which is there only when it is whole; ``-`` is stdout."""
     if str(output) == "-":
-        yield _text_writer(sys.stdout, kind, labels, kinds, separator)
+        yield _text_writer(sys.stdout, kind, columns, separator)
         return
     output.parent.mkdir(parents=True, exist_ok=True)
     with replacing(output) as file:
         if kind == "parquet":
-            writer = ParquetWriter(file, labels, kinds)
+            writer = ParquetWriter(file, columns)
             try:
                 yield writer
             finally:
@@ -109,14 +137,12 @@ def open_writer(
         else:
             stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
             try:
-                yield _text_writer(stream, kind, labels, kinds, separator)
+                yield _text_writer(stream, kind, columns, separator)
             finally:
                 stream.detach()  # the file is not ours to close
 
 
-def _text_writer(
-    stream: TextIO, kind: str, labels: Sequence[str], kinds: Sequence[str], separator: str
-) -> TableWriter:
+def _text_writer(stream: TextIO, kind: str, columns: Columns, separator: str) -> TableWriter:
     if kind == "jsonl":
-        return JsonLinesWriter(stream, labels)
-    return CsvWriter(stream, labels, kinds, separator)
+        return JsonLinesWriter(stream, columns.labels)
+    return CsvWriter(stream, columns, separator)

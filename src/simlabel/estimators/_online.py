@@ -38,8 +38,8 @@ from simlabel.persistence import (
     told,
     write_file,
 )
-from simlabel.rows import is_remote, n_rows
-from simlabel.support.validation import check_same_length
+from simlabel.rows import is_remote, n_rows, take_rows
+from simlabel.support.validation import check_ids, check_known, check_same_length
 from simlabel.tuning import TuningResult
 
 _GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
@@ -76,6 +76,13 @@ class OnlineMixin(FittedBase):
         self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.sketch_, self.encoder_ = scorer.sketch, model.encoder
         self.n_references_ = scorer.references.n_rows
+
+    @property
+    def ids_(self) -> npt.NDArray[Any]:
+        """What the labelled instances are called, (n_references,)."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("ids_ is there after fit.")
+        return self._model.scorer.references.ids
 
     def partial_fit(
         self,
@@ -127,7 +134,7 @@ class OnlineMixin(FittedBase):
             refuse_precomputed(changed._model, "partial_fit")
             refuse_short_forms(changed._model, "partial_fit")
             model, X = changed._check_queries(X)
-            labels, Y = model.labels.read(labels_here(y, client_of(changed.engine)))
+            labels, Y = model.labels.read(changed._read(y))
             check_same_length(n_rows(X), Y, "y")
             names = resolve_ids(ids, n_rows(X), model.scorer.references)
             batch = drop_weightless(X, labels, Y, sample_weight, names, groups)
@@ -178,6 +185,45 @@ class OnlineMixin(FittedBase):
             changed._publish(with_fewer(changed._model, names))
         return self
 
+    def correct(self, ids: Any, y: Any) -> Self:
+        """Give labelled instances other labels: as if each were forgotten, and taught again with them.
+
+        Parameters
+        ----------
+        ids : list
+            What the instances are called; unknown ones are an error that lists them, and then
+            nothing is changed.
+        y : as in `partial_fit`
+            All the labels that each is to have.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> X, y = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [{"sea"}, {"trees"}, {"trees"}]
+        >>> model = SMLClassifier("linear").fit(X, y, ids=["a", "b", "c"])
+        >>> model.correct(["b"], [{"sea"}]).predict([[0.9, 0.1]])
+        [{'sea'}]
+        """
+        check_is_fitted(self)
+        with self._changing() as changed:
+            model, known = changed._model, changed._model.scorer.references
+            refuse_precomputed(model, "correct")
+            refuse_short_forms(model, "correct")
+            names = check_ids(ids, None)
+            rows = known.positions(names.tolist())
+            check_known(rows, names.tolist())
+            if len(rows) == known.n_rows:
+                raise ValueError(f"These are all {known.n_rows} labelled instances; fit anew.")
+            labels, Y = model.labels.read(changed._read(y))
+            check_same_length(len(rows), Y, "y")
+            batch = Batch(take_rows(known.raw, rows), labels, Y, known.weights[rows], names)
+            changed._publish(with_more(with_fewer(model, names), batch))
+        return self
+
+    def _read(self, y: Any) -> Any:
+        """Labels as `LabelSpace` reads them."""
+        return labels_here(y, client_of(self.engine))
+
     def retune(self) -> Self:
         """Choose all values anew, as `fit` would on the rows that are there now.
 
@@ -196,7 +242,7 @@ class OnlineMixin(FittedBase):
             labels, Y = model.labels.restricted(references.Y)
             weights, ids, groups = references.weights, references.ids, references.group_names
             batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups)
-            changed._reset("n_features_in_", "feature_names_in_", "label_separator_")
+            changed._reset("n_features_in_", "feature_names_in_", "label_separator_", "title_column_")
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
         return self

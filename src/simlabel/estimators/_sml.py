@@ -285,13 +285,6 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         return Problem(stages, references), None
 
     @property
-    def ids_(self) -> npt.NDArray[Any]:
-        """What the labelled instances are called, (n_references,)."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError("ids_ is there after fit.")
-        return self._model.scorer.references.ids
-
-    @property
     def plan_(self) -> Plan:
         """How as many queries as there are references would be computed."""
         if not self.__sklearn_is_fitted__():

@@ -33,7 +33,7 @@ from simlabel.tables import (
     separator_for,
     title_column,
 )
-from simlabel.tuning import ColumnSearch, ColumnWeights, check_criterion
+from simlabel.tuning import MOST_CANDIDATES, ColumnSearch, ColumnWeights, check_criterion
 
 _MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
@@ -198,7 +198,8 @@ class Tagger(OnlineMixin, InspectionMixin):
             n_jobs=self.n_jobs,
             random_state=seed,
         )
-        recipe._learn(batch, None, encoder=encoder)
+        with progress(f"learning from {n_rows(batch.X):,} rows", None, self.verbose):
+            recipe._learn(batch, None, encoder=encoder)
         self.tuning_ = replace(found.curve, n_rows=n_rows(batch.X))
         self._publish(recipe._model)
 
@@ -224,7 +225,9 @@ class Tagger(OnlineMixin, InspectionMixin):
         if n > most:
             batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
         references = References(batch.X, batch.Y, batch.weights, groups=batch.groups)
-        with progress("weighing columns", None, self.verbose) as advance:
+        with progress(
+            f"weighing columns, at most {MOST_CANDIDATES} tries", MOST_CANDIDATES, self.verbose
+        ) as advance:
             search = ColumnSearch(encoder.blocks(batch.X), references, self.criterion, lambda *_: advance())
             return search.run()
 
@@ -242,7 +245,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         What was chosen stays until `retune`. A new word counts from now on, as much as a word seen once.
         """
         if self.__sklearn_is_fitted__():
-            y, ids = self._read(y), self._ids(checked_table(X), ids)
+            ids = self._ids(checked_table(X), ids)
         return super().partial_fit(X, y, classes, sample_weight, ids, groups)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -119,7 +119,7 @@ def drop_weightless(
     return replace(batch, labels=labels, Y=Y)
 
 
-def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget"]) -> None:
+def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget", "correct"]) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
     if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):

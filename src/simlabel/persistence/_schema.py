@@ -293,7 +293,7 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
     if any(value is None for name, value in fitted.items() if name not in _MAY_BE_NONE):
         raise ModelFileError(f"{fitted} lacks a value.")
     texts = {name: fitted.get(name) for name in _MAY_BE_NONE}
-    if not all(value is None or isinstance(value, str) for value in texts.values()):
+    if not all(value is None or (isinstance(value, str) and value) for value in texts.values()):
         raise ModelFileError(f"{str(texts)[:120]} are no texts.")
     if names is not None and (
         not isinstance(names, np.ndarray)

@@ -36,7 +36,7 @@ def too_large(size: int, path: Path, max_gib: float | None = None, *, text: bool
     5
     >>> print(too_large(16 << 30, path))
     asks for 16 GiB of memory, more than 0.0625 GiB, which is what a file of 5 bytes may; if it is meant to, \
-allow it with max_gib=16 (--max-gib 16)
+allow it with max_gib=16
     >>> too_large(16 << 30, path, max_gib=16)
     """
     limit = memory_limit(path, max_gib, text=text)
@@ -47,7 +47,7 @@ allow it with max_gib=16 (--max-gib 16)
     needed = f"{math.ceil(size / _GIB * 100) / 100:g}"
     return (
         f"asks for {size / _GIB:.3g} GiB of memory, more than {limit / _GIB:.3g} GiB, {what}; if it is meant "
-        f"to, allow it with max_gib={needed} (--max-gib {needed})"
+        f"to, allow it with max_gib={needed}"
     )
 
 

@@ -1,7 +1,7 @@
 """Tuning: from "auto" to a value, by scores on the training rows."""
 
 from simlabel.support.registry import Registry
-from simlabel.tuning._columns import ColumnSearch, ColumnWeights
+from simlabel.tuning._columns import MOST_CANDIDATES, ColumnSearch, ColumnWeights
 from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
@@ -21,6 +21,7 @@ __all__ = [
     "resolved",
     "ColumnSearch",
     "ColumnWeights",
+    "MOST_CANDIDATES",
     "TuningResult",
     "check_criterion",
     "two_sided",

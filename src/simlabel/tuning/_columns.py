@@ -25,7 +25,8 @@ PENALTY = "penalty"
 _FIRST_PENALTY = 0.3
 _FACTORS = (4.0, 2.0)  # by which a weight is changed, in the first and in the second round
 _WORTH = 2e-4  # of the criterion: what a change of a weight must bring, so that noise does not decide
-_MOST = 80  # candidates that are looked at, at the most
+#: how many candidates are looked at, at the most
+MOST_CANDIDATES = 80
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,14 @@ class ColumnSearch:
         """The criterion, the higher the better; minus infinity where it is undefined or enough was tried."""
         key = tuple(candidate.values())
         if key not in self.seen:
-            if len(self.seen) >= _MOST:
+            if len(self.seen) >= MOST_CANDIDATES:
                 return -math.inf
             value, error = self._measure(candidate)
             self.curve.append((candidate, value, error))
             signed = value if self.criterion.higher_is_better else -value
             self.seen[key] = -math.inf if math.isnan(signed) else signed
             if self._on_step is not None:
-                self._on_step(len(self.seen), _MOST)
+                self._on_step(len(self.seen), MOST_CANDIDATES)
         return self.seen[key]
 
     def _measure(self, candidate: dict[str, float]) -> tuple[float, float]:

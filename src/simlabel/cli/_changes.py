@@ -1,0 +1,39 @@
+"""Model files that are changed: the old model or the new one is there, whole, at any moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simlabel.cli._console import Terminal, progress, say, show_json
+from simlabel.cli._models import FittedModel
+from simlabel.support.progress import heard_by
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Where the changed model goes.", show_default="back to where it was read from"
+    ),
+]
+
+
+def save_changed(
+    fitted: FittedModel, model: Path, output: Path | None, retune: bool, json: bool, done: tuple[str, int]
+) -> None:
+    """Retune if that is wanted, write the model, and say what was done, and with how many rows."""
+    estimator, place = fitted.estimator, output or model
+    if retune:
+        with progress("choosing anew", lines=True) as bar, heard_by(bar):
+            estimator.retune()
+    estimator.save(place)
+    what, count = done
+    facts = {"model": str(place), what: count}
+    facts |= {"rows": estimator.n_references_, "labels": len(estimator.classes_)}
+    if json:
+        show_json(facts)
+        return
+    known = f"{facts['rows']:,} rows and {facts['labels']:,} labels"
+    Terminal().print(f"{count:,} row{'s' * (count != 1)} {what}: the model has {known} now.")
+    say(f"wrote {place}")

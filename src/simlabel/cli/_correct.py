@@ -1,0 +1,56 @@
+"""`simlabel correct`: other labels for rows that a model has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simlabel.cli import _options as options
+from simlabel.cli import _table_options as tables
+from simlabel.cli._changes import Output, save_changed
+from simlabel.cli._console import guarded
+from simlabel.cli._models import FittedModel
+from simlabel.cli._predict import ModelFile
+from simlabel.cli._rows import label_cells
+from simlabel.cli._table_fit import opened
+
+
+@guarded
+def correct_verb(
+    model: ModelFile,
+    data: Annotated[Path, typer.Argument(help="A table with ids and labels; other columns do not matter.")],
+    output: Output = None,
+    retune: tables.Retune = False,
+    id_column: Annotated[str, typer.Option("--id", help="The column of ids.")] = "id",
+    label_column: Annotated[str, typer.Option(help="The column of labels.")] = "labels",
+    separator: options.Separator = None,
+    delimiter: options.Delimiter = None,
+    format: options.Format = None,
+    encoding: tables.Encoding = None,
+    sheet: tables.Sheet = None,
+    max_gib: options.MaxGib = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Give rows that a model was fitted on other labels: those of a table, by id.
+
+    Nothing else of the rows changes. An empty cell means no label.
+    """
+    fitted = FittedModel.open(model)
+    reading = options.Reading(
+        separator=separator,
+        delimiter=delimiter,
+        format=format,
+        max_gib=max_gib,
+        encoding=encoding,
+        sheet=sheet,
+    )
+    frame = opened(data, reading).frame
+    tables.check_columns(frame, {"id_column": id_column, "label_column": label_column}, data)
+    names = ["" if cell is None else str(cell) for cell in label_cells(frame[id_column])]
+    ids = fitted.ids_by_name(names, str(data))
+    sets = fitted.by_name(fitted.label_sets(label_cells(frame[label_column]), separator))
+    fitted.estimator.correct(ids, sets)
+    save_changed(fitted, model, output, retune, json, ("corrected", len(ids)))

@@ -1,0 +1,47 @@
+"""Film tables, a model that was fitted on one, and a shell beside them."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from film_tables import films, write_csv
+from simlabel.cli._app import app
+
+
+@pytest.fixture(scope="session")
+def film_folder(tmp_path_factory):
+    """A folder with a table, new rows, and a model that the shell has fitted."""
+    film_folder = tmp_path_factory.mktemp("films")
+    write_csv(film_folder / "films.csv", films(40, 1))
+    write_csv(film_folder / "new.csv", films(25, 2).drop(columns="tags"), encoding="latin-1")
+    words = [
+        "fit",
+        str(film_folder / "films.csv"),
+        "--label-column",
+        "tags",
+        "-o",
+        str(film_folder / "films.simlabel"),
+    ]
+    result = CliRunner().invoke(app, [*words, "--id", "id", "--title", "title", "--text", "title"])
+    assert result.exit_code == 0, result.output
+    (film_folder / "fitted.txt").write_text(result.stdout, encoding="utf-8")
+    (film_folder / "told.txt").write_text(result.stderr, encoding="utf-8")
+    return film_folder
+
+
+@pytest.fixture
+def shell(film_folder, tmp_path, monkeypatch):
+    """Run a verb in a fresh folder; files of `film_folder` are called by their names."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for path in film_folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+
+    def invoke(*words, code=0):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return result
+
+    return invoke

@@ -1,0 +1,174 @@
+"""teach, correct, forget, suspicious, suggest and columns: what they write is what Python makes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from film_tables import films, said, write_csv
+from simlabel import SMLClassifier, load
+from simlabel.datasets import read_table
+
+TAUGHT = "gargoyle"
+
+
+@pytest.fixture
+def more(shell):
+    """Rows to teach: one with a new label, one with a word that nobody else has."""
+    frame = films(3, 4)
+    frame["tags"] = ["horror|zombies", "crime", None]
+    frame.loc[1, "synopsis"] = f"a {TAUGHT} and the police"
+    write_csv("more.csv", frame)
+    return frame
+
+
+def same(one, other, rows):
+    assert one.classes_.tolist() == other.classes_.tolist()
+    assert one.ids_.tolist() == other.ids_.tolist()
+    np.testing.assert_allclose(one.predict_proba(rows), other.predict_proba(rows), rtol=1e-8, atol=1e-12)
+
+
+def test_teach_is_partial_fit(shell, more):
+    taught = load("films.simlabel").partial_fit(more.drop(columns="tags"), more["tags"])
+    shown = shell("teach", "films.simlabel", "more.csv", "--label-column", "tags").stdout
+    assert "3 rows taught: the model has 43 rows and 4 labels now." in shown
+    same(load("films.simlabel"), taught, read_table("new.csv").frame)
+
+
+def test_a_changed_model_goes_where_the_user_says(shell, more, film_folder):
+    facts = shell(
+        "teach", "films.simlabel", "more.csv", "--label-column", "tags", "-o", "b.simlabel", "--json"
+    )
+    assert json.loads(facts.stdout) == {"model": "b.simlabel", "taught": 3, "rows": 43, "labels": 4}
+    assert load("films.simlabel").n_references_ == 40
+    shell("forget", "b.simlabel", "--ids", "tt1-0,tt4-0,tt4-1", "--retune")
+    after = load("b.simlabel")
+    assert (after.n_references_, after.tuning_.n_queries) == (40, 40)
+    assert "zombies" not in after.classes_
+
+
+def test_forgetting_reaches_the_bytes_of_the_file(shell, more, tmp_path):
+    shell("teach", "films.simlabel", "more.csv", "--label-column", "tags")
+    assert TAUGHT.encode() in (tmp_path / "films.simlabel").read_bytes()
+    (tmp_path / "ids.txt").write_text("tt4-1\n\ntt4-2\n")
+    wanted = load("films.simlabel").forget(["tt4-1", "tt4-2"])
+    shell("forget", "films.simlabel", "--ids-file", "ids.txt")
+    assert TAUGHT.encode() not in (tmp_path / "films.simlabel").read_bytes()
+    same(load("films.simlabel"), wanted, read_table("new.csv").frame)
+
+
+def test_correct_gives_rows_other_labels_and_keeps_the_rest(shell, tmp_path):
+    (tmp_path / "right.csv").write_text("id,labels,note\ntt1-2,crime|heist,x\ntt1-4,,y\n")
+    wanted = load("films.simlabel").correct(["tt1-2", "tt1-4"], [{"crime", "heist"}, set()])
+    shown = shell("correct", "films.simlabel", "right.csv").stdout
+    assert "2 rows corrected: the model has 40 rows and 4 labels now." in shown
+    corrected = load("films.simlabel")
+    same(corrected, wanted, read_table("new.csv").frame)
+    doubted = corrected.suspicious_labels(top=None)
+    given = doubted[doubted["given"] & doubted["id"].isin(["tt1-2", "tt1-4"])]
+    assert set(given["label"]) == {"crime", "heist"}
+
+
+def test_predictions_that_a_person_has_mended_can_be_taken_as_corrections(shell):
+    shell("predict", "films.simlabel", "films.csv", "-o", "mend.csv")
+    table = pd.read_csv("mend.csv", dtype=str, keep_default_na=False)
+    table.loc[table.index < 3, "labels"] = "romance"
+    table[:3].to_csv("mend.csv", index=False)
+    shell("correct", "films.simlabel", "mend.csv")
+    assert load("films.simlabel").ids_.tolist()[-3:] == ["tt1-0", "tt1-1", "tt1-2"]
+
+
+def test_suspicious_lists_what_python_lists(shell):
+    wanted = load("films.simlabel").suspicious_labels(7)
+    found = json.loads(shell("suspicious", "films.simlabel", "--top", 7, "--json").stdout)
+    assert [(one["id"], one["label"], one["given"]) for one in found] == list(
+        zip(wanted["id"], wanted["label"], wanted["given"], strict=True)
+    )
+    shell("suspicious", "films.simlabel", "--top", 7, "--output", "s.csv")
+    assert pd.read_csv("s.csv")["id"].tolist() == wanted["id"].tolist()
+    assert wanted["id"][0] in shell("suspicious", "films.simlabel").stdout
+
+
+def test_suggest_picks_what_python_picks(shell):
+    new = read_table("new.csv").frame
+    model = load("films.simlabel")
+    picked = model.suggest(new, n=4).tolist()
+    found = json.loads(shell("suggest", "films.simlabel", "new.csv", "-n", 4, "--json").stdout)
+    assert [one["row"] for one in found] == picked
+    assert [one["id"] for one in found] == new["id"][picked].tolist()
+    sets = [set(filter(None, one["predicted"].split(", "))) for one in found]
+    assert sets == model.predict(new.iloc[picked])
+
+
+def test_lists_hold_no_formulas_unless_they_are_wanted_raw(shell, tmp_path):
+    new = films(3, 2).drop(columns="tags")
+    new["title"] = "=cmd()"
+    write_csv("new.csv", new)
+    shell("suggest", "films.simlabel", "new.csv", "-o", "s.csv")
+    assert set(pd.read_csv("s.csv")["title"]) == {"'=cmd()"}
+    shell("suggest", "films.simlabel", "new.csv", "-o", "s.csv", "--raw")
+    assert set(pd.read_csv("s.csv")["title"]) == {"=cmd()"}
+
+
+def test_columns_says_what_was_seen_and_why(shell):
+    found = {one["column"]: one for one in json.loads(shell("columns", "films.csv", "--json").stdout)}
+    assert found["Länge"]["kind"] == "number"
+    assert "decimal comma" in found["Länge"]["reason"]
+    assert found["tags"]["kind"] == "multi"
+    result = shell("columns", "films.csv")
+    assert "decimal comma" in result.stdout
+    assert "cells separated by semicolons" in result.stderr
+
+
+def test_models_of_matrices_are_taught_and_asked_too(shell, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)).round(3), columns=["a", "b", "c"])
+    tags = [{name for name in "abc" if row[name] > 0} for _, row in frame.iterrows()]
+    SMLClassifier("linear").fit(frame[:30], tags[:30]).save("m.simlabel")
+    wanted = load("m.simlabel").partial_fit(frame[30:], tags[30:]).forget([3, 35])
+    labelled = frame.assign(tags=[";".join(sorted(each)) for each in tags])
+    labelled[30:].to_csv("more.csv", index=False)
+    shell("teach", "m.simlabel", "more.csv", "--label-column", "tags")
+    shell("forget", "m.simlabel", "--ids", "3,35")
+    same(load("m.simlabel"), wanted, frame)
+    (tmp_path / "right.csv").write_text("id,labels\n7,a;b\n")
+    shell("correct", "m.simlabel", "right.csv", "--separator", ";")
+    same(load("m.simlabel"), wanted.correct([7], [{"a", "b"}]), frame)
+    assert len(json.loads(shell("suggest", "m.simlabel", "more.csv", "-n", 2, "--json").stdout)) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["teach", "films.simlabel", "more.csv"], 2, "--label-column"),
+        (["teach", "films.simlabel", "more.csv", "--label-column", "x"], 2, "no column 'x'"),
+        (["teach", "films.simlabel", "films.csv", "--label-column", "tags"], 1, "tt1-0"),
+        (
+            ["teach", "films.simlabel", "more.csv", "--label-column", "tags", "--id", "x"],
+            2,
+            "--id: more.csv has",
+        ),
+        (["correct", "films.simlabel", "more.csv"], 2, "--label-column: more.csv has no column 'labels'"),
+        (
+            ["correct", "films.simlabel", "more.csv", "--label-column", "tags"],
+            2,
+            "no labelled rows called 'tt4-0'",
+        ),
+        (["forget", "films.simlabel"], 2, "one of --ids and --ids-file"),
+        (["forget", "films.simlabel", "--ids", "tt1-0,nosuch"], 2, "no labelled rows called 'nosuch'"),
+        (["forget", "films.simlabel", "--ids", " , "], 2, "no ids"),
+        (["forget", "films.simlabel", "--ids-file", "nosuch.txt"], 1, "nosuch.txt"),
+        (["suspicious", "films.simlabel", "-o", "s.xlsx"], 2, "ends in .csv"),
+        (["suspicious", "more.csv"], 1, "more.csv"),
+        (["suggest", "films.simlabel", "nothing.csv"], 2, "nothing.csv has no rows"),
+        (["columns", "nosuch.csv"], 1, "there is no such file"),
+    ],
+)
+def test_misuse_changes_nothing(shell, more, film_folder, tmp_path, words, code, message):
+    write_csv("nothing.csv", films(1, 1).iloc[:0])
+    assert message in said(shell(*words, code=code))
+    assert (tmp_path / "films.simlabel").read_bytes() == (film_folder / "films.simlabel").read_bytes()
+    assert not (tmp_path / "s.xlsx").exists()
