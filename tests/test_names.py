@@ -23,13 +23,14 @@ from simlabel.normalization import NORMALIZERS
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import SIMILARITIES
 from simlabel.sketching import SKETCHES
+from simlabel.tables import ENCODERS
 from simlabel.tuning import TUNERS
 from simlabel.weightings import WEIGHTINGS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
-REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES]
+REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS]
 STAGES = {registry.kind: registry for registry in REGISTRIES}
 RANKING = {name for name, criterion in CRITERIA.items() if criterion.needs_scores}
 

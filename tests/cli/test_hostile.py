@@ -74,3 +74,30 @@ def test_a_range_of_rows_without_end_is_refused(folder, monkeypatch):
     result = CliRunner().invoke(app, ["explain", "model.simlabel", "good.csv", "--rows", "0-999999999999"])
     assert result.exit_code == 2
     assert "at most 10,000 rows" in result.stderr
+
+
+TABLE_VERBS = {
+    "columns": ("columns", "{file}"),
+    "fit": ("fit", "{file}", "--label-column", "l1", "-o", "new.simlabel"),
+    "predict": ("predict", "films.simlabel", "{file}", "-o", "out.csv"),
+    "evaluate": ("evaluate", "films.simlabel", "{file}", "--label-column", "l1"),
+    "explain": ("explain", "films.simlabel", "{file}"),
+    "teach": ("teach", "films.simlabel", "{file}", "--label-column", "l1", "-o", "new.simlabel"),
+    "correct": ("correct", "films.simlabel", "{file}", "-o", "new.simlabel"),
+    "suggest": ("suggest", "films.simlabel", "{file}"),
+    "forget": ("forget", "films.simlabel", "--ids-file", "{file}", "-o", "new.simlabel"),
+    "suspicious": ("suspicious", "{file}"),
+}
+
+
+@pytest.mark.parametrize("file", [*FILES, "pipe", "folder", "absent.csv"])
+@pytest.mark.parametrize("verb", TABLE_VERBS)
+def test_no_file_makes_a_trace_of_a_verb_on_tables(folder, film_folder, monkeypatch, verb, file):
+    monkeypatch.chdir(folder)
+    (folder / "films.simlabel").write_bytes((film_folder / "films.simlabel").read_bytes())
+    result = CliRunner().invoke(app, [word.format(file=f"./{file}") for word in TABLE_VERBS[verb]])
+    assert result.exit_code in (0, 1, 2), result.output
+    assert not result.exception or isinstance(result.exception, SystemExit)
+    assert "--debug" not in result.stderr, result.stderr
+    if result.exit_code == 1:
+        assert sum(line.startswith("error: ") for line in result.stderr.splitlines()) == 1

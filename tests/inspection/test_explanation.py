@@ -11,6 +11,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
+from simlabel.inspection import told
 from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
 
@@ -195,6 +196,26 @@ def test_for_and_against_are_printed_apart(rng):
     assert f"{label}: for, beside the mean" in text
     assert f"{label}: against, beside the mean" in text
     assert f"{label}: the most similar that have it" in text
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1), Ridge(0.1, inducing=8)])
+def test_what_a_sentence_names_has_what_it_explains(influence, rng):
+    X, y, Q = problem(rng, n=40)
+    y = [labels or {"sea"} for labels in y]
+    why = (
+        SMLClassifier(RBF(2.0), influence=influence, random_state=0)
+        .fit(X, y)
+        .explain(np.vstack([Q, rng.random((9, 4))]), top=20)
+    )
+    for query in range(len(why)):
+        for each in told(why, query):
+            text = each.sentence.partition("; like " if "; like " in each.sentence else ": as ")[2]
+            named = [int(word) for word in text.removesuffix(" have").split(", ")]
+            assert named
+            if each.name in NAMES:
+                assert all(each.name in y[i] for i in named)
+            else:
+                assert {len(y[i]) for i in named} == {int(each.name.split()[0])}
 
 
 def test_lift_is_over_what_frequency_alone_gives(rng):

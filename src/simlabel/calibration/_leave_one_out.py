@@ -121,33 +121,39 @@ class PiecewiseCurve:
 
 @dataclass(frozen=True, eq=False)
 class LogisticCurve:
-    """1 / (1 + exp(-(slope * logit(share) + offset)))."""
+    """1 / (1 + exp(-(slope * logit(share) + offset))), at least `edge` away from 0 and 1."""
 
     file_key: ClassVar[str] = "calibration.LogisticCurve"
 
     slope: float
     offset: float
+    edge: float = float(np.finfo(np.float64).eps)
 
     def check(self) -> None:
         """Raise ValueError where the curve would fall."""
         check_number("LogisticCurve", "slope", self.slope, at_least=0)
         check_number("LogisticCurve", "offset", self.offset)
+        check_number("LogisticCurve", "edge", self.edge, above=0)
+        if self.edge > 0.5:
+            raise ValueError(f"LogisticCurve: edge must be at most 0.5, got {self.edge!r}.")
 
     def __call__(self, shares: FloatArray) -> FloatArray:
-        edge = np.finfo(np.float64).eps
-        return np.clip(
-            scipy.special.expit(self.slope * scipy.special.logit(shares) + self.offset), edge, 1 - edge
-        )
+        p = scipy.special.expit(self.slope * scipy.special.logit(shares) + self.offset)
+        return np.clip(p, self.edge, 1 - self.edge)
 
 
 def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
     present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
     if min(present, absent) >= enough:
         isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)
-        # a pool of n rows says no more than 1 / (n + 2) about what it has not seen
-        edge = 1.0 / (present + absent + 2.0)
+        edge = _edge(present, absent)
         return PiecewiseCurve(isotonic.X_thresholds_, np.clip(isotonic.y_thresholds_, edge, 1 - edge))
     return _platt(scipy.special.logit(p), y, w, present, absent)
+
+
+def _edge(present: float, absent: float) -> float:
+    """n rows say no more than 1 / (n + 2) about what they have not seen."""
+    return 1.0 / (present + absent + 2.0)
 
 
 def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: float) -> LogisticCurve:
@@ -156,7 +162,8 @@ def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: floa
     slope, offset = _logistic(x, target, w)
     if slope < 0:
         slope, offset = 0.0, float(scipy.special.logit(np.average(target, weights=w)))
-    return LogisticCurve(min(slope, _STEEPEST), float(np.clip(offset, -_STEEPEST, _STEEPEST)))
+    offset = float(np.clip(offset, -_STEEPEST, _STEEPEST))
+    return LogisticCurve(min(slope, _STEEPEST), offset, min(0.5, _edge(present, absent)))
 
 
 def _logistic(x: FloatArray, target: FloatArray, w: FloatArray) -> tuple[float, float]:

@@ -76,10 +76,14 @@ def fit_verb(
 ) -> None:
     """Fit a model on a labelled file and write it to a model file.
 
-    A table (CSV or TSV, JSON, JSON lines, Parquet, xlsx) with --label-column is read as it is, whatever its
-    columns hold, and becomes a Tagger, which chooses for itself what counts. With --similarity, --normalizer,
-    --influence or --auto, with labels in several columns (--labels, --label-prefix), and from files that are
-    matrices (ARFF, svmlight, XMC, npz, a folder of npy), a model is fitted on the matrix of features.
+    A table (CSV, TSV, JSON, JSON lines, Parquet, xlsx) with --label-column is
+    read as it is, whatever its columns hold, and becomes a Tagger, which finds
+    out for itself what counts.
+
+    A model on a matrix of features is fitted where a stage is given
+    (--similarity, --normalizer, --influence, --auto), where several columns
+    are labels (--labels, --label-prefix), and from files that are matrices
+    (ARFF, svmlight, XMC, npz, a folder of npy).
     """
     matrix = {"similarity": similarity, "normalizer": _normalizer(normalizer), "influence": influence}
     stages = {name: value for name, value in matrix.items() if value is not None}

@@ -13,6 +13,7 @@ from simlabel.cli._changes import Output, save_changed
 from simlabel.cli._console import guarded
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import ModelFile
+from simlabel.datasets._errors import check_regular
 
 
 @guarded
@@ -42,6 +43,7 @@ def forget_verb(
 
 def _lines(path: Path | None) -> list[str]:
     assert path is not None
+    check_regular(path)  # to open a pipe may never end
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:

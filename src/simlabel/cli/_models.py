@@ -64,9 +64,10 @@ class FittedModel:
     @property
     def called(self) -> dict[str, str | None]:
         """The columns by which rows are called, ``id`` and ``title``."""
-        given = getattr(self.estimator, "title_column", None)
-        title = getattr(self.estimator, "title_column_", None if given == "auto" else given)
-        return {"id": getattr(self.estimator, "id_column", None), "title": title}
+        return {
+            "id": getattr(self.estimator, "id_column", None),
+            "title": getattr(self.estimator, "title_column_", None),
+        }
 
     def rows(
         self, path: Path, reading: Reading, chunk_rows: int = 4096, index_base: int | None = None

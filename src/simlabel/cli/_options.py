@@ -38,7 +38,7 @@ Separator = Annotated[
     str | None,
     typer.Option(
         help="Between the labels in that column.",
-        show_default="; in a matrix; in a raw table, found out at fit and kept in the model",
+        show_default="';', in a raw table as found out at fit",
         rich_help_panel=_DATA,
     ),
 ]

@@ -15,7 +15,7 @@ from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, progress, say
 from simlabel.cli._models import FittedModel
 from simlabel.cli._rows import RowSource, stacked, taken
-from simlabel.cli._writers import ENDINGS, Columns, open_writer
+from simlabel.cli._writers import ENDINGS, WrittenColumns, open_writer
 from simlabel.support.text import for_spreadsheet, for_terminal
 from simlabel.support.validation import Rows
 
@@ -41,7 +41,7 @@ def predict_verb(
     separator: Annotated[
         str | None,
         typer.Option(
-            help="Between the labels of a set, in CSV.", show_default="as the model was fitted on, or ;"
+            help="Between the labels of a set, in CSV.", show_default="as in the table of fit, else ';'"
         ),
     ] = None,
     spreadsheet_safe: Annotated[
@@ -78,7 +78,7 @@ def predict_verb(
     )
     source = fitted.rows(data, reading, chunk_rows, index_base)
     figures = ["score"] * scores + ["probability"] * probabilities
-    columns = Columns(source.called, list(map(shown, fitted.labels)), figures)
+    columns = WrittenColumns(source.called, list(map(shown, fitted.labels)), figures)
     total, done, now = source.total, 0, 0
 
     def show(pairs: int, all_pairs: int) -> None:

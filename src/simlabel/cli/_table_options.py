@@ -9,7 +9,7 @@ import typer
 
 from simlabel.cli._wording import spelled
 
-_TABLE = "What the columns of a table hold, where it is not to be found out (each can be given several times)"
+_TABLE = "What columns of a table hold, if not as found out (repeatable)"
 _ROWS = "The rows of a table"
 _READING = "How to read the data"
 

@@ -54,7 +54,7 @@ def in_shell(text: str, options: Collection[str]) -> str:
     text = re.sub(rf"((?:^|: |; ))({names})(?= (?:must|means))", lambda m: m[1] + spelled(m[2]), text)
     text = re.sub(r"(?<=it takes )[\w, ]+(?=\.)", lambda m: ", ".join(map(spelled, m[0].split(", "))), text)
     text = re.sub(rf"option '({names})'", lambda m: f"option {spelled(m[1])}", text)
-    return re.sub(rf"{outside}({certain})(?![\w'\"/-])", lambda m: spelled(m[1]), text)
+    return re.sub(rf"{outside}({certain})(?![\w'\"/-]|\.\w)", lambda m: spelled(m[1]), text)
 
 
 def _listed(items: str) -> str:

@@ -25,7 +25,7 @@ Names = Mapping[str, Sequence[str]]  # "id" or "title" -> one for each row
 
 
 @dataclass(frozen=True)
-class Columns:
+class WrittenColumns:
     """What is written of each row, beside its number and its labels.
 
     Attributes
@@ -58,7 +58,7 @@ class TableWriter(Protocol):
 class CsvWriter:
     """Columns ``row``, what rows are called, ``labels``, and one for each label and kind of figure."""
 
-    def __init__(self, stream: TextIO, columns: Columns, separator: str) -> None:
+    def __init__(self, stream: TextIO, columns: WrittenColumns, separator: str) -> None:
         clash = next((label for label in columns.labels if separator in label), None)
         if clash is not None:
             raise typer.BadParameter(
@@ -96,7 +96,7 @@ class JsonLinesWriter:
 class ParquetWriter:
     """Columns as of a CSV file, with ``labels`` as lists."""
 
-    def __init__(self, file: IO[bytes], columns: Columns) -> None:
+    def __init__(self, file: IO[bytes], columns: WrittenColumns) -> None:
         fields = [("row", pa.int64()), *((name, pa.string()) for name in columns.names)]
         fields += [("labels", pa.list_(pa.string()))]
         fields += [(name, pa.float64()) for name in columns.figures]
@@ -121,7 +121,7 @@ def _short(value: float) -> str:
 
 
 @contextmanager
-def open_writer(output: Path, kind: str, columns: Columns, separator: str) -> Iterator[TableWriter]:
+def open_writer(output: Path, kind: str, columns: WrittenColumns, separator: str) -> Iterator[TableWriter]:
     """A writer to a file, which is there only when it is whole; ``-`` is stdout."""
     if str(output) == "-":
         yield _text_writer(sys.stdout, kind, columns, separator)
@@ -142,7 +142,7 @@ def open_writer(output: Path, kind: str, columns: Columns, separator: str) -> It
                 stream.detach()  # the file is not ours to close
 
 
-def _text_writer(stream: TextIO, kind: str, columns: Columns, separator: str) -> TableWriter:
+def _text_writer(stream: TextIO, kind: str, columns: WrittenColumns, separator: str) -> TableWriter:
     if kind == "jsonl":
         return JsonLinesWriter(stream, columns.labels)
     return CsvWriter(stream, columns, separator)

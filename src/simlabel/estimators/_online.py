@@ -216,7 +216,9 @@ class OnlineMixin(FittedBase):
                 raise ValueError(f"These are all {known.n_rows} labelled instances; fit anew.")
             labels, Y = model.labels.read(changed._read(y))
             check_same_length(len(rows), Y, "y")
-            batch = Batch(take_rows(known.raw, rows), labels, Y, known.weights[rows], names)
+            X, groups = take_rows(known.raw, rows), known.group_names
+            groups = None if groups is None else groups[rows]
+            batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups)
             changed._publish(with_more(with_fewer(model, names), batch))
         return self
 

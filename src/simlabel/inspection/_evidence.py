@@ -60,14 +60,21 @@ class Evidence:
         return None if found is None else found[0]
 
     def nearest(self, query: int, column: int, n: int) -> pd.DataFrame:
-        """The references that have a label, the most similar first: ``id``, ``title``, ``similarity``."""
+        """The references that have a label or, after the labels, a set size, the most similar first.
+
+        Columns of the frame are ``id``, of a table ``title``, and ``similarity``.
+        """
         import pandas as pd
 
         scorer = self.model.scorer
         references, stages = scorer.references, scorer.stages
         summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
         S = stages.similarities(self.queries[query : query + 1], summed)[0]
-        have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
+        size = column - references.n_labels
+        if size < 0:
+            have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
+        else:
+            have = np.flatnonzero(np.diff(references.Y.indptr) == references.sizes[size])
         first = have[np.argsort(-S[have], kind="stable")[:n]]
         titles = self.titles(first)
         shown = {} if titles is None else {"title": titles}

@@ -80,7 +80,13 @@ def _scaled(references: References) -> References | None:
     X = np.asarray(raw[:], dtype=np.float64)
     normalizer = fit_normalizer(resolve_normalizer(list(_SCALED)), X, references.weights)
     assert normalizer is not None
-    return References(normalizer.transform(X), references.Y, references.weights, references.ids)
+    return References(
+        normalizer.transform(X),
+        references.Y,
+        references.weights,
+        references.ids,
+        groups=references.group_names,
+    )
 
 
 def _chosen(problem: Problem) -> Problem:

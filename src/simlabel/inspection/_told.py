@@ -106,7 +106,8 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         column = len(why.labels) + s
         count = "1 label" if len(chosen) == 1 else f"{len(chosen)} labels"
         bars = tuple(_instances(why, query, column))
-        like = ", ".join(map(repr, _strongest(why, query, column)))
+        nearest = why.evidence.nearest(query, column, _LIKE) if _is_learned(why) else None
+        like = ", ".join(map(repr, _like(why, query, column, nearest)))
         reason = f"as {like} have" if like else "similar to nothing, so the most frequent is taken"
         yield Told(count, count, f"{count}: {reason}", None, bars)
 
@@ -120,7 +121,7 @@ def _reason(
     reasons = []
     named = "" if words is None else _named_words(why, words)
     reasons.append(f"because of {named}" if named else _compared(why, query, k))
-    like = _strongest(why, query, k) if nearest is None else _alike(nearest)
+    like = _like(why, query, k, nearest)
     if like:
         reasons.append(f"like {', '.join(map(repr, like))}")
     return "; ".join(reasons)
@@ -152,16 +153,16 @@ def _is_learned(why: Explanation) -> bool:
     return why._model.scorer.stages.influence.learned
 
 
-def _alike(nearest: pd.DataFrame) -> list[Any]:
-    """The names of the instances that have the label and something in common with the query."""
+def _like(why: Explanation, query: int, column: int, nearest: pd.DataFrame | None) -> list[Any]:
+    """Names of instances that have what is explained: the most similar, or those of the largest terms.
+
+    Where influence is learned a term above 0 may be of an instance that does not have it.
+    """
+    if nearest is None:
+        listed = zip(_names(why, query, column), why.contributors(query, column), strict=True)
+        return [name[-1] for name, (_, value) in listed if value > 0][:_LIKE]
     some = nearest[nearest["similarity"] > 0]
     return some["title" if "title" in some else "id"].tolist()
-
-
-def _strongest(why: Explanation, query: int, k: int) -> list[Any]:
-    """The names of the instances that speak for a label most."""
-    listed = zip(_names(why, query, k), why.contributors(query, k), strict=True)
-    return [name[-1] for name, (_, value) in listed if value > 0][:_LIKE]
 
 
 def _names(why: Explanation, query: int, column: int) -> list[tuple[Any, ...]]:

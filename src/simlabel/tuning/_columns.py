@@ -76,9 +76,10 @@ class ColumnSearch:
             for name in self.products if len(self.products) > 1 else ():
                 best = self._along(best, name, factor)
             best = self._along_penalties(best)
-        names = tuple(best)
+        best = _in_units(best)
         candidates, values, errors = zip(*self.curve, strict=True)
-        curve = TuningResult(names, candidates, self.criterion.name, values, errors, best, len(self.targets))
+        tried = tuple(map(_in_units, candidates))
+        curve = TuningResult(tuple(best), tried, self.criterion.name, values, errors, best, len(self.targets))
         weights = {name: best[name] for name in self.products}
         return ColumnWeights(weights, best[PENALTY], curve)
 
@@ -136,6 +137,12 @@ class ColumnSearch:
         judge = Judge(self.criterion, self.references.sizes)
         judge.add(self.truth, left_out[:, :n], left_out[:, n:])
         return judge.result(self.truth, weights)
+
+
+def _in_units(candidate: dict[str, float]) -> dict[str, float]:
+    """The same similarities, but for a factor, with 1 as the largest weight: it is read more easily."""
+    largest = max((weight for name, weight in candidate.items() if name != PENALTY), default=1.0) or 1.0
+    return {name: value / largest for name, value in candidate.items()}
 
 
 def _products(rows: Rows) -> FloatArray:
