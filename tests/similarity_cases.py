@@ -74,7 +74,7 @@ SIMILARITY_CASES = [
     Case(3 * RBF(gamma=0.7), lambda x, z: 3 * naive.rbf(0.7)(x, z)),
     Case(0.5 * Quadratic(), lambda x, z: 0.5 * naive.polynomial(2, 1.0)(x, z)),
     Case(2 * (0.5 * Cosine()), naive.cosine),
-    Case(0.2 * ChiSquare(gamma=0.6), lambda x, z: 0.2 * naive.chi_square(0.6)(x, z)),
+    Case(0.8 * ChiSquare(gamma=0.6), lambda x, z: 0.8 * naive.chi_square(0.6)(x, z)),
     Case(
         0.3 * (Linear() + 2 * OnColumns(RBF(gamma=2.0), [0, 2])),
         lambda x, z: 0.3 * (naive.dot(x, z) + 2 * _columns(naive.rbf(2.0), [0, 2])(x, z)),

@@ -54,13 +54,13 @@ def test_reproduce_says_who_is_absent():
         load_dataset("yeast")
     except DatasetError as error:
         pytest.skip(str(error))
-    found = reproduce("yeast", algorithms=["sml", "nosuch"], folds=2)
+    found = reproduce("yeast", algorithms=["sml", "nosuch:Model"], folds=2)
     rows = found.rows()
     assert [row.criterion for row in rows] == list(CRITERIA)
     assert all(
         row.published is not None and row.agrees == row.published.agrees(row.measured.mean) for row in rows
     )
-    assert [failure.algorithm for failure in found.comparison.failures] == ["nosuch"]
+    assert [failure.algorithm for failure in found.comparison.failures] == ["nosuch:Model"]
     assert found.to_dict()["claims"][0]["holds"] is None
 
 
