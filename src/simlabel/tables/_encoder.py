@@ -6,6 +6,7 @@ import copy
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -187,7 +188,7 @@ class TableEncoder(BaseEstimator):
         else:
             at = {name: i for i, name in enumerate(cells.names)}
         absent = [name for name in used if name not in at]
-        if len(absent) == len(used):
+        if used and len(absent) == len(used):
             raise ValueError(
                 f"X has none of the columns that the model was fitted on: {_named(used)}; it has "
                 f"{_named(cells.names)}."
@@ -221,6 +222,11 @@ class TableEncoder(BaseEstimator):
         at = {name: i for i, name in enumerate(self.names_)}
         fewer = copy.copy(self)
         fewer.fitted_ = [each.forgotten([row[at[each.column.name]] for row in rows]) for each in self.fitted_]
+        # the reason of a constant quotes its value, which may have been theirs alone
+        fewer.columns_ = [
+            replace(each, reason="always the same") if each.kind == "constant" else each
+            for each in self.columns_
+        ]
         return fewer
 
     def unseen(self, rows: Sequence[Row]) -> dict[str, int]:
