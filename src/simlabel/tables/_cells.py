@@ -51,12 +51,12 @@ def table_cells(X: Any) -> Cells:
         raise TypeError(f"a table is a frame, a list of dicts or a list of texts; got {X!r:.60}.")
     if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns")):
         return _from_columns([str(name) for name in X.columns], _frame_columns(X))
-    if isinstance(X, Mapping):
-        return _from_columns([str(name) for name in X], [_listed(values) for values in X.values()])
-    if getattr(X, "ndim", 1) == 2:
+    if getattr(X, "ndim", 1) == 2:  # before dicts, which a sparse matrix by keys is too
         width = int(X.shape[1])
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         return _from_columns([str(k) for k in range(width)], [X[:, k].tolist() for k in range(width)])
+    if isinstance(X, Mapping):
+        return _from_columns([str(name) for name in X], [_listed(values) for values in X.values()])
     rows = _listed(X)
     dicts = [isinstance(row, Mapping) for row in rows]
     if rows and all(dicts):

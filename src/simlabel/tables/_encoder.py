@@ -82,6 +82,9 @@ class TableEncoder(BaseEstimator):
         for what, given in (("columns", self.columns), ("weights", self.weights)):
             if given is not None and not isinstance(given, Mapping):
                 raise TypeError(f"TableEncoder: {what} must be a dict by names of columns, got {given!r}.")
+        for kind in (self.columns or {}).values():
+            if isinstance(kind, Embedding):
+                kind.check()
         for block, weight in (self.weights or {}).items():
             check_number("TableEncoder", f"weights[{block!r}]", weight, at_least=0)
         if hasattr(self, "fitted_"):
