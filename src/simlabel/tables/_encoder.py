@@ -105,10 +105,8 @@ class TableEncoder(BaseEstimator):
             raise ValueError("TableEncoder: it reads columns that the table does not have.")
         slots = [slots for part in self.fitted_ for slots in part.slots]
         every = np.concatenate(slots) if slots else np.zeros(0, dtype=np.int64)
-        if len(np.unique(every)) < len(every) or every.max(initial=-1) >= self.used_slots_ > self.width_:
+        if len(np.unique(every)) < len(every) or not every.max(initial=-1) < self.used_slots_ <= self.width_:
             raise ValueError("TableEncoder: two terms share a column, or one has none.")
-        if every.max(initial=-1) >= self.width_:
-            raise ValueError("TableEncoder: a term has a column beyond the last.")
 
     def fit(self, cells: Cells) -> Self:
         """Return a copy that knows the columns, the terms and the spread of numbers of these rows."""
