@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from simlabel import SMLClassifier, load
+from simlabel import SMLClassifier, Tagger, load
 from simlabel.influence import Ridge
 from simlabel.persistence import ModelFileError, _layout, read_file, register
 from simlabel.persistence._stages import CLASSES
@@ -65,6 +65,7 @@ def models():
     both = OnColumns(RBF(2.0), [0, 2], "zscore") + OnColumns(Laplacian(1.0), [1, 3]) * Linear()
     S = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     frame = pd.DataFrame(X, columns=list("wxyz"))
+    table = [{"t": f"sea {i} ä", "n": i, "k": "ab"[i % 2], "d": f"2024-05-0{1 + i}"} for i in range(8)]
     return {
         "plain": (SMLClassifier(RBF(2.0)).fit(X, y), Q, few),
         "tuned": (SMLClassifier(normalizer=["zscore", "l2"], label_rule="auto").fit(X, y), Q, few),
@@ -131,6 +132,7 @@ def models():
             S[:4],
             (S[:3], Y[:3]),
         ),
+        "table": (Tagger({"t": "text"}).fit(table, y[:8]), table[:3], (table[:2], y[:2])),
     }
 
 
@@ -152,6 +154,7 @@ KINDS = [
     "single",
     "objects",
     "precomputed",
+    "table",
 ]
 
 

@@ -101,7 +101,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Label sets, as the kind of y that `fit` was given."""
-        index = getattr(X, "index", None)
+        index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
         model, X = self._check_queries(X)
         Y = model.label_sets(X)
         Y.sort_indices()

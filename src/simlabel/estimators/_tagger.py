@@ -153,6 +153,7 @@ class Tagger(OnlineMixin, InspectionMixin):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
         check_flag("Tagger", "verbose", self.verbose)
         check_criterion("Tagger", self.criterion)
+        TableEncoder(self.columns).check()
         cells = checked_table(X)
         self.n_features_in_ = len(cells.names)
         self.feature_names_in_ = np.array(cells.names, dtype=object)
@@ -245,7 +246,8 @@ class Tagger(OnlineMixin, InspectionMixin):
         What was chosen stays until `retune`. A new word counts from now on, as much as a word seen once.
         """
         if self.__sklearn_is_fitted__():
-            ids = self._ids(checked_table(X), ids)
+            X = checked_table(X)
+            ids = self._ids(X, ids)
         return super().partial_fit(X, y, classes, sample_weight, ids, groups)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -175,6 +175,8 @@ class _Fits:
             check_number("a model", "n_features_in_", n_features, at_least=1, integer=True)
         given, columns, encoder = n_features, model.columns, model.encoder
         if encoder is not None:
+            if not all(hasattr(encoder, name) for name in encoder.fitted_state):
+                raise ModelFileError("the encoder of the table has learnt nothing.")
             if len(encoder.names_) != n_features or one.raw_form is None or one.raw_form.kind != "texts":
                 raise ModelFileError("a table is kept as it came, with as many columns as its encoder has.")
             given = encoder.width_

@@ -43,25 +43,28 @@ def table_cells(X: Any) -> Cells:
     >>> table_cells(["a shark", "an alien"]).names
     ('text',)
     """
+    if isinstance(X, Cells):
+        return X
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         X = X.collect()  # a LazyFrame
     if isinstance(X, str | bytes) or X is None:
         raise TypeError(f"a table is a frame, a list of dicts or a list of texts; got {X!r:.60}.")
     if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns")):
         return _from_columns([str(name) for name in X.columns], _frame_columns(X))
-    if isinstance(X, Mapping):
-        return _from_columns([str(name) for name in X], [_listed(values) for values in X.values()])
-    if getattr(X, "ndim", 1) == 2:
+    if getattr(X, "ndim", 1) == 2:  # before dicts, which a sparse matrix by keys is too
         width = int(X.shape[1])
         X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         return _from_columns([str(k) for k in range(width)], [X[:, k].tolist() for k in range(width)])
+    if isinstance(X, Mapping):
+        return _from_columns([str(name) for name in X], [_listed(values) for values in X.values()])
     rows = _listed(X)
-    if rows and all(isinstance(row, Mapping) for row in rows):
-        names = list(dict.fromkeys(str(name) for row in rows for name in row))
-        named = [{str(name): value for name, value in row.items()} for row in rows]
-        return _from_columns(names, [[row.get(name) for row in named] for name in names])
-    wrong = next((i for i, row in enumerate(rows) if isinstance(row, list | dict | np.ndarray)), None)
-    if wrong is not None:
+    dicts = [isinstance(row, Mapping) for row in rows]
+    if rows and all(dicts):
+        keys = list(dict.fromkeys(name for row in rows for name in row))
+        return _from_columns([str(key) for key in keys], [[row.get(key) for row in rows] for key in keys])
+    lists = [isinstance(row, list | np.ndarray) for row in rows]
+    if any(dicts) or any(lists):
+        wrong = dicts.index(False) if any(dicts) else lists.index(True)
         raise TypeError(
             f"row {wrong} is {rows[wrong]!r:.60}: a list is a list of texts, or of dicts with a value for "
             f"each column. Give lists of values as a frame, whose columns have names."
@@ -90,7 +93,8 @@ def _listed(values: Any) -> list[Any]:
     return list(values)
 
 
-def _from_columns(names: list[str], columns: list[list[Any]]) -> Cells:
+def _from_columns(given: list[str], columns: list[list[Any]]) -> Cells:
+    names = [_clean(name) for name in given]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the table has two columns called {twice!r}; rename one of them.")
@@ -99,9 +103,21 @@ def _from_columns(names: list[str], columns: list[list[Any]]) -> Cells:
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise ValueError(f"the columns of the table have different lengths: {sorted(lengths)}.")
-    return Cells(
-        tuple(map(_clean, names)), list(zip(*([cell(v) for v in column] for column in columns), strict=True))
-    )
+    return Cells(tuple(names), list(zip(*map(_read, names, columns), strict=True)))
+
+
+def _read(name: str, values: list[Any]) -> list[Cell]:
+    found: list[Cell] = []
+    try:
+        for value in values:
+            found.append(cell(value))
+    except Exception as error:  # whatever a foreign object, or one that holds itself, does when it is read
+        kind = type(values[len(found)]).__name__
+        raise ValueError(
+            f"column {name!r}, row {len(found)}: a cell of type {kind} cannot be read as a text, a number, a "
+            f"date or a list of these: {error}"
+        ) from error
+    return found
 
 
 def cell(value: Any) -> Cell:
@@ -125,12 +141,14 @@ def cell(value: Any) -> Cell:
         return cell(str(value))
     if isinstance(value, datetime | date | time | np.datetime64):
         return _moment(value)
-    if isinstance(value, numbers.Number) and not isinstance(value, complex):
+    if isinstance(value, numbers.Number) and not isinstance(value, complex | np.timedelta64):
         return _number(int(value) if isinstance(value, numbers.Integral) else float(value))  # type: ignore[arg-type]
     if isinstance(value, bytes):
         return cell(value.decode("utf-8", errors="replace"))
     if isinstance(value, Mapping):
         return _clean(json.dumps(value, default=str, ensure_ascii=False))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return cell(value[()])
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
         items = [
             _as_text(item)

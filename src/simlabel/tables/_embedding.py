@@ -50,11 +50,15 @@ class Embedding(BaseEstimator):
     def vectors(self, texts: list[str]) -> FloatArray:
         """One row of length 1 for each text; zeros for an empty one."""
         embed = self.source if callable(self.source) else _model2vec(os.fspath(self.source))
-        found = np.asarray(embed(texts), dtype=np.float64)
+        given = embed(texts)
+        try:
+            found = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = np.zeros(0)  # no numbers, or not as many in each row
         if found.ndim != 2 or len(found) != len(texts) or not np.isfinite(found).all():
             raise ValueError(
-                f"Embedding: {self.source!r} gave shape {found.shape} for {len(texts)} texts, or numbers "
-                f"that are not finite; expected one row of finite numbers for each text."
+                f"Embedding: {self.source!r} gave {given!r:.60} for {len(texts)} texts; expected one row of "
+                f"finite numbers for each text."
             )
         found[[not text for text in texts]] = 0.0
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found))

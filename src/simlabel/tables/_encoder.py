@@ -6,6 +6,7 @@ import copy
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -81,6 +82,9 @@ class TableEncoder(BaseEstimator):
         for what, given in (("columns", self.columns), ("weights", self.weights)):
             if given is not None and not isinstance(given, Mapping):
                 raise TypeError(f"TableEncoder: {what} must be a dict by names of columns, got {given!r}.")
+        for kind in (self.columns or {}).values():
+            if isinstance(kind, Embedding):
+                kind.check()
         for block, weight in (self.weights or {}).items():
             check_number("TableEncoder", f"weights[{block!r}]", weight, at_least=0)
         if hasattr(self, "fitted_"):
@@ -101,10 +105,8 @@ class TableEncoder(BaseEstimator):
             raise ValueError("TableEncoder: it reads columns that the table does not have.")
         slots = [slots for part in self.fitted_ for slots in part.slots]
         every = np.concatenate(slots) if slots else np.zeros(0, dtype=np.int64)
-        if len(np.unique(every)) < len(every) or every.max(initial=-1) >= self.used_slots_ > self.width_:
+        if len(np.unique(every)) < len(every) or not every.max(initial=-1) < self.used_slots_ <= self.width_:
             raise ValueError("TableEncoder: two terms share a column, or one has none.")
-        if every.max(initial=-1) >= self.width_:
-            raise ValueError("TableEncoder: a term has a column beyond the last.")
 
     def fit(self, cells: Cells) -> Self:
         """Return a copy that knows the columns, the terms and the spread of numbers of these rows."""
@@ -187,7 +189,7 @@ class TableEncoder(BaseEstimator):
         else:
             at = {name: i for i, name in enumerate(cells.names)}
         absent = [name for name in used if name not in at]
-        if len(absent) == len(used):
+        if used and len(absent) == len(used):
             raise ValueError(
                 f"X has none of the columns that the model was fitted on: {_named(used)}; it has "
                 f"{_named(cells.names)}."
@@ -221,6 +223,11 @@ class TableEncoder(BaseEstimator):
         at = {name: i for i, name in enumerate(self.names_)}
         fewer = copy.copy(self)
         fewer.fitted_ = [each.forgotten([row[at[each.column.name]] for row in rows]) for each in self.fitted_]
+        # the reason of a constant quotes its value, which may have been theirs alone
+        fewer.columns_ = [
+            replace(each, reason="always the same") if each.kind == "constant" else each
+            for each in self.columns_
+        ]
         return fewer
 
     def unseen(self, rows: Sequence[Row]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -101,7 +101,7 @@ def check_kinds(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str
             raise ValueError(
                 f"columns: there is no column {name!r}; the table has {', '.join(map(repr, names))}."
             )
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(
                 f"columns: {kind!r} is no kind of column, for {name!r}; kinds are {', '.join(KINDS)}."
             )
@@ -111,9 +111,7 @@ def check_kinds(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str
 def _column(name: str, values: Sequence[Cell], wanted: str | None) -> Column:
     facts = _Facts(name, values)
     if wanted is not None:
-        return replace(
-            _READ.get(wanted, _as_is)(facts) or Column(name, wanted), kind=wanted, reason="as you said"
-        )
+        return replace(_as_said(facts, wanted), kind=wanted, reason="as you said")
     for look in _LOOKS:
         found = look(facts)
         if found is not None:
@@ -135,6 +133,11 @@ class _Facts:
         self.n_words = sum(len(text.split()) for text in self.strings) / max(1, len(self.strings))
 
     @property
+    def given(self) -> list[Cell]:
+        """The cells that do not say that there is nothing."""
+        return [value for value in self.there if not is_absent(value)]
+
+    @property
     def words(self) -> str:
         """How distinct the cells are, and how long."""
         mean = round(self.n_words)
@@ -146,8 +149,12 @@ class _Facts:
         return self.n >= _ENOUGH and self.distinct >= 0.99 * self.n
 
 
-def _as_is(facts: _Facts) -> Column | None:
-    return None
+def _as_said(facts: _Facts, kind: str) -> Column:
+    """How the cells of a column are read whose kind the user names, however many are not of that kind."""
+    decimal = decimal_of(facts.given) if kind == "number" else None
+    order = _order(facts.given) if kind == "date" else ""
+    separator = separator_of(facts.strings) if kind == "multi" else None
+    return Column(facts.name, kind, separator=separator or "", decimal=decimal or ".", order=order)
 
 
 def _constant(facts: _Facts) -> Column | None:
@@ -172,7 +179,7 @@ def _yes_no(facts: _Facts) -> Column | None:
 
 
 def _numbers(facts: _Facts) -> Column | None:
-    cells = [value for value in facts.there if not is_absent(value)]
+    cells = facts.given
     decimal = decimal_of(cells)
     if decimal is None:
         return None
@@ -192,14 +199,18 @@ def _numbers(facts: _Facts) -> Column | None:
 
 
 def _dates(facts: _Facts) -> Column | None:
-    cells = [value for value in facts.there if not is_absent(value)]
-    best = max(
-        ("day first", "month first"), key=lambda order: sum(moment(c, order) is not None for c in cells)
-    )
+    cells = facts.given
+    best = _order(cells)
     found = [each for each in (moment(c, best) for c in cells) if each is not None]
     if not found or len(found) < _NEARLY_ALL * len(cells):
         return None
     return Column(facts.name, "date", f"{min(found):%Y-%m-%d} to {max(found):%Y-%m-%d}", order=best)
+
+
+def _order(cells: Sequence[Cell]) -> str:
+    """How most of the cells are dates."""
+    orders = ("day first", "month first")
+    return max(orders, key=lambda order: sum(moment(c, order) is not None for c in cells))
 
 
 def _urls(facts: _Facts) -> Column | None:
@@ -286,8 +297,6 @@ def _are_codes(texts: Sequence[str]) -> bool:
 
 
 _LOOKS = (_constant, _lists, _yes_no, _numbers, _dates, _urls, _ids, _multi, _categories)
-#: kinds whose cells are read in a way that is to be found out even where the user names the kind
-_READ: dict[str, Callable[[_Facts], Column | None]] = {"number": _numbers, "date": _dates, "multi": _multi}
 
 
 def guess_separator(texts: Sequence[str]) -> str:

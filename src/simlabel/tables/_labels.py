@@ -51,11 +51,14 @@ def label_sets(y: Any, separator: str | None) -> Any:
     if texts is not None:
         return [set(split(text, separator or "")) for text in texts]
     rows = _column(y)
-    if not rows or not any(isinstance(row, _SETS) for row in rows):
-        return y
-    if not all(isinstance(row, _SETS) or is_missing(row) for row in rows):
+    if not rows or not all(_names(row) if isinstance(row, _SETS) else is_missing(row) for row in rows):
         return y
     return [set(row) if isinstance(row, _SETS) else set() for row in rows]
+
+
+def _names(row: Any) -> bool:
+    """Whether these are names of labels; a list that holds a number is a row of a 0/1 matrix."""
+    return isinstance(row, set | frozenset) or all(isinstance(each, str) or is_missing(each) for each in row)
 
 
 def _texts(y: Any) -> list[str | None] | None:

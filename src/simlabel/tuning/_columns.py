@@ -100,7 +100,7 @@ class ColumnSearch:
             moved = best
             while True:
                 there = moved | {name: moved[name] * step}
-                if self._look(there) < self._look(moved) + _WORTH:
+                if not self._look(there) - self._look(moved) >= _WORTH:  # nor where both are undefined
                     break
                 moved = there
             if moved is not best:

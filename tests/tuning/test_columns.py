@@ -1,0 +1,98 @@
+"""Weights of columns: by leave-one-out, which equals solving without each row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import naive
+from simlabel.rows import References
+from simlabel.tuning import MOST_CANDIDATES, ColumnSearch
+from simlabel.tuning._columns import PENALTY
+
+
+def problem(seed=0, n=30):
+    """A block that knows the labels, and one of noise."""
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((n, 3)) < 0.4).astype(float)
+    Y[0] = 1.0
+    telling, noise = Y + 0.4 * rng.normal(size=Y.shape), rng.normal(size=(n, 3))
+    unit = [block / np.linalg.norm(block, axis=1, keepdims=True) for block in (telling, noise)]
+    return dict(zip(("telling", "noise"), unit, strict=True)), sp.csr_array(Y)
+
+
+def squared_error(Y, scores):
+    return -float(np.mean((np.asarray(scores) - Y.toarray()) ** 2))
+
+
+def search(blocks, Y, criterion="average_precision", **companions):
+    references = References(
+        sp.csr_array(Y.shape), Y, companions.pop("weights", np.ones(Y.shape[0])), **companions
+    )
+    rows = [(name, sp.csr_array(block)) for name, block in blocks.items()]
+    return ColumnSearch(rows, references, criterion)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_block_that_knows_weighs_more_than_noise(seed):
+    found = search(*problem(seed), squared_error).run()
+    assert found.weights["noise"] < 0.5 * found.weights["telling"]
+    assert found.curve.best == found.weights | {PENALTY: found.penalty}
+    at = found.curve.candidates.index(found.curve.best)
+    assert found.curve.values[at] > found.curve.values[0]
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_a_candidate_is_worth_what_solving_without_each_row_says(grouped, weighted):
+    blocks, Y = problem(n=14)
+    weights = np.arange(1.0, 15.0) % 3 + 1 if weighted else np.ones(14)
+    groups = np.arange(14) // 3 if grouped else None
+    chosen = {"telling": 0.7, "noise": 2.0, PENALTY: 0.4}
+    seen = []
+    one = search(
+        blocks, Y, lambda Y, scores: seen.append(np.array(scores)) or 0.0, weights=weights, groups=groups
+    )
+    one._measure(chosen)
+    X = np.hstack([np.sqrt(chosen[name]) * block for name, block in blocks.items()]).tolist()
+    targets = Y.toarray().tolist()
+    expected = [
+        naive.ridge(x, X, targets, naive.dot, 0.4, weights.tolist(), absent=naive.own_group(i, groups))
+        if grouped
+        else _without(i, x, X, targets, weights)
+        for i, x in enumerate(X)
+    ]
+    expected /= np.abs(expected).max(axis=1, keepdims=True)  # a criterion sees each row by its largest score
+    np.testing.assert_allclose(np.concatenate(seen), expected, rtol=2e-5, atol=2e-5)  # products are float32
+
+
+def _without(i, x, X, targets, weights):
+    """One copy less of the row itself."""
+    fewer = weights.copy()
+    fewer[i] -= min(1.0, fewer[i])
+    absent = [i] if fewer[i] == 0 else []
+    return naive.ridge(x, X, targets, naive.dot, 0.4, np.maximum(fewer, 1e-300).tolist(), absent=absent)
+
+
+def test_one_block_is_not_weighed():
+    blocks, Y = problem()
+    found = search({"telling": blocks["telling"]}, Y).run()
+    assert found.weights == {"telling": 1.0}
+
+
+def test_no_more_candidates_than_said():
+    _, Y = problem()
+    rng = np.random.default_rng(1)
+    steps = []
+    one = search({f"block {k}": rng.normal(size=(30, 2)) for k in range(40)}, Y, squared_error)
+    one._on_step = lambda done, most: steps.append((done, most))
+    found = one.run()
+    assert len(found.curve.candidates) == len(steps) <= MOST_CANDIDATES
+    assert steps[-1] == (len(steps), MOST_CANDIDATES)
+
+
+def test_a_criterion_that_is_undefined_leaves_all_equal():
+    blocks, _ = problem()
+    found = search(blocks, sp.csr_array((30, 2))).run()  # no labels: no row has an average precision
+    assert set(found.weights.values()) == {1.0}
