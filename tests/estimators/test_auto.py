@@ -75,7 +75,7 @@ def test_sparse_sets_weights_and_progress(rng, capsys):
     model = AutoSMLClassifier(configurations=FEW[:2], verbose=True, random_state=0)
     counts = rng.integers(0, 3, 70)
     model.fit(X, y, sample_weight=counts)
-    assert "choosing" in capsys.readouterr().out
+    assert "choosing" in capsys.readouterr().err
     repeated = (
         clone(model).set_params(verbose=False).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts, 0))
     )

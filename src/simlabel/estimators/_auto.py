@@ -26,6 +26,7 @@ from simlabel.estimators._trials import (
 )
 from simlabel.fitted import Model, drop_weightless
 from simlabel.influence import Ridge
+from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
 from simlabel.support.limits import limits
@@ -182,7 +183,10 @@ class AutoSMLClassifier(FittedBase):
     def _chosen(self, trial: Trial, rule: LabelRule, trials: Trials) -> SMLClassifier:
         influence = trial.best.stages.influence
         if isinstance(influence, Ridge):
-            influence = Ridge(influence.penalty, influence.inducing, mixing=True)
+            inducing = influence.n_inducing(trials.n_rows)
+            if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
+                inducing = None  # solved for all of them without a matrix of all pairs
+            influence = Ridge(influence.penalty, inducing, mixing=True)
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,
