@@ -51,7 +51,6 @@ TABLE = Cells(("title", "year", "mark"), ROWS)
         ([["a", "b"], date(2024, 5, 1)], ("a b", "2024-05-01")),
         ({"x": [1, "ä"]}, '{"x": [1, "ä"]}'),
     ],
-    ids=repr,
 )
 def test_a_cell_is_plain(value, expected):
     found = cell(value)

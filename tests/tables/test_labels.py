@@ -25,7 +25,6 @@ NAN = float("nan")
         ([["sea", "sun"], [], None], None, [{"sea", "sun"}, set(), set()]),
         ([None, None], None, [set(), set()]),
     ],
-    ids=str,
 )
 def test_separators_are_guessed_and_empty_cells_have_no_label(make, y, separator, sets):
     y = make(y)
