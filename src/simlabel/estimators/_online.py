@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.engines import Sampled, resolve_engine
+from simlabel.engines import Plan, Sampled, resolve_engine
 from simlabel.estimators._checks import client_of, labels_here
 from simlabel.estimators._contract import FittedBase
 from simlabel.fitted import (
@@ -58,6 +58,7 @@ class OnlineMixin(FittedBase):
     label_rule: Any
     engine: Any
     tuning_: TuningResult
+    n_references_: int
 
     @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
@@ -83,6 +84,13 @@ class OnlineMixin(FittedBase):
         if not self.__sklearn_is_fitted__():
             raise AttributeError("ids_ is there after fit.")
         return self._model.scorer.references.ids
+
+    @property
+    def plan_(self) -> Plan:
+        """How as many queries as there are references would be computed."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("plan_ is there after fit.")
+        return self._model.scorer.plan(self.n_references_)
 
     def partial_fit(
         self,

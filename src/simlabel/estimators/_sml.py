@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
 from simlabel.calibration import CALIBRATIONS
-from simlabel.engines import Plan, Sampled, effective_jobs, resolve_engine
+from simlabel.engines import Sampled, effective_jobs, resolve_engine
 from simlabel.estimators._checks import (
     checked_table,
     checked_training_rows,
@@ -283,13 +283,6 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         # what is learnt is learnt from the rows that are there
         stages = stages if stages.influence.learned else replace(stages, scales=scales)
         return Problem(stages, references), None
-
-    @property
-    def plan_(self) -> Plan:
-        """How as many queries as there are references would be computed."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError("plan_ is there after fit.")
-        return self._model.scorer.plan(self.n_references_)
 
     def _resolved_similarity(self) -> Similarity:
         similarity = SIMILARITIES.resolve(self.similarity)
