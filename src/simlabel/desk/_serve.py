@@ -56,6 +56,7 @@ def serve(path: str | os.PathLike[str], settings: Settings, tell: Callable[[str]
     """
     import uvicorn
 
+    from simlabel.desk._quiet import QuietServer
     from simlabel.desk.api import make_app
 
     desk = Desk(path, settings.accept_above)
@@ -86,7 +87,7 @@ def serve(path: str | os.PathLike[str], settings: Settings, tell: Callable[[str]
     address = f"[{settings.host}]" if ":" in settings.host else settings.host
     tell(f"http://{address}:{listening.getsockname()[1]}/")
     try:
-        uvicorn.Server(config).run([listening])
+        QuietServer(config).run([listening])
     finally:
         desk.close()
 
