@@ -51,7 +51,9 @@ def made_items(n: int, seed: int = 0, done: bool = True) -> list[dict[str, objec
 class Server:
     """`simlabel serve` in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str, env: dict[str, str] | None = None, **popen: object) -> None:
+    def __init__(
+        self, folder: Path, *options: str, env: dict[str, str] | None = None, **popen: object
+    ) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
             [sys.executable, "-c", MAIN, "serve", str(folder), "--port", "0", *options],
@@ -190,7 +192,9 @@ def assert_model_is_a_fresh_fit(folder: Path) -> None:
     """The snapshot's label weights are those of a fit on the store, with the resolved values held."""
     model, lessons = snapshot_of(folder), lessons_of(folder)
     assert sorted(model.ids_.tolist()) == sorted(lessons)
-    kinds = {c.name: c.kind if c.kind not in ("constant", "empty") else "ignore" for c in model.encoder_.columns_}
+    kinds = {
+        c.name: c.kind if c.kind not in ("constant", "empty") else "ignore" for c in model.encoder_.columns_
+    }
     columns = model.feature_names_in_.tolist()
     order = model.ids_.tolist()
     rows = [{name: lessons[i][0].get(name) for name in columns} for i in order]
@@ -204,7 +208,9 @@ def assert_model_is_a_fresh_fit(folder: Path) -> None:
     asked = [made_row(random.Random(seed))[0] for seed in range(20)]
     asked = [{name: row.get(name) for name in columns} for row in asked]
     mine, theirs = model.decision_function(asked), fresh.decision_function(asked)
-    shared = [(k, fresh.classes_.tolist().index(c)) for k, c in enumerate(model.classes_) if c in fresh.classes_]
+    shared = [
+        (k, fresh.classes_.tolist().index(c)) for k, c in enumerate(model.classes_) if c in fresh.classes_
+    ]
     assert len(shared) == len(fresh.classes_)
     ours, other = zip(*shared, strict=True)
     np.testing.assert_allclose(mine[:, ours], theirs[:, other], atol=1e-5)

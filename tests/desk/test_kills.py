@@ -96,7 +96,8 @@ class Worker(threading.Thread):
                 tags = {
                     name
                     for (name,) in db.execute(
-                        "SELECT l.name FROM tags t JOIN labels l ON l.id = t.label WHERE t.item = ?", (number,)
+                        "SELECT l.name FROM tags t JOIN labels l ON l.id = t.label WHERE t.item = ?",
+                        (number,),
                     )
                 }
                 assert tags == set(pending[1]["tags"])

@@ -165,9 +165,11 @@ def _bounded(receive: Receive) -> Receive:
 async def _refuse(
     send: Send, status: int, title: str, detail: str, more: list[tuple[bytes, bytes]] | None = None
 ) -> None:
-    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close"), *(more or [])]
+    body = problem(status, title, detail)
+    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    headers += [(b"connection", b"close"), *(more or [])]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": problem(status, title, detail)})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _header(scope: Scope, name: bytes) -> bytes | None:

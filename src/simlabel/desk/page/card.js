@@ -1,7 +1,7 @@
 // One item: its content, its tags and where they came from, suggestions and why, what can be done with it.
 
 import { get, may, post, remove } from "./api.js";
-import { h, notice, percent, when } from "./dom.js";
+import { h, put, notice, percent, when } from "./dom.js";
 
 const SOURCES = { person: "by", import: "imported by", accepted: "suggested, accepted by", automatic: "automatic, by" };
 
@@ -28,7 +28,7 @@ export class Card {
   draw() {
     const { item } = this;
     this.why = h("div", { id: "why", "aria-live": "polite" });
-    this.element.replaceChildren(
+    put(this.element,
       h("h2", { id: "card-title", tabIndex: -1 }, item.title),
       h("p", { className: "soft" }, this.state()),
       contentList(item.content),
@@ -152,7 +152,7 @@ export class Card {
     if (!one) return;
     await this.guarded(async () => {
       const told = await get(`/api/items/${this.item.id}/explain?label=${encodeURIComponent(one.label)}`);
-      this.why.replaceChildren(reasons(told));
+      put(this.why, reasons(told));
     });
   }
 

@@ -19,6 +19,11 @@ export function svg(name, attributes, ...children) {
   return element;
 }
 
+// What is in a place from now on; null is nothing.
+export function put(place, ...children) {
+  place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
 export const $ = (id) => document.getElementById(id);
 
 let fading = 0;

@@ -2,7 +2,7 @@
 
 import { get, may, post } from "./api.js";
 import { Card, labelNames } from "./card.js";
-import { h, notice, percent } from "./dom.js";
+import { h, put, notice, percent } from "./dom.js";
 
 const HELP = [["1–9", "accept a suggestion"], ["Shift 1–9", "reject it"], ["w", "why the first one"],
   ["a", "add a tag"], ["d", "done, next"], ["s", "skip"], ["u", "undo"]];
@@ -12,27 +12,27 @@ export async function inbox(main) {
   let card = null;
   const list = h("ol", { className: "list", "aria-label": "Waiting items" });
   const place = h("div", { className: "second" });
-  const help = h("p", { className: "soft" }, HELP.flatMap(([key, what]) => [h("kbd", null, key), ` ${what}  `]));
-  main.replaceChildren(h("h1", null, "Inbox"), may("tagging") ? help : null,
+  const help = h("p", { className: "soft keys" }, HELP.flatMap(([key, what]) => [h("kbd", null, key), ` ${what}  `]));
+  put(main, h("h1", null, "Inbox"), may("tagging") ? help : null,
     h("div", { className: "two" }, h("section", { "aria-label": "Queue" }, list), place));
 
   async function fill() {
     const { items } = await get("/api/queue?limit=15");
-    list.replaceChildren(...items.map((item) => h("li", null,
+    put(list, ...items.map((item) => h("li", null,
       h("a", { href: `#item/${item.id}` }, item.title),
       h("p", { className: "soft" }, item.lease ? `${item.lease.holder} is at it` : "",
         item.suggestions.slice(0, 3).map((one) => ` ${one.label} ${percent(one.probability)}`).join(",")))));
-    if (!items.length) list.replaceChildren(h("li", null, "Nothing waits. Import a table, or add items."));
+    if (!items.length) put(list, h("li", null, "Nothing waits. Import a table, or add items."));
   }
 
   async function next() {
     const { item } = await post("/api/queue/next", { skip: skipped.slice(-500) });
     if (!item) {
       card = null;
-      place.replaceChildren(h("p", { className: "card" }, "Nothing waits for you."));
+      put(place, h("p", { className: "card" }, "Nothing waits for you."));
     } else {
       card = new Card(item, { names: await labelNames(), onchange: fill, ondone: next });
-      place.replaceChildren(card.element);
+      put(place, card.element);
       card.element.querySelector("h2").focus();
     }
     await fill();
@@ -83,10 +83,10 @@ export async function oneItem(main, id) {
   const card = new Card(item, { names: await labelNames(), onchange: past });
   async function past() {
     const { changes } = await get(`/api/items/${id}/history`);
-    history.replaceChildren(h("h3", null, "What happened to it"),
+    put(history, h("h3", null, "What happened to it"),
       h("ol", { className: "list" }, changes.map((one) => h("li", null, line(one)))));
   }
-  main.replaceChildren(h("h1", null, "Item"), card.element, history);
+  put(main, h("h1", null, "Item"), card.element, history);
   await past();
 }
 
@@ -107,13 +107,13 @@ export async function items(main) {
     if (text.value) asked.set("text", text.value);
     if (status.value) asked.set("status", status.value);
     const found = (await get(`/api/items?${asked}`)).items;
-    list.replaceChildren(...found.map((item) => h("li", null,
+    put(list, ...found.map((item) => h("li", null,
       h("a", { href: `#item/${item.id}` }, item.title),
       h("p", { className: "soft" }, `${item.status === "done" ? `done by ${item.actor}` : "waiting"} · `
         + item.tags.filter((tag) => tag.state === "present").map((tag) => tag.label).join(", ")))));
-    if (!found.length) list.replaceChildren(h("li", null, "Nothing found."));
+    if (!found.length) put(list, h("li", null, "Nothing found."));
   }
-  main.replaceChildren(h("h1", null, "Items"),
+  put(main, h("h1", null, "Items"),
     h("form", { className: "bar", onsubmit: find }, h("label", null, "Words", text), h("label", null, "State", status),
       h("button", { type: "submit" }, "Find")), list);
   await find();

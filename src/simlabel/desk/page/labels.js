@@ -1,12 +1,12 @@
 // Labels: how often, how well recognised, doubtful tags; rename, merge, describe, delete.
 
 import { get, may, patch, post, remove } from "./api.js";
-import { h, notice, percent, table } from "./dom.js";
+import { h, put, notice, percent, table } from "./dom.js";
 
 export async function labels(main) {
   const place = h("div");
   const doubtful = h("div");
-  main.replaceChildren(h("h1", null, "Labels"), place, h("h2", null, "Probably wrong, probably missing"), doubtful);
+  put(main, h("h1", null, "Labels"), place, h("h2", null, "Probably wrong, probably missing"), doubtful);
 
   async function change(work, said) {
     try {
@@ -20,7 +20,7 @@ export async function labels(main) {
 
   async function fill() {
     const found = (await get("/api/labels")).labels;
-    place.replaceChildren(table("Labels, the most frequent first", ["Label", "Items", "Leave-one-out F1", "What it means", "Change"],
+    put(place, table("Labels, the most frequent first", ["Label", "Items", "Leave-one-out F1", "What it means", "Change"],
       found.map((label) => [label.name, String(label.items), percent(label.f1), label.description || "–", buttons(label, found)])));
   }
 
@@ -49,7 +49,7 @@ export async function labels(main) {
   async function doubts() {
     const { suspicious } = await get("/api/suspicious?limit=50");
     if (!suspicious.length) {
-      doubtful.replaceChildren(h("p", { className: "soft" }, "Nothing that the other items contradict."));
+      put(doubtful, h("p", { className: "soft" }, "Nothing that the other items contradict."));
       return;
     }
     const settle = (one, what) => change(async () => {
@@ -58,7 +58,7 @@ export async function labels(main) {
     }, `${one.label}: settled`);
     const button = (one, what, words) => h("button", { type: "button", "aria-label": `${words}: ${one.label}, ${one.title}`,
       onclick: () => settle(one, what) }, words);
-    doubtful.replaceChildren(table("Tags that the other items contradict", ["Item", "Label", "What is doubtful", "Probability", "Settle"],
+    put(doubtful, table("Tags that the other items contradict", ["Item", "Label", "What is doubtful", "Probability", "Settle"],
       suspicious.map((one) => [h("a", { href: `#item/${one.item}` }, one.title), one.label,
         one.given ? "probably wrong" : "probably missing", percent(one.probability),
         may("tagging") ? h("span", { className: "bar" },

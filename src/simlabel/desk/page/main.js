@@ -1,7 +1,7 @@
 // Which view is shown, who sits here, and how the desk is.
 
 import { get, may, signedIn, signOut } from "./api.js";
-import { $, h, notice } from "./dom.js";
+import { $, h, put, notice } from "./dom.js";
 import { inbox, items, oneItem } from "./inbox.js";
 import { labels } from "./labels.js";
 import { history, people, signingIn } from "./people.js";
@@ -20,7 +20,7 @@ async function show() {
   leave?.();
   leave = null;
   document.title = `${VIEWS[name]?.[0] ?? "Item"} · Tagging desk`;
-  $("views").replaceChildren(...Object.entries(VIEWS).filter(([key]) => key !== "people" || may("administration")).map(([key, [title]]) =>
+  put($("views"), ...Object.entries(VIEWS).filter(([key]) => key !== "people" || may("administration")).map(([key, [title]]) =>
     h("a", { href: `#${key}`, "aria-current": key === name ? "page" : null }, title)));
   try {
     const left = name === "item" ? await oneItem($("main"), argument) : await VIEWS[name][1]($("main"));
@@ -29,7 +29,7 @@ async function show() {
   } catch (problem) {
     if (problem.status === 401) await start();
     else {
-      $("main").replaceChildren(h("h1", null, "This did not work"), h("p", null, problem.message));
+      put($("main"), h("h1", null, "This did not work"), h("p", null, problem.message));
       notice(problem.message);
     }
   }
@@ -55,7 +55,7 @@ async function start() {
     signingIn($("main"), start);
     return;
   }
-  $("person").replaceChildren(`${session.name} (${session.role}) `, session.needs_token
+  put($("person"), `${session.name} (${session.role}) `, session.needs_token
     ? h("button", { type: "button", onclick: async () => { await signOut(); location.reload(); } }, "Sign out") : "");
   await show();
   await state();

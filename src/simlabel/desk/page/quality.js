@@ -1,7 +1,7 @@
 // How good the suggestions are, over time; calibration; what changed; retune.
 
 import { get, may, post } from "./api.js";
-import { h, notice, percent, plot, table, when } from "./dom.js";
+import { h, put, notice, percent, plot, table, when } from "./dom.js";
 
 const FIGURES = [["f1_micro", "F1 over all tags"], ["f1_macro", "F1, mean over labels"], ["average_precision", "Average precision"]];
 
@@ -10,7 +10,7 @@ export async function quality(main) {
   const bar = h("progress", { "aria-label": "Retune", max: 1, value: 0, hidden: true });
   const said = h("p", { role: "status" });
   const button = h("button", { type: "button", className: "main", onclick: retune }, "Retune");
-  main.replaceChildren(h("h1", null, "Quality"),
+  put(main, h("h1", null, "Quality"),
     may("administration") ? h("div", { className: "bar" }, button, bar) : null, said, place);
 
   async function retune() {
@@ -39,7 +39,7 @@ export async function quality(main) {
     const { now } = found;
     const past = found.over_time.filter((one) => one.f1_micro !== null).reverse();
     const before = found.week.quality_before;
-    place.replaceChildren(
+    put(place,
       h("p", { className: "soft" }, "Each item is judged by the others alone (leave-one-out)."),
       now?.why_not ? h("p", null, `Not measured: ${now.why_not}.`) : null,
       now && !now.why_not ? table("Figures now and a week ago", ["Figure", "Now", "A week ago, or first"],

@@ -1,7 +1,7 @@
 // Tables in, with progress and what could not be read; tables out.
 
 import { get, may, upload } from "./api.js";
-import { h, notice, table, when } from "./dom.js";
+import { h, put, notice, table, when } from "./dom.js";
 
 export async function transfer(main) {
   const file = h("input", { type: "file", name: "file", required: true, accept: ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.xlsx,.parquet" });
@@ -23,10 +23,10 @@ export async function transfer(main) {
   }
   async function fill() {
     const found = (await get("/api/jobs")).jobs;
-    jobs.replaceChildren(...found.map(job));
-    if (!found.length) jobs.replaceChildren(h("p", { className: "soft" }, "No imports so far."));
+    put(jobs, ...found.map(job));
+    if (!found.length) put(jobs, h("p", { className: "soft" }, "No imports so far."));
   }
-  main.replaceChildren(h("h1", null, "Import and export"),
+  put(main, h("h1", null, "Import and export"),
     may("administration") ? h("form", { className: "bar", onsubmit: send },
       h("label", null, "CSV, JSON Lines, xlsx or Parquet", file), h("label", null, "Column of tags", column),
       h("label", null, "Between tags", separator), h("label", null, "Column of ids", id),
