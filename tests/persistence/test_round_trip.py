@@ -45,7 +45,7 @@ def register_functions(stage):
 
 
 def same(one, other, Q, rtol=0.0):
-    np.testing.assert_allclose(one.decision_function(Q), other.decision_function(Q), rtol=rtol)
+    np.testing.assert_allclose(one.label_weights(Q), other.label_weights(Q), rtol=rtol)
     np.testing.assert_allclose(one.predict_proba(Q), other.predict_proba(Q), rtol=rtol)
     assert one.predict_sets(Q) == other.predict_sets(Q)
     assert one.classes_.tolist() == other.classes_.tolist()

@@ -85,19 +85,47 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.outputs(X)
 
+    def label_weights(self, X: Any) -> FloatArray:
+        """The paper's f_k(x), (n_queries, n_labels): what label rules and explanations rest on.
+
+        They rank the labels of one query. Between queries they cannot be compared: one in the thick of
+        the labelled instances has larger sums for all labels. `decision_function` can.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.label_weights([[0.6, 0.8]]).round(2)
+        array([[0.6, 0.8]])
+        """
+        model, X = self._check_queries(X)
+        return model.label_weights(X)
+
     def decision_function(self, X: Any) -> FloatArray:
-        """Label weights f_k(x).
+        """Scores that rank labels as `label_weights` does, and that can be compared between queries.
+
+        Where no similarity is below 0 they are shares: f_k(x) over the query's similarity to all labelled
+        instances together; a query that is similar to none has the frequencies of the labels. Learned
+        influence gives scores that compare as they are. Plain sums of similarities that may be below 0
+        (linear or cosine with such features, a function without ``nonnegative=True``) have no share: they
+        are label weights, and rank the labels of one query only.
 
         Returns
         -------
         array, (n_queries, n_labels)
             For a 1-D y with two classes (n_queries,): (F1 - F0) / (F1 + F0), above 0 for the second.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.decision_function([[0.6, 0.8]]).round(2)
+        array([[0.43, 0.57]])
         """
         model, X = self._check_queries(X)
-        weights = model.label_weights(X)
-        if model.labels.kind == "single" and weights.shape[1] == 2:
-            return binary_margin(weights)
-        return weights
+        if model.labels.kind == "single" and len(model.labels.classes) == 2:
+            return binary_margin(model.label_weights(X))
+        return model.decisions(X)
 
     def predict(self, X: Any) -> Any:
         """Label sets, as the kind of y that `fit` was given."""

@@ -182,7 +182,7 @@ class OnlineMixin(FittedBase):
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear")
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["a", "b"])
-        >>> model.forget(["b"]).decision_function([[0.2, 0.9]])[0, 1]
+        >>> model.forget(["b"]).label_weights([[0.2, 0.9]])[0, 1]
         np.float64(0.0)
         """
         check_is_fitted(self)

@@ -4,6 +4,7 @@ from simlabel.fitted._leave_one_out import (
     Rescaling,
     fit_rule,
     left_out_scores,
+    left_out_shares,
     own_entries,
     training_blocks,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "drop_weightless",
     "fit_rule",
     "left_out_scores",
+    "left_out_shares",
     "one_thread_changes",
     "own_entries",
     "refuse_estimates",

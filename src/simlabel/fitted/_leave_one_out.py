@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.engines import Exclude
-from simlabel.fitted._scorer import Scorer
+from simlabel.fitted._scorer import Scorer, shares_of
 from simlabel.influence import Problem
 from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.rows import References, group_sums
@@ -95,6 +95,13 @@ def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
     """How much goes when a row is left out: one copy of it, times what it was drawn for."""
     gone = np.minimum(weights, 1.0)
     return gone if scales is None else gone * scales
+
+
+def left_out_shares(scorer: Scorer) -> FloatArray:
+    """The same as `Model.decisions` has them: comparable between rows, as far as scores are."""
+    if not scorer.shares_compare:
+        return left_out_scores(scorer)
+    return np.concatenate([shares_of(block.scores) for block in training_blocks(scorer)])
 
 
 def left_out_scores(scorer: Scorer) -> FloatArray:

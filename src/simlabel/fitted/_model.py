@@ -120,6 +120,15 @@ class Model:
             weights[part] = self.scorer.label_weights(self.normalized(X[part]))
         return weights
 
+    def decisions(self, X: Rows) -> FloatArray:
+        """Scores that can be compared between queries, as far as there are any, (n_queries, n_labels)."""
+        if not self.scorer.shares_compare:
+            return self.label_weights(X)
+        shares = self._empty(X, self.scorer.prepared.dtype)
+        for part in self.scorer.chunks(X):
+            shares[part] = self.scorer.shares(self.normalized(X[part]))
+        return shares
+
     def probabilities(self, X: Rows) -> FloatArray:
         """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
         probabilities = self._empty(X)

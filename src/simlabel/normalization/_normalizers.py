@@ -27,6 +27,10 @@ class Normalizer(TransformerMixin, BaseEstimator):
     #: names of what fit learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
+    def keeps_nonnegative(self, rows: bool) -> bool:
+        """Whether nothing below 0 comes out; `rows` says whether nothing below 0 goes in."""
+        return self.nonnegative_output
+
     def check(self) -> None:
         """Raise ValueError where a parameter, or what was learnt, is out of range."""
 
@@ -48,6 +52,10 @@ class UnitLength(Normalizer):
     name = "l2"
     file_key = "normalization.UnitLength"
     learns = False
+
+    def keeps_nonnegative(self, rows: bool) -> bool:
+        """Signs stay as they are."""
+        return rows
 
     def transform(self, X: Rows) -> Rows:
         """Divide each row by its length."""
@@ -207,10 +215,13 @@ class Chain(Normalizer):
     @property
     def nonnegative_output(self) -> bool:  # type: ignore[override]
         """Whether the signs are gone at the end: unit length keeps them as they are."""
-        known = False
+        return self.keeps_nonnegative(False)
+
+    def keeps_nonnegative(self, rows: bool) -> bool:
+        """After all of them."""
         for step in map(resolve_normalizer, self.steps):
-            known = step.nonnegative_output or (known and isinstance(step, UnitLength)) if step else known
-        return known
+            rows = rows if step is None else step.keeps_nonnegative(rows)
+        return rows
 
     @property
     def learns(self) -> bool:  # type: ignore[override]
