@@ -94,7 +94,7 @@ class AutoSMLClassifier(FittedBase):
         *,
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = None,
+        calibration: Any = "auto",
         configurations: Any = None,
         budget: float | None = None,
         verbose: bool = False,

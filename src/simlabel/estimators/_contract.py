@@ -149,9 +149,11 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         return model.set_sizes(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Share of the similarity that speaks for each label, (n_queries, n_labels).
+        """How probable each label is, (n_queries, n_labels); `plan_` says whether that is calibrated.
 
-        Strictly inside (0, 1) for label sets; rows sum to 1 for a 1-D y.
+        If not, it is the share of the similarity that speaks for the label; where similarities may be
+        below 0 or are divided by counts that is no probability, and a `ShareWarning` says so. Strictly
+        inside (0, 1) for label sets; rows sum to 1 for a 1-D y.
         """
         model, X = self._check_queries(X)
         return model.probabilities(X)

@@ -23,6 +23,7 @@ from simlabel.fitted import (
     refuse_precomputed,
     refuse_short_forms,
     resolve_ids,
+    told_probabilities,
     with_fewer,
     with_more,
 )
@@ -56,6 +57,7 @@ class OnlineMixin(FittedBase):
     """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
 
     label_rule: Any
+    calibration: Any
     engine: Any
     tuning_: TuningResult
     n_references_: int
@@ -90,7 +92,8 @@ class OnlineMixin(FittedBase):
         """How as many queries as there are references would be computed."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("plan_ is there after fit.")
-        return self._model.scorer.plan(self.n_references_)
+        plan = self._model.scorer.plan(self.n_references_)
+        return replace(plan, reasons=(*plan.reasons, told_probabilities(self._model, self.calibration)))
 
     def partial_fit(
         self,

@@ -21,7 +21,7 @@ from simlabel.estimators._checks import (
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
-from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
+from simlabel.fitted import Batch, Model, Scorer, Wanted, drop_weightless, learnt_outcomes, resolve_ids
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
 from simlabel.labels import LabelSpace
@@ -65,6 +65,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         ``AutoRule(criterion=...)`` for another), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
+        "auto": calibrated where that takes little: where influence is learned, and else with at most
+        10,000 labelled instances (4 million scores; 262,144 calls of a Python function of two instances),
+        on this machine, and at least 50; shares otherwise. `plan_` and `describe` say which.
     sampler : None, int, str, Sampler, array or callable
         Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
         "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
@@ -125,7 +128,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         weighting: Any = None,
         influence: Any = "uniform",
         label_rule: Any = "set_size",
-        calibration: Any = None,
+        calibration: Any = "auto",
         sampler: Any = None,
         sketch: Any = None,
         tuning: Any = "validation",
@@ -212,11 +215,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         encoder: TableEncoder | None = None,
     ) -> None:
         rule, search = LABEL_RULES.resolve(self.label_rule), TUNERS.resolve(self.tuning)
-        calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
+        calibration = self._calibration()
         similarity = self._resolved_similarity() if similarity is None else similarity
         stages = self._stages(batch.X, similarity)
         for stage in (stages.weighting, rule, search, stages.influence, calibration):
-            if stage is not None:
+            if stage is not None and not isinstance(stage, str):
                 stage.check()
         names = getattr(self, "feature_names_in_", None)
         encoder = self._fitted_encoder(batch) if encoder is None else encoder
@@ -232,13 +235,18 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
         stages.engine.ready(scorer.prepared, [scorer.job])
-        rule = fit_rule(rule, scorer)
-        if calibration is not None:
-            calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
+        rule, curves = learnt_outcomes(rule, calibration, scorer, single=batch.labels.kind == "single")
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
-        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration, encoder))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, curves, encoder))
+
+    def _calibration(self) -> Wanted:
+        """The stage as an object, or "auto"."""
+        given = self.calibration
+        if isinstance(given, str) and given == "auto":
+            return "auto"
+        return None if given is None else CALIBRATIONS.resolve(given)
 
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:

@@ -111,7 +111,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         title_column: str | None = "auto",
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = "loo",
+        calibration: Any = "auto",
         engine: Any = "auto",
         verbose: bool = False,
         n_jobs: int | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.calibration import LeaveOneOutCalibration, class_shares, label_shares
+from simlabel.calibration import LeaveOneOutCalibration, ShareWarning, class_shares, label_shares, n_outside
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
@@ -34,11 +35,14 @@ class Outputs:
     weights : array, (n_queries, n_labels)
         Label weights f_k(x).
     probabilities : array, (n_queries, n_labels)
+    warning : str
+        What is wrong with the probabilities, if something is.
     """
 
     sets: sp.csr_array
     weights: FloatArray
     probabilities: FloatArray
+    warning: str = ""
 
     @property
     def sizes(self) -> Counts:
@@ -97,11 +101,13 @@ class Model:
     def outputs(self, X: Rows) -> Outputs:
         """Label sets, label weights and probabilities, from one pass."""
         weights, probabilities = self._empty(X, self.scorer.prepared.dtype), self._empty(X)
-        sets = []
+        sets, outside = [], 0
         for part, scores in self.score_chunks(X):
             sets.append(self.choose(scores))
             weights[part], probabilities[part] = scores.labels, self.to_probabilities(scores)
-        return Outputs(_stacked(sets), weights, probabilities)
+            outside += self.n_cut(scores)
+        warning = self.told_cut(outside / probabilities.size) if outside else ""
+        return Outputs(_stacked(sets), weights, probabilities, warning)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
@@ -131,10 +137,29 @@ class Model:
 
     def probabilities(self, X: Rows) -> FloatArray:
         """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
-        probabilities = self._empty(X)
+        probabilities, outside = self._empty(X), 0
         for part, scores in self.score_chunks(X):
             probabilities[part] = self.to_probabilities(scores)
+            outside += self.n_cut(scores)
+        if outside:
+            warnings.warn(self.told_cut(outside / probabilities.size), ShareWarning, stacklevel=3)
         return probabilities
+
+    def n_cut(self, scores: ScoreBlock) -> int:
+        """How many probabilities are none: shares that had to be cut, or that were divided by counts."""
+        if self.calibration is not None or self.labels.kind == "single":
+            return 0
+        return scores.ranking.size if self.scorer.solved.scale is not None else n_outside(scores)
+
+    def told_cut(self, share: float) -> str:
+        """What is wrong with them, and the way out, in one line."""
+        what = "were cut to lie within 0 and 1"
+        if self.scorer.solved.scale is not None:
+            what = "are sums divided by the number of a label's instances"
+        return (
+            f"{share:.1%} of the probabilities {what}: here shares of the similarity are no probabilities; "
+            f"fit with calibration='loo'."
+        )
 
     def _empty(self, X: Rows, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         return np.empty((n_rows(X), len(self.labels.classes)), dtype=dtype)

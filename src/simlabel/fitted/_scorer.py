@@ -153,12 +153,12 @@ class Scorer:
         words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
-    def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
-        """Scores of a chunk of normalized queries."""
+    def score(self, Q: Rows, exclude: Exclude | None = None, *, symmetric: bool = False) -> ScoreBlock:
+        """Scores of a chunk of normalized queries; `symmetric` where they are all references."""
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            sums = self._reduced(self.stages.engine, Q, self.job, exclude)
+            sums = self._reduced(self.stages.engine, Q, self.job, exclude, symmetric)
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
 
     def label_weights(self, Q: Rows) -> FloatArray:
@@ -197,8 +197,11 @@ class Scorer:
             engine = engine.choose(n_queries, self.prepared, [self.job])
         return engine if isinstance(engine, Exact) else None
 
-    def _reduced(self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None) -> FloatArray:
-        return engine.reduce(ReduceCall(Q, self.prepared, [job], exclude, n_jobs=self.stages.n_jobs))[0]
+    def _reduced(
+        self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None, symmetric: bool = False
+    ) -> FloatArray:
+        call = ReduceCall(Q, self.prepared, [job], exclude, symmetric, self.stages.n_jobs)
+        return engine.reduce(call)[0]
 
     def block(self, sums: FloatArray) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""

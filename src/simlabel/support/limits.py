@@ -48,6 +48,11 @@ class Limits:
     symmetric_bytes: int = 1 << 30  # scores for all queries at once, where each pair is touched once
     tuned_rows: int = 2500  # on which bandwidth and penalty of learned influence are chosen
 
+    # calibration, where it is "auto"
+    calibrated_rows: int = 10_000  # at most: scoring each by all others takes about a second
+    fewest_calibrated: int = 50  # of fewer rows a curve would know less than a share does
+    calibrated_calls: int = 1 << 18  # of a Python function of two instances: a second of a quick one
+
     # inspection
     own_rows: int = 256  # compared with each other for the similarity of each to itself
 
