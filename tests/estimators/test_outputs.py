@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from simlabel import AutoSMLClassifier, SMLClassifier
@@ -92,3 +93,24 @@ def test_what_is_collapsed_already_is_not_collapsed_again(rng, widths):
     widths.clear()
     model.label_weights(Q)
     assert widths == [4 + len(np.unique(Y.sum(axis=1)))]
+
+
+def test_frames_have_names_and_the_index_that_was_asked_about(rng):
+    X, Y, Q = problem(rng)
+    names = [f"label {k}" for k in range(Y.shape[1])]
+    model = SMLClassifier(RBF(2.0)).fit(X, pd.DataFrame(Y, columns=names))
+    asked = pd.DataFrame(Q, index=[f"row {i}" for i in range(len(Q))])
+    outputs = model.outputs(asked)
+    for what, wanted in {
+        "probabilities": model.predict_proba(asked),
+        "weights": model.label_weights(asked),
+        "sets": model.predict(asked).to_numpy(),
+    }.items():
+        frame = outputs.frame(what)
+        np.testing.assert_allclose(frame.to_numpy(), wanted)
+        assert frame.columns.tolist() == names
+        assert frame.index.tolist() == asked.index.tolist()
+    assert model.outputs(Q).frame().index.tolist() == list(range(len(Q)))
+    assert isinstance(model.predict_proba(asked), np.ndarray)  # scikit-learn's tools index its columns
+    with pytest.raises(ValueError, match="'scores'"):
+        outputs.frame("scores")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +73,8 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         Outputs
             ``sets`` (sparse 0/1, each row's entries strongest first), ``weights`` and
             ``probabilities``, (n_queries, n_labels) each, with columns as in `classes_`; ``sizes`` of
-            the sets, (n_queries,).
+            the sets, (n_queries,); ``frame("probabilities")`` has the names of the labels, and the index
+            of X where that is a data frame.
 
         Examples
         --------
@@ -82,8 +84,9 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         >>> outputs.sets.toarray(), outputs.sizes, outputs.weights.round(2)
         (array([[0, 1]], dtype=int8), array([1]), array([[0.6, 0.8]]))
         """
+        index = X.index if hasattr(X, "iloc") else None
         model, X = self._check_queries(X)
-        return model.outputs(X)
+        return replace(model.outputs(X), index=index)
 
     def label_weights(self, X: Any) -> FloatArray:
         """The paper's f_k(x), (n_queries, n_labels): what label rules and explanations rest on.
@@ -153,7 +156,8 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
         If not, it is the share of the similarity that speaks for the label; where similarities may be
         below 0 or are divided by counts that is no probability, and a `ShareWarning` says so. Strictly
-        inside (0, 1) for label sets; rows sum to 1 for a 1-D y.
+        inside (0, 1) for label sets; rows sum to 1 for a 1-D y. Always an array, which scikit-learn's tools
+        cut by columns; ``outputs(X).frame()`` has the names.
         """
         model, X = self._check_queries(X)
         return model.probabilities(X)

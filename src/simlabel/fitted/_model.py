@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from simlabel.rows import n_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tables import TableEncoder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Counts = npt.NDArray[np.int64]
 
@@ -37,12 +41,39 @@ class Outputs:
     probabilities : array, (n_queries, n_labels)
     warning : str
         What is wrong with the probabilities, if something is.
+    names : array, (n_labels,)
+        What the labels are called, column by column.
+    index : index or None, (n_queries,)
+        Of the frame that was asked about.
     """
 
     sets: sp.csr_array
     weights: FloatArray
     probabilities: FloatArray
     warning: str = ""
+    names: npt.NDArray[Any] | None = None
+    index: Any = None
+
+    def frame(self, what: Literal["probabilities", "weights", "sets"] = "probabilities") -> pd.DataFrame:
+        """A table of the queries by the names of the labels, with the index of the frame that was asked.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> asked = pd.DataFrame([[0.6, 0.8]], index=["bay"])
+        >>> model.outputs(asked).frame("weights").round(2)
+             sea  trees
+        bay  0.6    0.8
+        """
+        import pandas as pd
+
+        if what not in ("probabilities", "weights", "sets"):
+            raise ValueError(f"frame: give 'probabilities', 'weights' or 'sets', got {what!r}.")
+        values = getattr(self, what)
+        values = values.toarray() if sp.issparse(values) else values
+        return pd.DataFrame(values, index=self.index, columns=self.names)
 
     @property
     def sizes(self) -> Counts:
@@ -107,7 +138,7 @@ class Model:
             weights[part], probabilities[part] = scores.labels, self.to_probabilities(scores)
             outside += self.n_cut(scores)
         warning = self.told_cut(outside / probabilities.size) if outside else ""
-        return Outputs(_stacked(sets), weights, probabilities, warning)
+        return Outputs(_stacked(sets), weights, probabilities, warning, self.labels.classes)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
