@@ -118,7 +118,7 @@ def test_entries_for_one_place_are_added_and_the_matrix_stays(kind, rng):
     assert check_sparse(small, "X").toarray().max() == 200
 
 
-@pytest.mark.parametrize("normalizer", NORMALIZERS.names)
+@pytest.mark.parametrize("normalizer", [name for name in NORMALIZERS.names if name != "quantile"])
 def test_entries_for_one_place_under_every_normalizer(normalizer, rng):
     for kind in FORMS:
         dense = np.round(8 * rng.random((40, 6)) * (rng.random((40, 6)) < 0.6)) / 8

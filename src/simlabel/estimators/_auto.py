@@ -29,6 +29,7 @@ from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
+from simlabel.normalization import resolve_normalizer
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
@@ -189,7 +190,7 @@ class AutoSMLClassifier(FittedBase):
             influence = Ridge(influence.penalty, inducing, mixing=True)
         return SMLClassifier(
             trial.similarity,
-            normalizer=trial.configuration.normalizer,
+            normalizer=resolve_normalizer(trial.configuration.normalizer),
             influence=influence,
             label_rule=rule,
             calibration=self.calibration,

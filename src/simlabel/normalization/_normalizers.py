@@ -1,42 +1,21 @@
-"""Unit length, z-score, min-max, chains of them, and any scikit-learn transformer."""
+"""Unit length, z-score, min-max, chains of these and others, and any scikit-learn transformer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 from sklearn.utils.validation import has_fit_parameter
 
+from simlabel.normalization._base import Normalizer
+from simlabel.normalization._quantile import Quantile
 from simlabel.rows import LazyRows, fold, lazy_moments, transformed
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, Rows, check_finite, check_numbers
-
-
-class Normalizer(TransformerMixin, BaseEstimator):
-    """Base class: maps every row by itself, with what was learnt from the training rows."""
-
-    name: ClassVar[str]
-    #: whether what comes out is >= 0 whatever went in
-    nonnegative_output: bool = False
-    #: whether fit learns something from the rows, so that they are needed to learn it anew
-    learns: bool = True
-    #: names of what fit learns, for a model file
-    fitted_state: ClassVar[tuple[str, ...]] = ()
-
-    def keeps_nonnegative(self, rows: bool) -> bool:
-        """Whether nothing below 0 comes out; `rows` says whether nothing below 0 goes in."""
-        return self.nonnegative_output
-
-    def check(self) -> None:
-        """Raise ValueError where a parameter, or what was learnt, is out of range."""
-
-    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
-        """Learn from the training rows."""
-        return self
 
 
 class UnitLength(Normalizer):
@@ -175,7 +154,7 @@ def _wider(one: _Extremes, other: _Extremes) -> _Extremes:
     return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
-NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax])
+NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax, Quantile])
 
 
 class Chain(Normalizer):
