@@ -173,7 +173,7 @@ class Model:
             probabilities[part] = self.to_probabilities(scores)
             outside += self.n_cut(scores)
         if outside:
-            warnings.warn(self.told_cut(outside / probabilities.size), ShareWarning, stacklevel=3)
+            warnings.warn(self.told_cut(outside / probabilities.size), ShareWarning, stacklevel=4)
         return probabilities
 
     def n_cut(self, scores: ScoreBlock) -> int:
