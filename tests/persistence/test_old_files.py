@@ -25,6 +25,7 @@ def test_the_files_are_there():
 
 @pytest.mark.parametrize("mmap", [False, True])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
 def test_predicts_as_it_did(path, mmap):
     expected = json.loads(path.with_suffix(".json").read_text())
     queries = np.array(expected["queries"])

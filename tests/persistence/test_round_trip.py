@@ -26,6 +26,8 @@ from simlabel.similarities import RBF, Function, Linear, OnColumns, Similarity
 from simlabel.weightings import CustomWeighting
 
 NAMES = list("abcde")
+# shares of what a function makes of similarities are saved all the same
+pytestmark = pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
 
 
 def problem(rng, n=24):

@@ -12,6 +12,7 @@ from simlabel.fitted._scorer import Scorer
 from simlabel.label_rules import LabelRule
 from simlabel.rows import is_remote
 from simlabel.similarities import Function
+from simlabel.support.arithmetic import n_copies
 from simlabel.support.limits import limits
 
 Wanted = LeaveOneOutCalibration | Literal["auto"] | None
@@ -39,20 +40,23 @@ def learnt_outcomes(
 
 def why_uncalibrated(scorer: Scorer) -> str | None:
     """Why "auto" leaves probabilities as shares of the similarity, in words; None where it does not."""
-    n, n_labels, limit = scorer.references.n_rows, scorer.references.n_labels, limits()
+    references, limit = scorer.references, limits()
+    n, n_labels = n_copies(references.weights), references.n_labels  # a weight means repetition here too
     if scorer.solved.left_out is not None:
         return None  # what calibration learns from is there
     if n < limit.fewest_calibrated:
         return f"{n} labelled instances are fewer than {limit.fewest_calibrated}"
     if isinstance(scorer.stages.engine, Sampled):
         return "references are drawn for each query"
-    if is_remote(scorer.references.X):
+    if is_remote(references.X):
         return "the labelled instances are on a cluster"
     if n > limit.calibrated_rows:
         return f"{n:,} labelled instances are more than {limit.calibrated_rows:,}"
     if n * n_labels > limit.judged_entries:
         return f"{n:,} x {n_labels:,} scores are more than {limit.judged_entries:,}"
-    calls = n * n * sum(_one_by_one(leaf.similarity) for leaf in scorer.stages.similarity.leaves())
+    calls = references.n_rows**2 * sum(
+        _one_by_one(leaf.similarity) for leaf in scorer.stages.similarity.leaves()
+    )
     if calls > limit.calibrated_calls:
         return f"it would call your function {calls:,} times"
     return None
