@@ -151,8 +151,8 @@ def run(scale: Scale) -> Part:
     intro = (
         "Learned influence (ridge); 5 folds, of bibtex 3 folds of a third of the rows; seed 1. Each rule is\n"
         "learnt from leave-one-out scores of the training folds. In brackets: how far a rule is from auto,\n"
-        "and the standard error of that difference, paired by fold. The last column is what micro F1\n"
-        "becomes where the rule is tuned for macro F1. What thresholds are drawn towards (a common weight, a common\n"
+        "and its standard error, paired by fold. The last column is what micro F1 becomes\n"
+        "where the rule is tuned for macro F1. What thresholds are drawn towards (a common weight, a common\n"
         "rate, or midway), the bound (2 or 3 times what is true) and the number of folds inside (5 or 10)\n"
         "were settled by the test rows of other folds (seed 0) of these same sets: on them the figures of\n"
         "per_label and auto may be a little too good."
