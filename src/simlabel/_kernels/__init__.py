@@ -5,6 +5,12 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 """
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
+from simlabel._kernels._conformal import (
+    best_ridge,
+    best_shares,
+    count_larger_residuals,
+    count_weaker_shares,
+)
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
 from simlabel._kernels._gather import WORD, add_present, sort_by_label
 from simlabel._kernels._inverted import add_rows, nonzero_products
@@ -31,9 +37,13 @@ __all__ = [
     "add_by_reference",
     "add_present",
     "add_rows",
+    "best_ridge",
+    "best_shares",
     "keep_largest",
     "chi_square_distances",
     "chi_square_sums",
+    "count_larger_residuals",
+    "count_weaker_shares",
     "in_panels",
     "l1_distances",
     "laplacian_sums",
