@@ -6,10 +6,10 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
 from simlabel._kernels._conformal import (
-    best_ridge,
-    best_shares,
     count_larger_residuals,
     count_weaker_shares,
+    worst_ridge,
+    worst_shares,
 )
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
 from simlabel._kernels._gather import WORD, add_present, sort_by_label
@@ -37,8 +37,6 @@ __all__ = [
     "add_by_reference",
     "add_present",
     "add_rows",
-    "best_ridge",
-    "best_shares",
     "keep_largest",
     "chi_square_distances",
     "chi_square_sums",
@@ -62,4 +60,6 @@ __all__ = [
     "top_labels",
     "turn_over",
     "weighted_set_sums",
+    "worst_ridge",
+    "worst_shares",
 ]

@@ -1,4 +1,4 @@
-"""Loops of guarantees: a query put among the labelled rows, or one of these taken away.
+"""Loops of guarantees: a query is put among the labelled rows.
 
 What is compared is rounded, so that two scores which are equal on paper may differ in their last digits. Such
 scores count as equal, which is on the safe side: no label is excluded for a digit.
@@ -6,7 +6,9 @@ scores count as equal, which is on the safe side: no label is excluded for a dig
 
 from __future__ import annotations
 
-from simlabel._kernels._compile import kernel, ordered_kernel
+import numpy as np
+
+from simlabel._kernels._compile import kernel
 from simlabel._kernels._types import Floats, Ints
 
 _EQUAL = 1e-9  # scores that differ by less, of their own size, are the same
@@ -59,61 +61,92 @@ def count_larger_residuals(
                 out[q, k] += wanted - residual <= _EQUAL * max(1.0, abs(wanted))
 
 
-@ordered_kernel
-def best_shares(terms: Floats, sums: Floats, out: Floats, indptr: Ints, indices: Ints) -> None:
-    """Fill out[q, k] with the largest share of label k that query q has when one row is taken away.
+@kernel
+def worst_shares(
+    terms: Floats,
+    shares: Floats,
+    order: Ints,
+    out: Floats,
+    totals: Floats,
+    sums: Floats,
+    indptr: Ints,
+    indices: Ints,
+    losses: Floats,
+    whole: bool,
+) -> None:
+    """Fill out[q, k] with the losses of all rows if labels that score no more than query q for k are missed.
 
-    `sums` (n_queries, n_labels) are those over all rows. A row that makes up most of a total is not
-    subtracted from it, for nothing would be left but rounding: the sums are taken anew without it.
+    Scores of rows are the lowest that they can have once the query is among them, whatever its labels.
+    `order` (n_queries, n_labels) sorts `shares`; `losses` (n_rows,) is what a missed label costs, or with
+    `whole` what it costs to miss any.
     """
-    n_labels = out.shape[1]
+    worst = np.empty(sums.shape[0])
     for q in range(terms.shape[0]):
-        total, largest = 0.0, 0
         for i in range(terms.shape[1]):
-            total += abs(terms[q, i])
-            if abs(terms[q, i]) > abs(terms[q, largest]):
-                largest = i
-        for i in range(terms.shape[1]):
-            if i == largest:
-                continue
-            rest = total - abs(terms[q, i])
-            first, last = indptr[i], indptr[i + 1]
-            for k in range(n_labels):
-                value = sums[q, k]
-                if first < last and indices[first] == k:
-                    value -= terms[q, i]
-                    first += 1
-                share = value / rest if rest > 0 else 0.0
-                if share > out[q, k]:
-                    out[q, k] = share
-        _without_largest(terms[q], indptr, indices, largest, out[q])
-
-
-@ordered_kernel
-def _without_largest(terms: Floats, indptr: Ints, indices: Ints, largest: int, out: Floats) -> None:
-    rest = 0.0
-    sums = out * 0.0
-    for i in range(len(terms)):
-        if i != largest:
-            rest += abs(terms[i])
+            term = terms[q, i]
+            total = totals[i] + abs(term)
             for entry in range(indptr[i], indptr[i + 1]):
-                sums[indices[entry]] += terms[i]
-    for k in range(len(out)):
-        share = sums[k] / rest if rest > 0 else 0.0
-        if share > out[k]:
-            out[k] = share
+                worst[entry] = (sums[entry] + min(term, 0.0)) / total if total > 0 else 0.0
+        _add_losses(worst, indptr, losses, whole, shares[q], order[q], out[q])
 
 
 @kernel
-def best_ridge(H: Floats, scores: Floats, ones: Floats, out: Floats, slope: Floats, means: Floats) -> None:
-    """Fill out[q, k] with the largest score of label k that query q has when one row is taken away.
+def worst_ridge(
+    U: Floats,
+    schur: Floats,
+    scores: Floats,
+    order: Ints,
+    present: Floats,
+    absent: Floats,
+    out: Floats,
+    diagonal: Floats,
+    solved: Floats,
+    solved_less: Floats,
+    indptr: Ints,
+    indices: Ints,
+    losses: Floats,
+    whole: bool,
+) -> None:
+    """The same for ridge; `present` and `absent` (n_queries, n_labels) are residuals of the query.
 
-    H (n_queries, n_rows) is the inverse times the similarities of a query over the inverse's diagonal.
-    Without row i the score is scores[q, k] - H[q, i] slope[i, k] + means[i, k] ones[q]: `scores` before a
-    mean is added, `means` (n_rows, n_labels) without each row, `ones` what the sums leave over of a constant.
+    They are with label k and without it; `solved` and `solved_less` the influences that go with them.
     """
-    for q in range(H.shape[0]):
-        for i in range(H.shape[1]):
-            h, rest = H[q, i], ones[q]
-            for k in range(out.shape[1]):
-                out[q, k] = max(out[q, k], scores[q, k] - h * slope[i, k] + means[i, k] * rest)
+    worst = np.empty(solved.shape[0])
+    for q in range(U.shape[0]):
+        for i in range(U.shape[1]):
+            across = U[q, i] / schur[q]
+            own = diagonal[i] + U[q, i] * across
+            for entry in range(indptr[i], indptr[i + 1]):
+                k = indices[entry]
+                with_it = solved[entry] - across * present[q, k]
+                without = solved_less[entry] - across * absent[q, k]
+                worst[entry] = 1.0 - max(with_it, without) / own
+        _add_losses(worst, indptr, losses, whole, scores[q], order[q], out[q])
+
+
+@kernel
+def _add_losses(
+    worst: Floats, indptr: Ints, losses: Floats, whole: bool, scores: Floats, order: Ints, out: Floats
+) -> None:
+    """Losses of what scores no more than each label of one query: each in its place, then added up."""
+    n_labels = len(out)
+    out[:] = 0.0
+    for i in range(len(losses)):
+        first, last = indptr[i], indptr[i + 1]
+        if whole and first < last:
+            for entry in range(first + 1, last):
+                worst[first] = min(worst[first], worst[entry])
+            last = first + 1
+        for entry in range(first, last):
+            least = worst[entry] - _EQUAL * max(1.0, abs(worst[entry]))
+            low, high = 0, n_labels
+            while low < high:
+                middle = (low + high) // 2
+                if scores[order[middle]] < least:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < n_labels:
+                out[order[low]] += losses[i]
+    for place in range(1, n_labels):
+        out[order[place]] += out[order[place - 1]]

@@ -1,4 +1,4 @@
-"""The labelled rows as a bag: what each scores without itself, with a query beside it, or one row less.
+"""The labelled rows as a bag: what each scores without itself, with a query beside it.
 
 A conformal p-value asks how the query would look among the labelled rows if it had label k. Take n rows,
 add the query x with k among its labels, and score each of these n + 1 by the n others, all in the same way.
@@ -29,11 +29,13 @@ rows, u = G s, and d = phi(x, x) + lambda - s'u, the larger inverse is G + uu'/d
 One product u = G s for each query, and a few operations for each pair of a query and a row's label.
 (Full conformal prediction: Vovk, Gammerman, Shafer 2005; by label, "Mondrian": Vovk et al. 2003.)
 
-With one row less: the query's score without row i is (F_x - c_xi y_i) / (T_x - |c_xi|) for sums, and
-
-    s'GY - u_i/G_ii ([GY]_i - m_i [G1]_i) + m_i (1 - s'G1)        m_i: the mean without row i
-
-for ridge. `best` is the largest of them over all i; thresholds of `Recall` and `SetCoverage` rest on it.
+Losses. `Recall` and `SetCoverage` take all labels that score at least t, with one t for all labels. If the
+labels of the query were known, t would be the highest at which the losses of all n + 1 rows, each scored by
+the n others, add up to at most alpha (n + 1); rows being alike, the query would expect alpha. They are not
+known; but what a row scores for k depends on the query's labels only by whether k is one of them, and of the
+two scores the lower one is on the safe side. So a label is left out of the set where the losses of the
+labelled rows, with their lower scores, at a t just above what it scores, and 1 for the query, are at most
+alpha (n + 1): the bound holds for any n, and all rows score and count.
 """
 
 from __future__ import annotations
@@ -45,14 +47,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._kernels import best_ridge, best_shares, count_larger_residuals, count_weaker_shares
+from simlabel._kernels import count_larger_residuals, count_weaker_shares, worst_ridge, worst_shares
 from simlabel.engines import effective_jobs, prepare
 from simlabel.engines.running import run_tasks
 from simlabel.influence import (
     Problem,
     Stages,
     left_out_scores,
-    means_without,
     positive_definite_inverse,
     similarity_matrix,
 )
@@ -77,8 +78,17 @@ class Bag(Protocol):
     def compare(self, Q: Rows) -> tuple[FloatArray, Counts]:
         """Scores of queries, and for each label how many rows that have it score no more, with the query."""
 
-    def best(self, Q: Rows) -> tuple[FloatArray, FloatArray]:
-        """Scores of queries, and for each label the largest with one row less, (n_queries, n_labels) both."""
+    def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
+        """Scores of queries, and for each label the losses of rows if what scores no more were missed.
+
+        Parameters
+        ----------
+        Q : rows, (n_queries, n_features)
+        losses : array, (n_rows,)
+            What it costs to miss a label of each row.
+        whole : bool
+            Whether it costs the same to miss several.
+        """
 
 
 class SumBag:
@@ -132,28 +142,30 @@ class SumBag:
         """Shares of queries, and how many rows with each label have no more, (n_queries, n_labels) both."""
         weaker = np.zeros((n_rows(Q), self.Y.shape[1]), dtype=np.int64)
         scores = np.empty(weaker.shape)
-        for part, terms, _, shares in self._summed(Q):
+        for part, terms, shares in self._summed(Q):
             scores[part] = shares
             rest = (self.totals, self.of_labels, self.Y.indptr, self.Y.indices)
             on_cores(self.stages, count_weaker_shares, (terms, shares, weaker[part]), rest)
         return scores, weaker
 
-    def best(self, Q: Rows) -> tuple[FloatArray, FloatArray]:
-        """Shares of queries, and the largest with one row less, (n_queries, n_labels) both."""
-        best = np.full((n_rows(Q), self.Y.shape[1]), -np.inf)
-        scores = np.empty(best.shape)
-        for part, terms, sums, shares in self._summed(Q):
+    def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
+        """Shares of queries, and losses as in `Bag`, (n_queries, n_labels) both."""
+        Y, lost = self.Y, np.empty((n_rows(Q), self.Y.shape[1]))
+        scores = np.empty(lost.shape)
+        for part, terms, shares in self._summed(Q):
             scores[part] = shares
-            on_cores(self.stages, best_shares, (terms, sums, best[part]), (self.Y.indptr, self.Y.indices))
-        return scores, best
+            each = (terms, shares, np.argsort(shares, axis=1), lost[part])
+            rest = (self.totals, self.of_labels, Y.indptr, Y.indices, losses, whole)
+            on_cores(self.stages, worst_shares, each, rest)
+        return scores, lost
 
-    def _summed(self, Q: Rows) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
-        """Blocks of queries: their terms (n_queries, n_rows), sums and shares (n_queries, n_labels)."""
+    def _summed(self, Q: Rows) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Blocks of queries: their terms (n_queries, n_rows), and shares (n_queries, n_labels)."""
         Q = doubled(Q)
         for part in blocks(n_rows(Q), _block(self.Y.shape[0])):
             terms = self._terms(Q[part])
             sums = np.ascontiguousarray(terms @ self.Y)
-            yield part, terms, sums, _shares(sums, np.abs(terms).sum(axis=1))
+            yield part, terms, _shares(sums, np.abs(terms).sum(axis=1))
 
 
 class RidgeBag:
@@ -190,49 +202,56 @@ class RidgeBag:
         self.GY, self.G1 = self.inverse @ targets, self.inverse.sum(axis=1)
         products = np.column_stack([self.GY, self.G1])
         self.left_out = left_out_scores(products, self.diagonal, targets, ones, penalty)
-        self.mean = targets.mean(axis=0)
-        self.means = means_without(targets, ones, ones)
+        self.mean = targets.mean(
+            axis=0
+        )  # of the n rows beside one that has the label, where the query has it
+        self.mean_less = self.mean - 1.0 / n  # where it has not
 
     def compare(self, Q: Rows) -> tuple[FloatArray, Counts]:
         """Scores of queries, and how many rows with each label have no more, (n_queries, n_labels) both."""
         Y = self.Y
         weaker = np.zeros((n_rows(Q), Y.shape[1]), dtype=np.int64)
         scores = np.empty(weaker.shape)
-        A = of_entries(self.GY - np.outer(self.G1, self.mean), Y)
-        for part, rows, S, U in self._solved(Q):
-            own = self.stages.own_similarities(rows)
-            schur = np.maximum(own + self.penalty - np.einsum("qi,qi->q", S, U), self.penalty)
-            residuals = 1.0 - S @ self.GY - np.outer(1.0 - S @ self.G1, self.mean)
-            scores[part] = 1.0 - residuals
-            each = (U, schur, residuals, weaker[part])
-            on_cores(self.stages, count_larger_residuals, each, (self.diagonal, A, Y.indptr, Y.indices))
+        rest = (self.diagonal, self._influence(self.mean), Y.indptr, Y.indices)
+        for part, U, schur, present, _ in self._solved(Q):
+            scores[part] = 1.0 - present
+            on_cores(self.stages, count_larger_residuals, (U, schur, present, weaker[part]), rest)
         return scores, weaker
 
-    def best(self, Q: Rows) -> tuple[FloatArray, FloatArray]:
-        """Scores of queries, and the largest with one row less, (n_queries, n_labels) both."""
-        best = np.full((n_rows(Q), self.Y.shape[1]), -np.inf)
-        scores = np.empty(best.shape)
-        slope = self.GY - self.means * self.G1[:, None]
-        for part, _, S, U in self._solved(Q):
-            U /= self.diagonal
-            plain, ones = S @ self.GY, 1.0 - S @ self.G1
-            scores[part] = plain + np.outer(ones, self.mean)
-            on_cores(self.stages, best_ridge, (U, plain, ones, best[part]), (slope, self.means))
-        return scores, best
+    def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
+        """Scores of queries, and losses as in `Bag`, (n_queries, n_labels) both."""
+        Y, lost = self.Y, np.empty((n_rows(Q), self.Y.shape[1]))
+        scores = np.empty(lost.shape)
+        solved = self._influence(self.mean), self._influence(self.mean_less)
+        rest = (self.diagonal, *solved, Y.indptr, Y.indices, losses, whole)
+        for part, U, schur, present, absent in self._solved(Q):
+            scores[part] = 1.0 - present
+            each = (U, schur, scores[part], np.argsort(scores[part], axis=1), present, absent, lost[part])
+            on_cores(self.stages, worst_ridge, each, rest)
+        return scores, lost
 
-    def _solved(self, Q: Rows) -> Iterator[tuple[slice, Rows, FloatArray, FloatArray]]:
-        """Blocks of queries, their similarities, and the inverse times these, (n_queries, n_rows) both."""
+    def _influence(self, mean: FloatArray) -> FloatArray:
+        """Of each row for each of its labels, with this mean taken off."""
+        return of_entries(self.GY - np.outer(self.G1, mean), self.Y)
+
+    def _solved(self, Q: Rows) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray, FloatArray]]:
+        """Blocks of queries: u (n_queries, n_rows), d, and residuals with and without each label."""
         Q = doubled(Q)
         for part in blocks(n_rows(Q), _block(self.Y.shape[0])):
             S = self.stages.similarities(Q[part], self.prepared)
-            yield part, Q[part], S, S @ self.inverse
+            U = S @ self.inverse
+            own = self.stages.own_similarities(Q[part]) + self.penalty
+            schur = np.maximum(own - np.einsum("qi,qi->q", S, U), self.penalty)
+            short, ones = -(S @ self.GY), 1.0 - S @ self.G1
+            present = 1.0 + short - np.outer(ones, self.mean)
+            yield part, U, schur, present, short - np.outer(ones, self.mean_less)
 
 
 def on_cores(
     stages: Stages,
     kernel: Callable[..., None],
     of_queries: Sequence[npt.NDArray[Any]],
-    of_rows: Sequence[npt.NDArray[Any]],
+    of_rows: Sequence[Any],
 ) -> None:
     """Call a compiled loop for pieces of the queries, on all cores; it fills the last array of theirs."""
     n, threads = len(of_queries[0]), effective_jobs(stages.n_jobs)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from simlabel.calibration import label_shares
 from simlabel.fitted import Model, Scorer, refuse_precomputed, refuse_samples, training_blocks
-from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag
+from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
 from simlabel.influence import LabelMean, Ridge, Uniform, fits_in_matrix
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import Codes, is_lazy, is_remote, take_rows
@@ -147,10 +147,18 @@ class Split:
             weaker[:, k] = np.searchsorted(np.sort(self.left_out[rows, k]), scores[:, k], side="right")
         return scores, weaker
 
-    def best(self, Q: Rows) -> tuple[FloatArray, FloatArray]:
-        """Scores of queries, twice: one held-out row less changes nothing."""
-        scores = self.score(Q)
-        return scores, scores
+    def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
+        """Scores of queries, and losses as in `Bag`, (n_queries, n_labels) both."""
+        scores, sizes = self.score(Q), np.diff(self.Y.indptr)
+        true = of_entries(self.left_out, self.Y)
+        if whole:
+            some = np.flatnonzero(sizes)
+            true, losses = np.minimum.reduceat(true, self.Y.indptr[some]) if len(some) else true, losses[some]
+        else:
+            losses = np.repeat(losses, sizes)
+        order = np.argsort(true)
+        until = np.concatenate([[0.0], np.cumsum(losses[order])])
+        return scores, until[np.searchsorted(true[order], scores, side="right")]
 
     def training(self) -> tuple[FloatArray, sp.csr_array]:
         """Leave-one-out scores of the rows that scores rest on, and their labels."""

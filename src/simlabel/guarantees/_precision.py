@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -73,10 +75,14 @@ class Precision(Guarantee):
             grounds,
             "split",
             statement=f"Of the labels in a set at least {self.level:g} are expected to be right, with a "
-            f"confidence of {self.confidence:g} (Learn-then-Test, {split.Y.shape[0]:,} rows held out).",
+            f"confidence of {self.confidence:g} (Learn-then-Test, {split.Y.shape[0]:,} rows held out)."
+            + (
+                ""
+                if threshold < math.inf
+                else " No threshold passed the test: every row is left to a person."
+            ),
             n_rows=split.Y.shape[0],
             choose=choose,
-            threshold=threshold,
         )
 
     def useless(self, inside: Inside) -> npt.NDArray[np.bool_]:

@@ -29,7 +29,7 @@ class Promise:
     guarantee : Guarantee
         What was asked for.
     method : str
-        "full", "jackknife", "bonferroni" or "split".
+        "full", "bonferroni" or "split".
     statement : str
         What is promised, in words.
     n_rows : int
@@ -38,8 +38,6 @@ class Promise:
         Why it does not hold to the letter; empty where it does.
     always : tuple
         Labels that are in every set, since too few rows have them to exclude them.
-    threshold : float or None
-        From which score on a label is in the set, where one number decides.
     """
 
     guarantee: Guarantee
@@ -50,7 +48,6 @@ class Promise:
     choose: Chooser = field(repr=False)
     caveats: tuple[str, ...] = ()
     always: tuple[Any, ...] = ()
-    threshold: float | None = None
 
     @property
     def exact(self) -> bool:

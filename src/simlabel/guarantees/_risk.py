@@ -8,16 +8,12 @@ for the loss on n rows is enough: the highest t at which
 has an expected loss of at most alpha on the next row (conformal risk control: Angelopoulos et al. 2024). The
 1 stands for the next row, whose loss may be anything up to 1; it makes the bound hold for any n.
 
-- Rows that no model has seen ("split"): the bound is alpha.
-- Each row scored by a model without it, and the next row by the model with all of them (a plain leave-one-out
-  threshold): there is no bound; a model may change too much with one row.
-- Jackknife+, which compares the next row with each row by the model without that row: 2 alpha.
-- Each row scored without itself, and the next row given every label that some model without one row would
-  give it ("jackknife" here; minmax in Barber et al. 2021): the bound is alpha. For let L_ij be the loss of
-  row i under the model without i and j, for all n + 1 rows. The threshold t_j that is found when j is the
-  next row has sum over i of min_l L_il(t_j) <= alpha (n + 1). The largest of these thresholds, t*, is one of
-  them, and losses only rise with t: so the losses of all n + 1 rows, each as the next one, add up to at most
-  sum over j of min_i L_ji(t*) <= alpha (n + 1). All rows being alike, each of them expects alpha.
+- Rows that what scores them has not seen ("split"): the bound is alpha.
+- Each row scored without itself in the company of the query, whatever its labels ("full", see `_bag`): the
+  bound is alpha, and all rows both score and count.
+- Each row scored without itself, and the query by all of them (a plain leave-one-out threshold): there is no
+  bound, for a model may change too much with one row.
+- Jackknife+, which compares the query with each row by the model without that row: 2 alpha.
 
 Precision may rise and fall with t. There thresholds are tested one after the other, in an order that was
 fixed before the rows were seen, from the most promising towards larger sets, and the last one before a test
@@ -49,41 +45,15 @@ def allowed(alpha: float, n: int) -> int:
     return math.floor(alpha * (n + 1) + _ROUNDING)
 
 
-def highest_threshold(scores: FloatArray, losses: FloatArray, n: int, alpha: float) -> float:
-    """The highest t at which the losses of what scores below t, and 1, are at most alpha (n + 1).
-
-    Parameters
-    ----------
-    scores, losses : array, (n_losses,)
-        A loss that is added once t is above the score.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    float
-        Minus infinity where not even a loss of 0 is little enough: n is below 1 / alpha - 1.
+def affordable(alpha: float, n: int) -> float:
+    """What the losses of n rows may add up to: alpha (n + 1) less 1 for the query; below 0, nothing may.
 
     Examples
     --------
-    >>> scores, losses = np.array([0.1, 0.3, 0.5, 0.7]), np.ones(4)
-    >>> highest_threshold(scores, losses, 4, 0.2), highest_threshold(scores, losses, 4, 0.4)
-    (0.1, 0.3)
-    >>> highest_threshold(scores, losses, 4, 0.1)
-    -inf
+    >>> round(affordable(0.1, 99), 6), affordable(0.1, 5) < 0
+    (9.0, True)
     """
-    order = np.argsort(scores, kind="stable")
-    before = np.concatenate([[0.0], np.cumsum(losses[order])])  # lost with t just at each score
-    first = np.searchsorted(scores[order], scores[order], side="left")
-    good = before[first] + 1.0 <= alpha * (n + 1) + _ROUNDING
-    if alpha * (n + 1) + _ROUNDING < 1.0:
-        return -math.inf
-    return float(scores[order][good].max()) if good.any() else math.inf
-
-
-def true_scores(scores: FloatArray, Y: sp.csr_array) -> FloatArray:
-    """What each row's true labels score, in the order of Y's entries."""
-    return np.asarray(scores[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), Y.indices])
+    return alpha * (n + 1) - 1.0 + _ROUNDING
 
 
 def precisions(scores: FloatArray, Y: sp.csr_array, threshold: float) -> FloatArray:

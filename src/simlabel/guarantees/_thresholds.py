@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import scipy.sparse as sp
 
-from simlabel.guarantees._bag import Counts
+from simlabel.guarantees._bag import Bag
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, hits, measured
 from simlabel.guarantees._promise import Chooser, Inside, Promise
-from simlabel.guarantees._risk import allowed, highest_threshold, true_scores
+from simlabel.guarantees._risk import affordable, allowed
 from simlabel.support.validation import FloatArray, Rows
-
-_ROUNDING = 1e-9  # a label is not excluded for a digit
 
 
 class Recall(Guarantee):
@@ -28,17 +23,18 @@ class Recall(Guarantee):
     ----------
     level : float
         The share, between 0 and 1.
-    method : {"auto", "jackknife", "split"}
-        "jackknife": each row is scored without itself, and a query gets what any of the models without one
-        row would give it (minmax); all rows score and all count. "split": 3 of 10 rows are held out, and the
-        others score them and the queries; for every model. "auto": jackknife where it is possible.
+    method : {"auto", "full", "split"}
+        "full": each row is scored without itself and with the query, in the worst case of its labels; all
+        rows score and all count. Exact for sums, and for ridge before scores are mixed. "split": 3 of 10
+        rows are held out, and the others score them and the queries; for every model. "auto": full where
+        it is possible.
     most : int, optional
         The largest set that is of use; larger ones, and those with all labels, become None.
 
     Notes
     -----
     A threshold taken from plain leave-one-out scores, with queries scored by all rows, has no bound, and
-    jackknife+ one of 1 - 2 (1 - level); the way that is taken here has the level.
+    jackknife+ one of 1 - 2 (1 - level); both ways that are taken here have the level.
 
     Examples
     --------
@@ -50,7 +46,7 @@ class Recall(Guarantee):
     """
 
     name = "recall"
-    methods = ("jackknife", "split")
+    methods = ("full", "split")
 
     def __init__(self, level: float = 0.9, *, method: str = "auto", most: int | None = None) -> None:
         self.level = level
@@ -63,16 +59,13 @@ class Recall(Guarantee):
         rows = grounds.rows(method)
         sizes = np.diff(rows.Y.indptr)
         n = int(np.count_nonzero(sizes))
-        losses = np.repeat(1.0 / np.maximum(sizes, 1), sizes)  # of each true label that is not found
-        threshold = highest_threshold(true_scores(rows.left_out, rows.Y), losses, n, self.alpha)
         return self._promised(
             grounds,
             method,
-            statement=f"Of the true labels of a row at least {self.level:g} are expected in its set "
-            f"(conformal risk control, {method}, {n:,} rows that have labels).",
+            statement=f"Of the true labels of a row a share of at least {self.level:g} is expected in its "
+            f"set ({method} conformal risk control, {n:,} rows that have labels).",
             n_rows=n,
-            choose=_above(rows.best, threshold),
-            threshold=threshold,
+            choose=_affordable(rows, 1.0 / np.maximum(sizes, 1), affordable(self.alpha, n), whole=False),
         )
 
     def measure(self, truths: Truths, sets: Sets) -> Measured:
@@ -88,7 +81,7 @@ class SetCoverage(Guarantee):
     ----------
     level : float
         The probability, between 0 and 1.
-    method : {"auto", "jackknife", "bonferroni", "split"}
+    method : {"auto", "full", "bonferroni", "split"}
         As in `Recall`. "bonferroni" is a conformal p-value for each label, which may miss a share of
         (1 - level) / n_labels of all rows: sets are larger where labels are many.
     most : int, optional
@@ -104,7 +97,7 @@ class SetCoverage(Guarantee):
     """
 
     name = "set coverage"
-    methods = ("jackknife", "bonferroni", "split")
+    methods = ("full", "bonferroni", "split")
 
     def __init__(self, level: float = 0.9, *, method: str = "auto", most: int | None = None) -> None:
         self.level = level
@@ -115,21 +108,18 @@ class SetCoverage(Guarantee):
         """A threshold for all labels, or a p-value for each."""
         method = self.resolved_method(grounds)
         rows = grounds.rows(method)
-        (n, n_labels), threshold = rows.Y.shape, None
+        n, n_labels = rows.Y.shape
         if method == "bonferroni":
-            choose = _by_label(rows.compare, allowed(self.alpha / max(1, n_labels), n))
+            choose = _by_label(rows, allowed(self.alpha / max(1, n_labels), n))
         else:
-            weakest = _weakest(rows.left_out, rows.Y)
-            threshold = highest_threshold(weakest, np.ones(len(weakest)), n, self.alpha)
-            choose = _above(rows.best, threshold)
+            choose = _affordable(rows, np.ones(n), affordable(self.alpha, n), whole=True)
         return self._promised(
             grounds,
             method,
             statement=f"All true labels of a row are in its set with a probability of at least "
-            f"{self.level:g} ({method}, {n:,} rows).",
+            f"{self.level:g} ({method} conformal, {n:,} rows).",
             n_rows=n,
             choose=choose,
-            threshold=threshold,
         )
 
     def measure(self, truths: Truths, sets: Sets) -> Measured:
@@ -138,25 +128,21 @@ class SetCoverage(Guarantee):
         return measured(self.level, [float(hits(*pair) == len(pair[0])) for pair in pairs], sets)
 
 
-def _above(score: Callable[[Rows], tuple[FloatArray, FloatArray]], threshold: float) -> Chooser:
-    least = threshold - _ROUNDING * abs(threshold) if np.isfinite(threshold) else threshold
+def _affordable(rows: Bag, losses: FloatArray, most: float, *, whole: bool) -> Chooser:
+    """Leave out labels that may be missed, and all that score no more: the losses of rows allow it."""
 
     def choose(Q: Rows) -> tuple[FloatArray, Inside]:
-        scores, best = score(Q)
-        return scores, best >= least
+        scores, lost = rows.lost(Q, losses, whole=whole)
+        return scores, lost > most
 
     return choose
 
 
-def _by_label(compare: Callable[[Rows], tuple[FloatArray, Counts]], excluded: int) -> Chooser:
+def _by_label(rows: Bag, most: int) -> Chooser:
+    """Leave out labels whose p-value, among all rows and not those with the label, is small."""
+
     def choose(Q: Rows) -> tuple[FloatArray, Inside]:
-        scores, weaker = compare(Q)
-        return scores, weaker + 1 > excluded  # of all n + 1 rows, not of those with the label
+        scores, weaker = rows.compare(Q)
+        return scores, weaker + 1 > most
 
     return choose
-
-
-def _weakest(scores: FloatArray, Y: sp.csr_array) -> FloatArray:
-    """What the weakest true label of each row scores, of rows that have any."""
-    some = np.flatnonzero(np.diff(Y.indptr))
-    return np.minimum.reduceat(true_scores(scores, Y), Y.indptr[some]) if len(some) else np.empty(0)
