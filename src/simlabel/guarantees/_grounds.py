@@ -15,6 +15,7 @@ from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
 from simlabel.influence import LabelMean, Ridge, Uniform, fits_in_matrix
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import Codes, is_lazy, is_remote, take_rows
+from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 _HELD = 0.3  # share of the rows, or groups, that a split holds out
@@ -73,8 +74,9 @@ class Grounds:
 
     def rows(self, method: str) -> Bag:
         """What a method rests on."""
-        return self.split() if method == "split" else self.whole()
+        return self.split if method == "split" else self.whole
 
+    @cached_property
     def whole(self) -> Bag:
         """All rows of the model, one of each group."""
         scorer = self.model.scorer
@@ -90,6 +92,7 @@ class Grounds:
             return RidgeBag(stages, X, Y, float(stages.influence.penalty))
         return SumBag(stages, X, Y)
 
+    @cached_property
     def split(self) -> Split:
         """Rows that what scores them has not seen: those that were given, or some of the model's own."""
         scorer, fresh = self.model.scorer, self.fresh

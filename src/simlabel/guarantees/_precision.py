@@ -63,7 +63,7 @@ class Precision(Guarantee):
 
     def promise(self, grounds: Grounds) -> Promise:
         """The lowest threshold that passes."""
-        split = grounds.split()
+        split = grounds.split
         fresh = (split.left_out, split.Y)
         threshold = passing_threshold(split.training(), fresh, self.alpha, 1.0 - self.confidence)
 
