@@ -19,9 +19,9 @@ from simlabel.calibration import binary_margin
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
-from simlabel.guarantees import Fresh, Grounds, Guarantee, Promise
-from simlabel.rows import group_codes, n_rows
-from simlabel.support.validation import FloatArray, Rows, check_groups, check_same_length
+from simlabel.rows import n_rows
+from simlabel.support.threads import held_to, within_n_jobs
+from simlabel.support.validation import FloatArray, Rows, check_same_length
 
 
 class FittedBase(ClassifierMixin, BaseEstimator):
@@ -30,7 +30,6 @@ class FittedBase(ClassifierMixin, BaseEstimator):
     _model: Model
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    tuning_: Any
     feature_names_in_: npt.NDArray[Any]
 
     @property
@@ -44,7 +43,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
         Work that failed has changed nothing, and other threads see the old state or the new one, whole.
         """
-        with one_thread_changes(self):
+        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None)):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__
@@ -66,6 +65,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         client = client_of(model.scorer.stages.engine)
         return model, checked_rows(self, X, reset=False, client=client)
 
+    @within_n_jobs
     def outputs(self, X: Any) -> Outputs:
         """Label sets, label weights and probabilities together, for the price of one.
 
@@ -87,6 +87,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.outputs(X)
 
+    @within_n_jobs
     def decision_function(self, X: Any) -> FloatArray:
         """Label weights f_k(x).
 
@@ -101,6 +102,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
             return binary_margin(weights)
         return weights
 
+    @within_n_jobs
     def predict(self, X: Any) -> Any:
         """Label sets, as the kind of y that `fit` was given."""
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
@@ -109,122 +111,13 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         Y.sort_indices()
         return model.labels.decode(Y, index)
 
-    def predict_sets(self, X: Any, guarantee: Guarantee | Promise | None = None) -> list[Any]:
-        """Label sets as tuples of names, strongest first.
-
-        Parameters
-        ----------
-        X : as in `predict`
-        guarantee : Recall, Precision, LabelCoverage, SetCoverage or Promise, optional
-            What the sets are to keep, from `simlabel.guarantees`. It is worked out anew in each call; for
-            several calls make a `Promise` of it once, with the method `guarantee`.
-
-        Returns
-        -------
-        list of tuple
-            With a guarantee, None stands where no useful set keeps it (all labels, more than `most` of
-            them, or for `Precision` none): the row is left to a person. An empty tuple says that no label
-            is likely.
-
-        Examples
-        --------
-        >>> from simlabel import SMLClassifier
-        >>> from simlabel.guarantees import Recall
-        >>> X = [[i / 40, 1.0] for i in range(20)] + [[1.0, i / 40] for i in range(20)]
-        >>> model = SMLClassifier("cosine").fit(X, [{"sea"}] * 20 + [{"trees"}] * 20)
-        >>> model.predict_sets([[0.1, 1.0], [1.0, 1.0]], guarantee=Recall(0.95))
-        [('sea',), ()]
-        >>> model.predict_sets([[0.1, 1.0], [1.0, 1.0]], guarantee=Recall(0.99))  # 40 rows are too few
-        [None, None]
-        """
-        model, X = self._check_queries(X)
-        if guarantee is not None:
-            return self._promise(guarantee).sets(X)
-        Y = model.label_sets(X)
-        names = model.labels.classes.tolist()
-        ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
-        return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
-
-    def guarantee(self, guarantee: Guarantee, X: Any = None, y: Any = None, groups: Any = None) -> Promise:
-        """What a guarantee comes to for this model: worked out once, for many calls of `predict_sets`.
-
-        It speaks for the model as it is: after `partial_fit` or `forget` it is to be asked for again.
-
-        Parameters
-        ----------
-        guarantee : Recall, Precision, LabelCoverage or SetCoverage
-        X, y : as in `fit`, optional
-            Labelled rows that the model has not seen, drawn as the queries are: then nothing that was
-            chosen at fit speaks against the promise. Without them it rests on the model's own rows.
-        groups : list, (n_rows,), optional
-            What each of these rows belongs to, as in `fit`. Of each group one row counts; the promise is
-            for a row of a new group.
-
-        Returns
-        -------
-        Promise
-            ``print`` it to see what is promised, and what speaks against it.
-
-        Examples
-        --------
-        >>> from simlabel import SMLClassifier
-        >>> from simlabel.guarantees import LabelCoverage
-        >>> from simlabel.similarities import RBF
-        >>> X = [[i / 40, 1.0] for i in range(20)] + [[1.0, i / 40] for i in range(20)]
-        >>> model = SMLClassifier(RBF(2.0)).fit(X, [{"sea"}] * 20 + [{"trees"}] * 20)
-        >>> promise = model.guarantee(LabelCoverage(0.9))
-        >>> print(promise)
-        Whenever a label is true, it is in the set with a probability of at least 0.9, each label by itself
-        (full conformal, 40 rows).
-        >>> model.predict_sets([[0.1, 1.0]], guarantee=promise), promise.exact
-        ([('sea',)], True)
-        """
-        check_is_fitted(self)
-        if not isinstance(guarantee, Guarantee):
-            raise TypeError(
-                f"guarantee must be one of simlabel.guarantees, e.g. Recall(0.9), got {guarantee!r}."
-            )
-        guarantee.check()
-        if (X is None) != (y is None):
-            raise ValueError(
-                "guarantee: give X and y, labelled rows that the model has not seen, or neither."
-            )
-        fresh = None if X is None else self._fresh(X, y, groups)
-        return guarantee.promise(Grounds(self._current, self._chosen_on_rows, fresh))
-
-    def _promise(self, guarantee: Guarantee | Promise) -> Promise:
-        if not isinstance(guarantee, Promise):
-            return self.guarantee(guarantee)
-        if guarantee.model is not self._current:
-            raise ValueError(
-                f"This promise of {guarantee.guarantee!r} was made for another model, or for this one before "
-                f"it was changed; ask for it again with model.guarantee(...)."
-            )
-        return guarantee
-
-    def _fresh(self, X: Any, y: Any, groups: Any) -> Fresh:
-        """Labelled rows that the model has not seen, checked."""
-        model, rows = self._check_queries(X)
-        Y, unknown = model.labels.encode(y)
-        check_same_length(n_rows(rows), Y, "y")
-        if unknown.any():
-            raise ValueError(
-                f"guarantee: row {int(np.argmax(unknown))} of y has a label that the model does not know; "
-                f"no set could hold it. Teach the model that label, or leave such rows out."
-            )
-        names = check_groups(groups, n_rows(rows))
-        return Fresh(rows, Y, None if names is None else group_codes(names))
-
-    @property
-    def _chosen_on_rows(self) -> tuple[str, ...]:
-        """What was chosen on the labelled rows, in words."""
-        return tuple(self.tuning_.parameters) if hasattr(self, "tuning_") else ()
-
+    @within_n_jobs
     def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
         """Number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
         return model.set_sizes(X)
 
+    @within_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the similarity that speaks for each label, (n_queries, n_labels).
 
@@ -233,6 +126,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.probabilities(X)
 
+    @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of instances whose predicted label set is exactly right."""
         model, X = self._check_queries(X)

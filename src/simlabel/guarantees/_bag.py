@@ -48,7 +48,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import count_larger_residuals, count_weaker_shares, worst_ridge, worst_shares
-from simlabel.engines import effective_jobs, prepare
+from simlabel.engines import prepare
 from simlabel.engines.running import run_tasks
 from simlabel.influence import (
     Problem,
@@ -59,6 +59,7 @@ from simlabel.influence import (
 )
 from simlabel.rows import References, blocks, n_rows
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs
 from simlabel.support.validation import FloatArray, Rows
 
 Counts = npt.NDArray[np.int64]
