@@ -48,7 +48,7 @@ def run(scale: Scale) -> Part:
         "average precision of rows",
     )
     part = Part("Choosing gamma by scikit-learn's scorings", columns, intro)
-    model = SMLClassifier(RBF(), calibration=None)
+    model = SMLClassifier(RBF(), calibration=None, n_jobs=1)
     for name in MEASURES:
         for told, scoring in (("sums", BySums(name)), ("decision_function", name)):
             search = GridSearchCV(
