@@ -186,8 +186,8 @@ def shown(values: np.ndarray, digits: int = 4) -> str:
 def run(scale: Scale) -> Part:
     columns = "model", *CRITERIA, "seconds to fit", "processor seconds", "rows predicted a second"
     intro = (
-        f"Mean and standard error over {ROUNDS} splits, the same for all models. Below each table: Tagger less\n"
-        f"each other model, paired by split, with the standard error of the difference. Of the packages,\n"
+        f"Mean and standard error over {ROUNDS} splits, the same for all models. In the lower rows: Tagger\n"
+        f"less each other model, paired by split, with the standard error of the difference. Of packages,\n"
         f"{SOME:,} of whole sources are drawn for all models; all 29,824 are for those that take minutes."
     )
     part = Part("Tags of raw tables", columns, intro)

@@ -1,6 +1,7 @@
 """Influence: how much each reference contributes per unit of similarity."""
 
 from simlabel.influence._base import Influence, Kept, Problem, Solved, Stages
+from simlabel.influence._linear import fits_in_matrix
 from simlabel.influence._ridge import RetuneWarning, Ridge
 from simlabel.influence._sums import LabelMean, Uniform
 from simlabel.support.registry import Registry
@@ -18,4 +19,5 @@ __all__ = [
     "Problem",
     "Solved",
     "Stages",
+    "fits_in_matrix",
 ]
