@@ -18,6 +18,7 @@ from simlabel.label_rules import LabelRule, ScoreBlock
 from simlabel.labels import LabelSpace
 from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows
+from simlabel.similarities import RBF, Leaf, Linear, Sum
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tables import TableEncoder
@@ -115,6 +116,22 @@ class Model:
     columns: npt.NDArray[np.int64] | None
     calibration: LeaveOneOutCalibration | None = None
     encoder: TableEncoder | None = None
+
+    @property
+    def compares_by_words(self) -> bool:
+        """Whether the rows of a table are compared by inner products, but for numbers."""
+        similarity, plain = self.scorer.stages.similarity, self.scorer.stages.weighting is None
+        linear = isinstance(similarity, Linear) or self.number_rbf is not None
+        return self.encoder is not None and self.normalizer is None and plain and linear
+
+    @property
+    def number_rbf(self) -> Leaf | None:
+        """What the numbers of a table are compared by beside inner products; None where it is those alone."""
+        similarity = self.scorer.stages.similarity
+        if self.encoder is None or not isinstance(similarity, Sum) or not isinstance(similarity.left, Linear):
+            return None
+        leaf, *more = similarity.right.leaves()
+        return leaf if isinstance(leaf.similarity, RBF) and len(leaf.views) == 1 and not more else None
 
     def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
         """Scores of checked queries, chunk by chunk."""
