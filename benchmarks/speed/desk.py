@@ -1,7 +1,7 @@
-"""The tagging desk under load: 20 suggestions and 5 changes a second at 100,000 items; beside Annif on debtags.
+"""The tagging desk under load: 20 suggestions and 5 changes a second at 100,000 items; and Annif beside it.
 
 Requests arrive whether or not the last one was answered, and their time counts from when they were due. The
-server is `simlabel serve` in a process of its own, on this machine, and so are those who ask. Annif runs where
+server is `simlabel serve` in a process of its own, on this machine, and so are those who ask. Annif is where
 the variable ANNIF names its program (it is installed apart: it wants other versions of the same libraries).
 """
 
@@ -48,7 +48,11 @@ class Films:
         words = [self.rng.choice(self.topics[tag]) for tag in tags for _ in range(8)]
         words += [f"w{self.rng.randrange(WORDS)}" for _ in range(10)]
         self.rng.shuffle(words)
-        content = {"title": " ".join(words[:4]), "plot": " ".join(words), "year": self.rng.randint(1950, 2020)}
+        content = {
+            "title": " ".join(words[:4]),
+            "plot": " ".join(words),
+            "year": self.rng.randint(1950, 2020),
+        }
         return content, [f"tag {tag}" for tag in tags]
 
     def csv(self, rows: int) -> bytes:
@@ -65,7 +69,9 @@ def filled(folder: Path, n: int) -> float:
     for start in range(0, n, 1000):
         new = [films.one() for _ in range(min(1000, n - start))]
         items = [NewItem(content, None, tags, True) for content, tags in new]
-        desk.store.wrote(lambda db, items=items: add_items(db, Who("bench", desk.store.clock()), items).updated)
+        desk.store.wrote(
+            lambda db, items=items: add_items(db, Who("bench", desk.store.clock()), items).updated
+        )
     desk.start()
     started = time.perf_counter()
     learnt = desk.follower.wait_for(lambda: desk.predictor.published is not None, 3600)
@@ -89,7 +95,9 @@ class Served:
     def start(cls, folder: Path) -> Served:
         started = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "serve", str(folder), "--port", "0"], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", MAIN, "serve", str(folder), "--port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         address = process.stdout.readline().split(" is at ")[1].split()[0]
@@ -193,7 +201,9 @@ def run(scale: Scale) -> Part:
         try:
             quiet = asyncio.run(loaded(served.address, length, n))
             busy = asyncio.run(
-                loaded(served.address, length, n, lambda client: import_and_retune(client, scale.rows(IMPORTED)))
+                loaded(
+                    served.address, length, n, lambda client: import_and_retune(client, scale.rows(IMPORTED))
+                )
             )
         finally:
             served.end()
@@ -206,7 +216,10 @@ def run(scale: Scale) -> Part:
     part.row("bare prediction of one row in a process, ms", f"{alone * 1e3:.2f}")
     part.row("suggest, p50, ms", f"{p50 * 1e3:.2f}")
     part.row("suggest, p99, ms", f"{p99 * 1e3:.2f}")
-    part.row("change stored, p50 and p99, ms", " and ".join(f"{v * 1e3:.1f}" for v in np.percentile(quiet.change, [50, 99])))
+    part.row(
+        "change stored, p50 and p99, ms",
+        " and ".join(f"{v * 1e3:.1f}" for v in np.percentile(quiet.change, [50, 99])),
+    )
     counts = quiet.counts or [float("nan")]
     part.row("until a change counts, median and longest, s", f"{median(counts):.2f} and {max(counts):.2f}")
     part.row("changes that did not count within 5 minutes", len(quiet.pending))
