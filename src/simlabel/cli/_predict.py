@@ -91,7 +91,7 @@ def predict_verb(
     figures = ["score"] * scores + ["probability"] * probabilities
     called = [*source.called, *(["abstained"] if wanted else [])]
     columns = WrittenColumns(called, list(map(shown, fitted.labels)), figures)
-    total, done, now = source.total, 0, 0
+    total, done, now, warned = source.total, 0, 0, ""
 
     def show(pairs: int, all_pairs: int) -> None:
         """What workers have done of the rows that they have now."""
@@ -113,11 +113,14 @@ def predict_verb(
                 names["abstained"] = ["yes" if each is None else "no" for each in kept]
                 found = [each or () for each in kept]
             sets = [tuple(map(shown, labels)) for labels in found]
+            warned = warned or (outputs.warning if probabilities else "")
             given = {"score": outputs.weights, "probability": outputs.probabilities}
             writer.write(done, names, sets, {name: given[name] for name in figures})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
     source.tell()
+    if warned:
+        say(f"warning: {warned}")
     if promise is not None:
         note(str(promise))
     if str(output) != "-":
