@@ -90,8 +90,8 @@ def test_any_budget_gives_the_sums(engine, rng):
     X = rng.random((60, 4))
     Y = (X > 0.5).astype(int)
     model = SMLClassifier(RBF(2.0), engine=engine).fit(X, Y)
-    wanted = SMLClassifier(RBF(2.0)).fit(X, Y).decision_function(X)
-    np.testing.assert_allclose(model.decision_function(X), wanted, rtol=1e-9)
+    wanted = SMLClassifier(RBF(2.0)).fit(X, Y).label_weights(X)
+    np.testing.assert_allclose(model.label_weights(X), wanted, rtol=1e-9)
 
 
 def test_small_blocks_do_not_meet_in_pairs(rng, monkeypatch):

@@ -13,6 +13,7 @@ from simlabel.engines import Plan
 from simlabel.estimators._contract import FittedBase
 from simlabel.fitted import (
     left_out_scores,
+    left_out_shares,
     refuse_estimates,
     refuse_groups,
     refuse_precomputed,
@@ -47,14 +48,25 @@ class InspectionMixin(FittedBase):
         return model.scorer.plan(n_rows(X))
 
     @within_n_jobs
-    def leave_one_out(self) -> FloatArray:
-        """Label weights of the training rows, each left out of its own, (n_references, n_labels).
+    def leave_one_out(self, method: str = "label_weights") -> FloatArray:
+        """Scores of the training rows, each left out of its own, (n_references, n_labels).
 
         A row that belongs to a group is scored without all of it. Normalizer and resolved values stay as
         they were fitted on all rows.
+
+        Parameters
+        ----------
+        method : {"label_weights", "decision_function"}
+            Which scores: those by which rules rank the labels of a row, or those that can be compared
+            between rows, e.g. for ``roc_auc_score``.
         """
         check_is_fitted(self)
-        return left_out_scores(self._model.scorer)
+        if method not in ("label_weights", "decision_function"):
+            raise ValueError(
+                f"leave_one_out: method must be 'label_weights' or 'decision_function', got {method!r}."
+            )
+        scorer = self._model.scorer
+        return left_out_shares(scorer) if method == "decision_function" else left_out_scores(scorer)
 
     @within_n_jobs
     def explain(self, X: Any, top: int = 10) -> Explanation:
