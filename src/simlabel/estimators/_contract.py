@@ -16,9 +16,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.calibration import binary_margin
+from simlabel.estimators._advice import advise_on_sets, advise_on_unknown
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
+from simlabel.inspection import advise_on_copies
 from simlabel.rows import n_rows
 from simlabel.support.validation import FloatArray, Rows, check_same_length
 
@@ -83,7 +85,9 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         (array([[0, 1]], dtype=int8), array([1]), array([[0.6, 0.8]]))
         """
         model, X = self._check_queries(X)
-        return model.outputs(X)
+        outputs = model.outputs(X)
+        advise_on_sets(model, X, outputs.sets)
+        return outputs
 
     def decision_function(self, X: Any) -> FloatArray:
         """Label weights f_k(x).
@@ -104,6 +108,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
         model, X = self._check_queries(X)
         Y = model.label_sets(X)
+        advise_on_sets(model, X, Y)
         Y.sort_indices()
         return model.labels.decode(Y, index)
 
@@ -111,6 +116,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         """Label sets as tuples of names, strongest first."""
         model, X = self._check_queries(X)
         Y = model.label_sets(X)
+        advise_on_sets(model, X, Y)
         names = model.labels.classes.tolist()
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
@@ -133,7 +139,13 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         truth, unknown = model.labels.encode(y)
         check_same_length(n_rows(X), truth, "y")
-        differs: sp.csr_array = model.label_sets(X) != truth
+        if unknown.any():
+            advise_on_unknown(model.labels, y, int(unknown.sum()))
+        if n_rows(X) != model.scorer.references.n_rows:  # else it is the score of the training rows, as asked
+            advise_on_copies(model, X)
+        sets = model.label_sets(X)
+        advise_on_sets(model, X, sets)
+        differs: sp.csr_array = sets != truth
         exact = (differs.sum(axis=1) == 0) & ~unknown
         return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
 

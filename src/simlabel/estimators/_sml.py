@@ -24,7 +24,7 @@ from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels
 from simlabel.normalization import resolve_normalizer
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
@@ -32,8 +32,8 @@ from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
-from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column
-from simlabel.tuning import TUNERS
+from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
+from simlabel.tuning import TUNERS, advise_on_curve
 from simlabel.weightings import resolve_weighting
 
 
@@ -178,10 +178,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
         space, Y = LabelSpace.learn(labels_here(y, client))
@@ -193,6 +194,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         if columns is not None:
             batch = replace(batch, X=batch.X[:, columns])
         self._learn(batch, columns, similarity)
+        return batch
 
     def _checked_training_rows(self, X: Any, similarity: Similarity, client: Any) -> Rows:
         if self.encoder is None:
@@ -229,6 +231,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
         best, self.tuning_ = search.run(problem)
+        advise_on_curve(self.tuning_)
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
         stages.engine.ready(scorer.prepared, [scorer.job])
@@ -245,6 +248,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
             return None
         cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
         encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        advise_on_categories(cells, encoder)
         self.title_column_ = title_column(cells, encoder.columns_)
         return encoder
 

@@ -18,7 +18,7 @@ from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
 from simlabel.label_rules import PerLabel
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels
 from simlabel.rows import References, n_rows
 from simlabel.similarities import Linear
 from simlabel.support.limits import limits
@@ -28,6 +28,7 @@ from simlabel.tables import (
     Cells,
     TableEncoder,
     TableWarning,
+    advise_on_categories,
     label_sets,
     leaking_columns,
     separator_for,
@@ -147,10 +148,11 @@ class Tagger(OnlineMixin, InspectionMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         check_flag("Tagger", "verbose", self.verbose)
         check_criterion("Tagger", self.criterion)
         TableEncoder(self.columns).check()
@@ -165,6 +167,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
+        return batch
 
     def _ids(self, cells: Cells, ids: Any) -> Any:
         if ids is not None or self.id_column is None:
@@ -213,6 +216,7 @@ class Tagger(OnlineMixin, InspectionMixin):
             from rich.console import Console
 
             Console(stderr=True).print(encoder)
+        advise_on_categories(cells, encoder)
         for name in leaking_columns(cells, encoder, batch.labels.classes, batch.Y):
             warnings.warn(
                 f"column {name!r} holds the labels themselves, and a model that reads it looks better than "
