@@ -155,7 +155,7 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     rows = held_out.drop(columns="tags")
     truth = np.array([[name in (tags or "").split("|") for name in names] for tags in held_out["tags"]])
     sets = np.array([[name in labels for name in names] for labels in model.predict(rows)])
-    scores = np.hstack([model.decision_function(rows), np.full((30, 2), -9.0)])
+    scores = np.hstack([model.label_weights(rows), np.full((30, 2), -9.0)])
     criteria = ["hamming_loss", "average_precision", "f1_micro", "f1_macro"]
     wanted = evaluate(truth.astype(int), sets.astype(int), scores, criteria=criteria)
     assert {name: found["criteria"][name] for name in criteria} == pytest.approx(dict(wanted.values))

@@ -38,7 +38,7 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
     why = model.explain(Q, top=top)
     frame = why.to_frame()
     sums = frame[frame["what"] != "size"].groupby(["query", "label"])["contribution"].sum()
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     scale = np.abs(scores).max()
     for query, q in enumerate(Q.tolist()):
         counted = naive.influences(q, X.tolist(), case.phi, which.psi, weights)
@@ -67,7 +67,7 @@ def test_learned_influence_adds_up_with_its_mean(influence, rng):
     model = SMLClassifier(RBF(2.0), influence=influence, random_state=0).fit(X, y).partial_fit(Q[:1], y[:1])
     why = model.explain(Q, top=3)
     frame = why.to_frame()
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     parts = frame.query("what != 'size'").groupby(["query", "label"])["contribution"].sum()
     for query in range(3):
         for k, name in enumerate(NAMES):
@@ -93,7 +93,7 @@ def test_labels_that_are_numbers_are_not_taken_for_sizes(influence, rng):
     model = SMLClassifier(RBF(2.0), influence=influence).fit(X, y)
     frame = model.explain(Q, top=2).to_frame()
     sums = frame.groupby(["query", "label"])["contribution"].sum().unstack()
-    np.testing.assert_allclose(sums.to_numpy(dtype=float), model.decision_function(Q), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sums.to_numpy(dtype=float), model.label_weights(Q), rtol=1e-9, atol=1e-12)
     assert set(frame["size"].dropna()) == {1, 2, 3}
     assert (frame["label"].isna() != frame["size"].isna()).all()
 
@@ -292,4 +292,4 @@ def test_estimates_are_not_explained(rng):
         with pytest.raises(ValueError, match="explain lists the terms of a sum"):
             model.explain(Q)
     drawn = SMLClassifier(RBF(2.0), sampler=8, random_state=0).fit(X, y)
-    np.testing.assert_allclose(drawn.explain(Q).scores, drawn.decision_function(Q), rtol=1e-12)
+    np.testing.assert_allclose(drawn.explain(Q).scores, drawn.label_weights(Q), rtol=1e-12)

@@ -44,7 +44,7 @@ def fit_verb(
     normalizer: Annotated[
         str | None,
         typer.Option(
-            help=f"One or more of {', '.join(NORMALIZERS.names)}, with commas between; or none.",
+            help=f"One or more of {', '.join(NORMALIZERS.names)}, with commas between; auto; or none.",
             rich_help_panel=_STAGES,
         ),
     ] = None,
@@ -165,7 +165,7 @@ def _normalizer(text: str | None) -> Any:
         return None
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name != "none":
+        if name not in ("none", "auto") or (name == "auto" and len(names) > 1):
             _check(NORMALIZERS, name)
     return names if len(names) > 1 else names[0]
 

@@ -79,7 +79,7 @@ def predict_verb(
     source = fitted.rows(data, reading, chunk_rows, index_base)
     figures = ["score"] * scores + ["probability"] * probabilities
     columns = WrittenColumns(source.called, list(map(shown, fitted.labels)), figures)
-    total, done, now = source.total, 0, 0
+    total, done, now, warned = source.total, 0, 0, ""
 
     def show(pairs: int, all_pairs: int) -> None:
         """What workers have done of the rows that they have now."""
@@ -95,11 +95,14 @@ def predict_verb(
             outputs = fitted.outputs(X)
             sets = [tuple(map(shown, labels)) for labels in fitted.sets(outputs)]
             names = {what: list(map(shown, cells)) for what, cells in source.names(X).items()}
+            warned = warned or (outputs.warning if probabilities else "")
             given = {"score": outputs.weights, "probability": outputs.probabilities}
             writer.write(done, names, sets, {name: given[name] for name in figures})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
     source.tell()
+    if warned:
+        say(f"warning: {warned}")
     if str(output) != "-":
         say(f"wrote {done:,} rows to {output}")
 

@@ -13,6 +13,7 @@ from simlabel.engines import Plan
 from simlabel.estimators._contract import FittedBase
 from simlabel.fitted import (
     left_out_scores,
+    left_out_shares,
     refuse_estimates,
     refuse_groups,
     refuse_precomputed,
@@ -31,6 +32,7 @@ from simlabel.inspection import (
     uncertainty,
 )
 from simlabel.rows import n_rows
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 
 if TYPE_CHECKING:
@@ -45,15 +47,28 @@ class InspectionMixin(FittedBase):
         model, X = self._check_queries(X)
         return model.scorer.plan(n_rows(X))
 
-    def leave_one_out(self) -> FloatArray:
-        """Label weights of the training rows, each left out of its own, (n_references, n_labels).
+    @within_n_jobs
+    def leave_one_out(self, method: str = "label_weights") -> FloatArray:
+        """Scores of the training rows, each left out of its own, (n_references, n_labels).
 
         A row that belongs to a group is scored without all of it. Normalizer and resolved values stay as
         they were fitted on all rows.
+
+        Parameters
+        ----------
+        method : {"label_weights", "decision_function"}
+            Which scores: those by which rules rank the labels of a row, or those that can be compared
+            between rows, e.g. for ``roc_auc_score``.
         """
         check_is_fitted(self)
-        return left_out_scores(self._model.scorer)
+        if method not in ("label_weights", "decision_function"):
+            raise ValueError(
+                f"leave_one_out: method must be 'label_weights' or 'decision_function', got {method!r}."
+            )
+        scorer = self._model.scorer
+        return left_out_shares(scorer) if method == "decision_function" else left_out_scores(scorer)
 
+    @within_n_jobs
     def explain(self, X: Any, top: int = 10) -> Explanation:
         """For every query and label, the labelled instances that contributed most.
 
@@ -111,6 +126,7 @@ class InspectionMixin(FittedBase):
             getattr(self, "title_column_", None),
         )
 
+    @within_n_jobs
     def suspicious_labels(self, top: int | None = 100) -> pd.DataFrame:
         """Labels that the neighbourhood contradicts, the most doubtful first: probably wrong or missing.
 
@@ -151,6 +167,7 @@ class InspectionMixin(FittedBase):
         frame.attrs["evidence"] = found.how
         return frame
 
+    @within_n_jobs
     def contradicting_duplicates(self, least: float = 0.95) -> pd.DataFrame:
         """Pairs of labelled instances that are almost the same but for their label sets.
 
@@ -177,6 +194,7 @@ class InspectionMixin(FittedBase):
         check_number("contradicting_duplicates", "least", least, above=0)
         return contradicting_duplicates(self._model.scorer.problem, least)
 
+    @within_n_jobs
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """What each labelled instance is worth: how much better the others are scored for its being there.
 
@@ -208,6 +226,7 @@ class InspectionMixin(FittedBase):
         refuse_groups(self._model, "data_values")
         return data_values(self._model.scorer, criterion)
 
+    @within_n_jobs
     def novelty(self, X: Any) -> FloatArray:
         """How unlike anything seen each query is, (n_queries,).
 
@@ -226,6 +245,7 @@ class InspectionMixin(FittedBase):
         refuse_precomputed(model, "novelty")
         return novelty(model.scorer, model.normalized(X), model.typical_totals)
 
+    @within_n_jobs
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
         """The unlabelled instances that are most worth a person's time.
 

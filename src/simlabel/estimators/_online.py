@@ -23,6 +23,7 @@ from simlabel.fitted import (
     refuse_precomputed,
     refuse_short_forms,
     resolve_ids,
+    told_probabilities,
     with_fewer,
     with_more,
 )
@@ -39,6 +40,7 @@ from simlabel.persistence import (
     write_file,
 )
 from simlabel.rows import is_remote, n_rows, take_rows
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_ids, check_known, check_same_length
 from simlabel.tuning import TuningResult
 
@@ -56,6 +58,7 @@ class OnlineMixin(FittedBase):
     """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
 
     label_rule: Any
+    calibration: Any
     engine: Any
     tuning_: TuningResult
     n_references_: int
@@ -90,7 +93,8 @@ class OnlineMixin(FittedBase):
         """How as many queries as there are references would be computed."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("plan_ is there after fit.")
-        return self._model.scorer.plan(self.n_references_)
+        plan = self._model.scorer.plan(self.n_references_)
+        return replace(plan, reasons=(*plan.reasons, told_probabilities(self._model, self.calibration)))
 
     def partial_fit(
         self,
@@ -182,7 +186,7 @@ class OnlineMixin(FittedBase):
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear")
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["a", "b"])
-        >>> model.forget(["b"]).decision_function([[0.2, 0.9]])[0, 1]
+        >>> model.forget(["b"]).label_weights([[0.2, 0.9]])[0, 1]
         np.float64(0.0)
         """
         check_is_fitted(self)
@@ -304,6 +308,7 @@ class OnlineMixin(FittedBase):
             changed._publish(replace(changed._model, scorer=scorer))
         return self
 
+    @within_n_jobs
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, for `simlabel.load`.
 

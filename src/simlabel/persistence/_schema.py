@@ -56,6 +56,8 @@ PARTS: dict[str, tuple[type, ...]] = {
 _LEARNT: dict[str, tuple[str, ...]] = {
     "shift_": ("features",),
     "scale_": ("features",),
+    "values_": ("features",),
+    "scores_": ("features",),
     "coef_": ("labels",),
     "intercept_": (),
     "thresholds_": ("labels",),

@@ -127,6 +127,10 @@ class Similarity(BaseEstimator):
         """Return a copy that has seen the training rows, or itself where there is nothing to see."""
         return self
 
+    def never_negative(self, rows: bool) -> bool:
+        """Whether no similarity is below 0, as far as is known; `rows` says whether no feature is."""
+        return False
+
     def leaves(self) -> tuple[Leaf, ...]:
         """The parts that are read off the data."""
         return (Leaf(self, self.views()),)

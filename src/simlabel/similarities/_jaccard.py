@@ -76,6 +76,10 @@ class Jaccard(CoordinateSimilarity):
         """Sets are 0/1 rows."""
         return () if self.weighted else (present,)
 
+    def never_negative(self, rows: bool) -> bool:
+        """A share of a union."""
+        return True
+
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
         """0: sets with nothing in common are not alike."""
         return np.zeros(len(side))

@@ -47,6 +47,12 @@ class Limits:
     candidate_queries: int = 64  # of a chunk: with many labels, rather fewer candidates in a pass
     symmetric_bytes: int = 1 << 30  # scores for all queries at once, where each pair is touched once
     tuned_rows: int = 2500  # on which bandwidth and penalty of learned influence are chosen
+    normalizer_rows: int = 1500  # on which normalizers are compared, each with its own bandwidth
+
+    # calibration, where it is "auto"
+    calibrated_rows: int = 10_000  # at most: scoring each by all others takes about a second
+    fewest_calibrated: int = 50  # of fewer rows a curve would know less than a share does
+    calibrated_calls: int = 1 << 18  # of a Python function of two instances: a second of a quick one
 
     # inspection
     own_rows: int = 256  # compared with each other for the similarity of each to itself
@@ -69,7 +75,6 @@ class Limits:
     worth_a_thread: int = 64  # references for one query; for fewer, have fewer threads
     function_block_pairs: int = 1 << 14  # Python calls: so few that progress shows and Ctrl-C works
     serial_operations: float = 2e7  # below this, starting threads costs more than it saves
-    unheld_operations: float = 1e9  # below this, holding BLAS to one thread takes longer than it saves
     most_threads: int = 256  # where there are fewer cores: beyond it threads only wait
     smallest_side: int = 32  # of a symmetric block: with smaller ones, listing pairs is more than the work
     sparse_task_queries: int = 64  # of sparse rows

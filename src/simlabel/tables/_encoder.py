@@ -150,6 +150,12 @@ class TableEncoder(BaseEstimator):
         """What can be weighed: columns, and the numbers together."""
         return [name for name, _ in self._blocks(self.fitted_)]
 
+    @property
+    def number_slots(self) -> npt.NDArray[np.int64]:
+        """Columns of the encoded rows that numbers and dates have; teaching and forgetting leave them."""
+        parts = [slots for each in self.fitted_ if isinstance(each, NumberColumn) for slots in each.slots]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
     def weighed(self, weights: Mapping[str, float]) -> Self:
         """The same with other weights; what was learnt is shared."""
         changed = copy.copy(self)
