@@ -19,6 +19,7 @@ from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.cli._rows import BLOCK
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
+from simlabel.inspection import advise_on_copies
 from simlabel.metrics import evaluate, find_criterion
 from simlabel.reports import check_report_path, evaluation_report, write_report
 from simlabel.support.progress import shown_progress
@@ -55,6 +56,7 @@ def evaluate_verb(
     )
     loaded = fitted.labelled(data, reading, index_base)
     unknown = _unknown_labels(fitted, loaded)
+    fitted.ask(lambda X: advise_on_copies(*fitted.estimator._check_queries(X)), loaded.X)
     result, joint = evaluated(fitted, loaded)
     for path in report or ():
         write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown), path)
