@@ -14,15 +14,17 @@ from rich.table import Table
 from simlabel.cli import _guarantees as guarantees
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
-from simlabel.cli._console import Terminal, guarded, note, progress, say, show_json
+from simlabel.cli._console import Terminal, guarded, note, say, show_json
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.cli._rows import BLOCK
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
 from simlabel.guarantees import Measured, Promise
+from simlabel.inspection import advise_on_copies
 from simlabel.metrics import evaluate, find_criterion
 from simlabel.reports import check_report_path, evaluation_report, write_report
+from simlabel.support.progress import shown_progress
 
 _LISTED = 10  # labels that the model does not know, by name
 
@@ -66,6 +68,7 @@ def evaluate_verb(
     )
     loaded = fitted.labelled(data, reading, index_base)
     unknown = _unknown_labels(fitted, loaded)
+    fitted.ask(lambda X: advise_on_copies(*fitted.estimator._check_queries(X)), loaded.X)
     result, joint = evaluated(fitted, loaded)
     kept = guarantees.measured_promises(fitted, wanted, joint)
     for path in report or ():
@@ -101,7 +104,7 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     scores, probabilities = np.zeros(shape), np.zeros(shape)
     parts = []
     started = time.perf_counter()
-    with progress("evaluating") as bar:
+    with shown_progress("evaluating", announced=False) as bar:
         for start in range(0, data.n_rows, BLOCK):
             part = slice(start, min(data.n_rows, start + BLOCK))
             outputs = fitted.outputs(data.X[part])

@@ -13,10 +13,11 @@ from simlabel.cli import _guarantees as guarantees
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._cluster import on_cluster
-from simlabel.cli._console import guarded, note, progress, say
+from simlabel.cli._console import guarded, note, say
 from simlabel.cli._models import FittedModel
 from simlabel.cli._rows import RowSource, stacked, taken
 from simlabel.cli._writers import ENDINGS, WrittenColumns, open_writer
+from simlabel.support.progress import shown_progress
 from simlabel.support.text import for_spreadsheet, for_terminal
 from simlabel.support.validation import Rows
 
@@ -100,7 +101,7 @@ def predict_verb(
     with (
         on_cluster(fitted.estimator, cluster, workers, show) as size,
         open_writer(output, kind, columns, separator or fitted.separator or ";") as writer,
-        progress("predicting") as bar,
+        shown_progress("predicting", announced=False) as bar,
     ):
         promise = None if wanted is None else fitted.estimator.guarantee(wanted)
         for X in source.blocks(size):

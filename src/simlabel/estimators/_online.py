@@ -65,8 +65,8 @@ class OnlineMixin(PickedMixin):
     n_references_: int
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
-        """Check what `fit` was given, and learn."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
+        """Check what `fit` was given, and learn from it."""
 
     @abstractmethod
     def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:

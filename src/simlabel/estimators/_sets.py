@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel.estimators._advice import advise_on_sets
 from simlabel.estimators._contract import FittedBase
 from simlabel.guarantees import Fresh, Grounds, Guarantee, PickedRowsWarning, Promise
 from simlabel.rows import group_codes, n_rows
@@ -53,6 +54,7 @@ class SetsMixin(FittedBase):
         if guarantee is not None:
             return self._promise(guarantee).sets(X)
         Y = model.label_sets(X)
+        advise_on_sets(model, X, Y)
         names = model.labels.classes.tolist()
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
