@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simlabel.fitted import Model
+from simlabel.fitted import Model, told_probabilities
 from simlabel.metrics import find_criterion
 from simlabel.support.html import element, escaped, table
 from simlabel.support.text import for_terminal
@@ -93,6 +93,7 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
     if model.labels.kind != "single":
         yield "label rule", repr(model.rule)
     yield "calibration", repr(model.calibration)
+    yield "probabilities", told_probabilities(model, estimator.calibration).removeprefix("probabilities are ")
     for what, name in (("label separator", "label_separator_"), ("title", "title_column_")):
         value = getattr(estimator, name, None)
         if value is not None:

@@ -66,21 +66,52 @@ class Evidence:
         """
         import pandas as pd
 
-        scorer = self.model.scorer
-        references, stages = scorer.references, scorer.stages
-        summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
-        S = stages.similarities(self.queries[query : query + 1], summed)[0]
-        size = column - references.n_labels
-        if size < 0:
-            have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
-        else:
-            have = np.flatnonzero(np.diff(references.Y.indptr) == references.sizes[size])
+        references, S = self.model.scorer.references, self._similarities(query)
+        have = np.flatnonzero(self._having(column))
         first = have[np.argsort(-S[have], kind="stable")[:n]]
         titles = self.titles(first)
         shown = {} if titles is None else {"title": titles}
         return pd.DataFrame(
             {"id": object_array(references.ids[first].tolist()), **shown, "similarity": S[first]}
         )
+
+    def among_nearest(self, query: int, column: int, n: int) -> tuple[int, int]:
+        """How many of the `n` most similar references have a label or a set size, and how many these are.
+
+        Those that the query is not similar to at all do not count.
+        """
+        S = self._similarities(query)
+        first = np.argsort(-S, kind="stable")[:n]
+        first = first[S[first] > 0]
+        return int(self._having(column)[first].sum()), len(first)
+
+    def frequency(self, column: int) -> float:
+        """The share of the references, by their weights, that have a label or a set size."""
+        weights = self.model.scorer.references.weights
+        return float(weights[self._having(column)].sum() / weights.sum())
+
+    def _having(self, column: int) -> npt.NDArray[np.bool_]:
+        """Which references have a label or, after the labels, a set size."""
+        references = self.model.scorer.references
+        size = column - references.n_labels
+        if size < 0:
+            return np.asarray(references.Y[:, [column]].toarray().ravel(), dtype=bool)
+        return np.asarray(np.diff(references.Y.indptr) == references.sizes[size])
+
+    def _similarities(self, query: int) -> FloatArray:
+        """To all references, (n_references,); kept for the labels of one query."""
+        if query not in self._kept:
+            scorer = self.model.scorer
+            references, stages = scorer.references, scorer.stages
+            whole = scorer.solved.used is None
+            summed = scorer.prepared if whole else prepare(references.X, [stages.similarity])
+            self._kept.clear()
+            self._kept[query] = stages.similarities(self.queries[query : query + 1], summed)[0]
+        return self._kept[query]
+
+    @cached_property
+    def _kept(self) -> dict[int, FloatArray]:
+        return {}
 
     @property
     def kinds(self) -> dict[str, str]:
