@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.estimators._advice import advise_on_sets
 from simlabel.estimators._contract import FittedBase
-from simlabel.guarantees import Fresh, Grounds, Guarantee, Promise
+from simlabel.guarantees import Fresh, Grounds, Guarantee, PickedRowsWarning, Promise
 from simlabel.rows import group_codes, n_rows
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_groups, check_same_length
@@ -104,6 +105,14 @@ class SetsMixin(FittedBase):
                 "guarantee: give X and y, labelled rows that the model has not seen, or neither."
             )
         fresh = None if X is None else self._fresh(X, y, groups)
+        picked: int = getattr(self, "n_picked_", 0)
+        if fresh is None and picked:
+            warnings.warn(
+                f"{picked:,} of the labelled rows were picked by suggest, and are not like the rows to come: "
+                f"the promise may not be kept. Give guarantee rows that were drawn at random.",
+                PickedRowsWarning,
+                stacklevel=3,
+            )
         return guarantee.promise(Grounds(self._current, self._chosen_on_rows, fresh))
 
     def _promise(self, guarantee: Guarantee | Promise) -> Promise:
