@@ -189,7 +189,7 @@ def test_evaluate_counts_labels_that_only_one_side_knows(run, model, files):
 def test_explain_names_the_instances(run, model):
     shown = run("explain", model, "new.csv", "--rows", "3,5-6", "--top", 2).stdout
     assert "query 1 is row 5" in shown
-    assert " times the usual " in shown
+    assert " of all rows " in shown
     sets = [
         json.loads(line) for line in run("predict", model, "new.csv", "--to", "jsonl").stdout.splitlines()
     ]

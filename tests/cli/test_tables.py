@@ -10,9 +10,9 @@ import pytest
 
 from film_tables import films, said, write_csv
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.cli import _console
 from simlabel.datasets import read_table
 from simlabel.metrics import evaluate
+from simlabel.support import progress
 
 KINDS = {
     "id": "id",
@@ -221,9 +221,9 @@ def test_a_column_that_gives_the_labels_away_is_told_as_the_shell_has_it(shell):
 
 
 def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
-    monkeypatch.setattr(_console, "_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
     told = shell("fit", "films.csv", "--label-column", "tags", "-o", "m", "--ignore", "synopsis").stderr
-    assert "weighing columns, at most 80 tries: 1 done, at most " in told
+    assert "weighing columns, at most 80 tries: 1%, about " in told
     assert " s left\n" in told
 
 

@@ -13,6 +13,7 @@ from simlabel.engines.planning import make_plan
 from simlabel.engines.running import _symmetric
 from simlabel.engines.running._symmetric import rounds
 from simlabel.similarities import RBF, Linear
+from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs
 
 
@@ -57,6 +58,15 @@ def test_fewer_threads_before_more_memory(material):
     alone = make_plan(5000, prepared, 8 * 10**8, 2, 64, 256, panels=False)
     assert (alone.threads, alone.queries, alone.references) == (1, 1, 1)
     assert "more memory than the 256 MiB" in str(alone)
+
+
+@pytest.mark.parametrize("n_labels", [10, 300, 1000, 5000])
+def test_sums_in_panels_stay_in_the_cache(material, n_labels):
+    one = material.few["dot"]
+    prepared = Prepared(np.broadcast_to(np.float32(0.0), (20_000, 100)), one.leaves, one.beside, one.dtype)
+    plan = make_plan(4096, prepared, 8 * n_labels, 2, 1, 256, panels=True)
+    assert plan.panels
+    assert plan.queries * 8 * n_labels <= limits().cached_sums_bytes or plan.queries == 128
 
 
 def test_partial_results_of_parts_are_counted(material):

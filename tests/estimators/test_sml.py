@@ -340,6 +340,7 @@ def test_precomputed_equals_the_similarity(rng):
     ids=["default", "laplacian", "chi_square", "sum"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.TuningWarning")  # its labels are drawn at random
 def test_check_estimator(model):
     """No expected failure."""
     check_estimator(model, expected_failed_checks=None)

@@ -6,12 +6,13 @@ import numpy as np
 import scipy.special
 
 from simlabel.label_rules import ScoreBlock
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.validation import FloatArray
 
 _ROUNDING = 1e-5  # of the whole similarity: what sums in single precision may be off
 
 
-class ShareWarning(UserWarning):
+class ShareWarning(SimlabelWarning):
     """Shares of the similarity were asked for as probabilities, and are none."""
 
 

@@ -14,13 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from simlabel import Tagger
-from simlabel.cli._console import progress
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import label_cells, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
 from simlabel.datasets import TABLE_FORMATS, DatasetError, TableFile, read_table
 from simlabel.datasets._formats import detect_format
-from simlabel.support.progress import heard_by
+from simlabel.support.progress import heard_by, shown_progress
 from simlabel.tables import LEFT_OUT, Column, detect_columns, table_cells
 
 
@@ -67,7 +66,7 @@ class TableFit:
             **rule,
         )
         started = time.perf_counter()
-        with progress("fitting", lines=True) as bar, heard_by(bar):
+        with shown_progress("fitting") as bar, heard_by(bar):
             tagger.fit(frame, labels, **groups)
             tagger.save(output)
         facts = _facts(tagger, output, round(time.perf_counter() - started, 3))

@@ -17,9 +17,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.calibration import binary_margin
+from simlabel.estimators._advice import advise_on_sets, advise_on_unknown
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
+from simlabel.inspection import advise_on_copies
 from simlabel.rows import n_rows
 from simlabel.support.threads import held_to, within_n_jobs
 from simlabel.support.validation import FloatArray, Rows, check_same_length
@@ -88,7 +90,9 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         """
         index = X.index if hasattr(X, "iloc") else None
         model, X = self._check_queries(X)
-        return replace(model.outputs(X), index=index)
+        outputs = model.outputs(X)
+        advise_on_sets(model, X, outputs.sets)
+        return replace(outputs, index=index)
 
     @within_n_jobs
     def label_weights(self, X: Any) -> FloatArray:
@@ -140,6 +144,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
         model, X = self._check_queries(X)
         Y = model.label_sets(X)
+        advise_on_sets(model, X, Y)
         Y.sort_indices()
         return model.labels.decode(Y, index)
 
@@ -167,7 +172,13 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         truth, unknown = model.labels.encode(y)
         check_same_length(n_rows(X), truth, "y")
-        differs: sp.csr_array = model.label_sets(X) != truth
+        if unknown.any():
+            advise_on_unknown(model.labels, y, int(unknown.sum()))
+        if n_rows(X) != model.scorer.references.n_rows:  # else it is the score of the training rows, as asked
+            advise_on_copies(model, X)
+        sets = model.label_sets(X)
+        advise_on_sets(model, X, sets)
+        differs: sp.csr_array = sets != truth
         exact = (differs.sum(axis=1) == 0) & ~unknown
         return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Plan
-from simlabel.estimators._contract import FittedBase
+from simlabel.estimators._picked import PickedMixin
 from simlabel.fitted import (
     left_out_scores,
     left_out_shares,
@@ -31,7 +31,7 @@ from simlabel.inspection import (
     titles_of,
     uncertainty,
 )
-from simlabel.rows import n_rows
+from simlabel.rows import n_rows, take_rows
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class InspectionMixin(FittedBase):
+class InspectionMixin(PickedMixin):
     """Explanations and diagnostics, for a classifier that publishes an immutable model."""
 
     def plan(self, X: Any) -> Plan:
@@ -89,8 +89,9 @@ class InspectionMixin(FittedBase):
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
         >>> print(model.explain([[0.1, 0.9]]))
         Query 0: trees
-          trees, 90%: 1.8 times the usual 50%; like 'wood'
-          1 label: as 'wood', 'beach' have
+          trees, 90%: 90% of its similarity is to rows that have it, first 'wood', while 50% of all rows do
+          1 label: the strongest label is taken, since 100% of its similarity is to rows that have so many,
+          first 'wood' and 'beach'; it is frequent, 100% of all rows have so many
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████
@@ -250,7 +251,8 @@ class InspectionMixin(FittedBase):
 
         Each would settle most of the doubt that is left: it is like many of the pool whose label sets
         are in doubt, and unlike what is labelled or picked already. Of a pool of more than 2,000 the
-        most doubtful are looked at.
+        most doubtful are looked at. Rows that were picked so, and taught, are unlike those to come: a
+        guarantee that rests on them warns.
 
         Parameters
         ----------
@@ -276,4 +278,6 @@ class InspectionMixin(FittedBase):
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
         scorer = model.scorer
-        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.stages, n)
+        picked = suggest(doubt, model.normalized(X), scorer.references.X, scorer.stages, n)
+        self._remember_picked(take_rows(X, picked))
+        return picked

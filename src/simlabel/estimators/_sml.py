@@ -27,7 +27,7 @@ from simlabel.estimators._sets import SetsMixin
 from simlabel.fitted import Batch, Model, Scorer, Wanted, drop_weightless, learnt_outcomes, resolve_ids
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels
 from simlabel.normalization import Normalizer, UnitsWarning, resolve_normalizer, told_units
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
@@ -35,8 +35,8 @@ from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
-from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column
-from simlabel.tuning import TUNERS
+from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
+from simlabel.tuning import TUNERS, advise_on_curve
 from simlabel.weightings import resolve_weighting
 
 
@@ -187,10 +187,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
         space, Y = LabelSpace.learn(labels_here(y, client))
@@ -202,6 +203,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         if columns is not None:
             batch = replace(batch, X=batch.X[:, columns])
         self._learn(batch, columns, similarity)
+        return batch
 
     def _checked_training_rows(self, X: Any, similarity: Similarity, client: Any) -> Rows:
         if self.encoder is None:
@@ -242,6 +244,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
         best, self.tuning_ = search.run(problem)
+        advise_on_curve(self.tuning_)
         if told:
             self.tuning_ = replace(self.tuning_, note="; ".join(filter(None, (told, self.tuning_.note))))
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
@@ -274,6 +277,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             return None
         cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
         encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        advise_on_categories(cells, encoder)
         self.title_column_ = title_column(cells, encoder.columns_)
         return encoder
 

@@ -19,7 +19,7 @@ from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge, fits_in_matrix
 from simlabel.label_rules import PerLabel
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels
 from simlabel.rows import References, n_rows
 from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
 from simlabel.support.limits import limits
@@ -30,6 +30,7 @@ from simlabel.tables import (
     Cells,
     TableEncoder,
     TableWarning,
+    advise_on_categories,
     label_sets,
     leaking_columns,
     separator_for,
@@ -149,10 +150,11 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         check_flag("Tagger", "verbose", self.verbose)
         check_criterion("Tagger", self.criterion)
         TableEncoder(self.columns).check()
@@ -167,6 +169,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
+        return batch
 
     def _ids(self, cells: Cells, ids: Any) -> Any:
         if ids is not None or self.id_column is None:
@@ -214,6 +217,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             from rich.console import Console
 
             Console(stderr=True).print(encoder)
+        advise_on_categories(cells, encoder)
         for name in leaking_columns(cells, encoder, batch.labels.classes, batch.Y):
             warnings.warn(
                 f"column {name!r} holds the labels themselves, and a model that reads it looks better than "

@@ -64,23 +64,59 @@ class Evidence:
 
         Columns of the frame are ``id``, of a table ``title``, and ``similarity``.
         """
+        S = self._similarities(query)
+        have = np.flatnonzero(self._having(column))
+        return self._frame(have[np.argsort(-S[have], kind="stable")[:n]], S)
+
+    def most_similar(self, query: int, column: int, n: int) -> pd.DataFrame:
+        """The references that a query is most similar to; ``has`` says which have a label or a set size."""
+        S = self._similarities(query)
+        first = np.argsort(-S, kind="stable")[:n]
+        first = first[S[first] > 0]
+        return self._frame(first, S).assign(has=self._having(column)[first])
+
+    def _frame(self, positions: npt.NDArray[np.integer], S: FloatArray) -> pd.DataFrame:
         import pandas as pd
 
-        scorer = self.model.scorer
-        references, stages = scorer.references, scorer.stages
-        summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
-        S = stages.similarities(self.queries[query : query + 1], summed)[0]
+        ids, titles = self.model.scorer.references.ids[positions].tolist(), self.titles(positions)
+        shown = {} if titles is None else {"title": titles}
+        return pd.DataFrame({"id": object_array(ids), **shown, "similarity": S[positions]})
+
+    def among_nearest(self, query: int, column: int, n: int) -> tuple[int, int]:
+        """How many of the `n` most similar references have a label or a set size, and how many these are.
+
+        Those that the query is not similar to at all do not count.
+        """
+        has = self.most_similar(query, column, n)["has"]
+        return int(has.sum()), len(has)
+
+    def frequency(self, column: int) -> float:
+        """The share of the references, by their weights, that have a label or a set size."""
+        weights = self.model.scorer.references.weights
+        return float(weights[self._having(column)].sum() / weights.sum())
+
+    def _having(self, column: int) -> npt.NDArray[np.bool_]:
+        """Which references have a label or, after the labels, a set size."""
+        references = self.model.scorer.references
         size = column - references.n_labels
         if size < 0:
-            have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
-        else:
-            have = np.flatnonzero(np.diff(references.Y.indptr) == references.sizes[size])
-        first = have[np.argsort(-S[have], kind="stable")[:n]]
-        titles = self.titles(first)
-        shown = {} if titles is None else {"title": titles}
-        return pd.DataFrame(
-            {"id": object_array(references.ids[first].tolist()), **shown, "similarity": S[first]}
-        )
+            return np.asarray(references.Y[:, [column]].toarray().ravel(), dtype=bool)
+        return np.asarray(np.diff(references.Y.indptr) == references.sizes[size])
+
+    def _similarities(self, query: int) -> FloatArray:
+        """To all references, (n_references,); kept for the labels of one query."""
+        if query not in self._kept:
+            scorer = self.model.scorer
+            references, stages = scorer.references, scorer.stages
+            whole = scorer.solved.used is None
+            summed = scorer.prepared if whole else prepare(references.X, [stages.similarity])
+            self._kept.clear()
+            self._kept[query] = stages.similarities(self.queries[query : query + 1], summed)[0]
+        return self._kept[query]
+
+    @cached_property
+    def _kept(self) -> dict[int, FloatArray]:
+        return {}
 
     @property
     def kinds(self) -> dict[str, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from simlabel.normalization._base import Normalizer
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.limits import limits
 from simlabel.support.validation import Rows
 
 _DECIDES = 0.95  # of all squared lengths, or of all squared distances
 
 
-class UnitsWarning(UserWarning):
+class UnitsWarning(SimlabelWarning):
     """One column is nearly all that rows are compared by, because of the unit that it is measured in."""
 
 

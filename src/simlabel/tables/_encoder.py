@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.registry import Registry
 from simlabel.support.validation import check_number
 from simlabel.tables._cells import Cell, Cells, Row
@@ -33,7 +34,7 @@ _ROOM = 4096  # columns kept free for terms of rows that are taught, at the leas
 _MOST_NAMED = 5
 
 
-class TableWarning(UserWarning):
+class TableWarning(SimlabelWarning):
     """A table is not quite what a model was fitted on, or holds what it should not."""
 
 

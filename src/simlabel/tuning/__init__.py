@@ -1,6 +1,7 @@
 """Tuning: from "auto" to a value, by scores on the training rows."""
 
 from simlabel.support.registry import Registry
+from simlabel.tuning._advice import advise_on_curve
 from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
 from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
@@ -13,6 +14,7 @@ TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
 __all__ = [
     "TUNERS",
+    "advise_on_curve",
     "Validation",
     "LeaveOneOut",
     "Search",
