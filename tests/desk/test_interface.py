@@ -6,7 +6,10 @@ import csv
 import io
 import json
 import socket
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -273,3 +276,16 @@ def test_too_many_requests_are_put_off(empty):
         pytest.skip("this machine was too slow to ask so fast")
     time.sleep(1.5)
     assert empty.get("/healthz")["status"] == "ok"
+
+
+def test_the_demonstration_has_rows_to_learn_from_and_rows_that_wait(tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "programmes.py"
+    table = tmp_path / "programmes.csv"
+    subprocess.run([sys.executable, str(example), str(table)], check=True)
+    with Server(
+        tmp_path / "desk", "--import", str(table), "--label-column", "genres", "--id", "id"
+    ) as server:
+        status = server.wait(lambda status: sum(status["items"].values()) == 300)
+        assert status["items"] == {"waiting": 100, "done": 200}
+        assert server.get("/api/items", params={"text": "p299"})["items"]
+        assert server.end()[0] == 0
