@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
@@ -19,6 +18,8 @@ from simlabel.calibration import binary_margin
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
+from simlabel.metrics import Truth
+from simlabel.metrics._set_criteria import exact_rows
 from simlabel.rows import n_rows
 from simlabel.support.validation import FloatArray, Rows, check_same_length
 
@@ -129,13 +130,16 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         return model.probabilities(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of instances whose predicted label set is exactly right."""
+        """Share of instances whose predicted label set is exactly right, as far as it is known."""
         model, X = self._check_queries(X)
-        truth, unknown = model.labels.encode(y)
-        check_same_length(n_rows(X), truth, "y")
-        differs: sp.csr_array = model.label_sets(X) != truth
-        exact = (differs.sum(axis=1) == 0) & ~unknown
-        return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
+        Y, foreign, unknown = model.labels.encode_known(y)
+        check_same_length(n_rows(X), Y, "y")
+        truth = Truth(Y, None if unknown is None else unknown.entries)
+        exact = exact_rows(truth, model.label_sets(X))
+        exact[foreign] = 0.0
+        asked = np.flatnonzero(~np.isnan(exact))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[asked]
+        return float(accuracy_score(np.ones(len(asked), dtype=bool), exact[asked] > 0, sample_weight=weights))
 
     def describe(self) -> Description:
         """What the model is and what was chosen for it; ``print(model.describe())``.

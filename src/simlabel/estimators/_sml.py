@@ -24,7 +24,7 @@ from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, refuse_unknown
 from simlabel.normalization import resolve_normalizer
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
@@ -184,9 +184,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
-        space, Y = LabelSpace.learn(labels_here(y, client))
+        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client))
         check_same_length(n_rows(X), Y, "y")
-        batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, n_rows(X), None), groups)
+        names = resolve_ids(ids, n_rows(X), None)
+        batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         columns = batch.kept if similarity.form == "precomputed" else None
@@ -228,6 +229,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
                 f"influence={self.influence!r} is solved for all references that are kept: not with a sketch "
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
+        if sketch is not None:
+            refuse_unknown(batch.unknown, "a sketch is of label sets that are all known")
         best, self.tuning_ = search.run(problem)
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()

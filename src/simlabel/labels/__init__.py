@@ -1,13 +1,19 @@
-"""Any form of y <-> an indicator matrix and names."""
+"""Any form of y <-> an indicator matrix and names, and what is unknown of it."""
 
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
-from simlabel.labels._space import Indicator, LabelSpace, moved
+from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
+from simlabel.labels._unknown import Known, Partial, Unknown, joined_unknown
 
 __all__ = [
     "check_indicator_dense",
     "FRAMES",
     "Indicator",
+    "joined_unknown",
+    "Known",
     "LabelSpace",
     "moved",
+    "Partial",
+    "refuse_unknown",
     "SETS",
+    "Unknown",
 ]

@@ -16,23 +16,26 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
 from simlabel.labels._forms import (
-    SETS,
+    ROWS,
+    Entries,
     Names,
     as_array,
     check_indicator_dense,
     check_indicator_sparse,
+    check_known,
     check_names_known,
     frame_library,
     is_label_sets,
     make_frame,
+    named_in,
     set_type,
 )
 from simlabel.labels._forms import (
     Indicator as Indicator,
 )
-from simlabel.support.validation import collected, object_array
+from simlabel.labels._unknown import Known, Partial, Unknown, ones_at
+from simlabel.support.validation import collected, is_missing, object_array
 
-Positions = npt.NDArray[np.integer[Any]]
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 
 
@@ -67,23 +70,34 @@ class LabelSpace:
 
     @classmethod
     def learn(cls, y: Any) -> tuple[LabelSpace, Indicator]:
-        """Find the labels in `y`; return the space and the indicator, (n_rows, n_labels)."""
+        """Find the labels in `y`, all known; return the space and the indicator, (n_rows, n_labels)."""
+        space, Y, unknown = cls.learn_known(y)
+        refuse_unknown(unknown)
+        return space, Y
+
+    @classmethod
+    def learn_known(cls, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
+        """The same where not all need be known: also what is unknown, None where nothing is."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = collected(y)
+        if isinstance(y, Known):
+            Y, entries = check_known(y)
+            return cls("sparse", np.arange(Y.shape[1]), (type(y.true), y.true.dtype)), Y, _closed(entries)
         if sp.issparse(y):
             Y = check_indicator_sparse(y)
-            return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
+            return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y, None
         library = frame_library(y)
         if library is not None:
             names = _name_array(y.columns)
             array = y.to_numpy()
-            form = f"{library}, bool" if array.dtype == bool else library
-            return cls("frame", names, form), check_indicator_dense(array, names)
+            Y, entries = check_indicator_dense(array, names)
+            form = f"{library}, bool" if _is_bool(array) else library
+            return cls("frame", names, form), Y, _closed(entries)
         if is_label_sets(y):
             rows = list(y)
             space = cls("sets", _names_of(rows), set_type(rows))
-            return space, space._encode_sets(rows)
+            return space, *space._encode_sets(rows)
         array = as_array(y)
         if array.ndim == 2 and array.shape[1] == 1:
             warnings.warn(
@@ -97,8 +111,10 @@ class LabelSpace:
             check_classification_targets(array)
             classes, columns = np.unique(array, return_inverse=True)
             shape = (len(array), len(classes))
-            return cls("single", classes, None), _from_pairs(np.arange(len(array)), columns, shape)
-        return cls("array", np.arange(array.shape[1]), array.dtype), check_indicator_dense(array, None)
+            return cls("single", classes, None), ones_at(np.arange(len(array)), columns, shape), None
+        Y, entries = check_indicator_dense(array, None)
+        dtype = y.dtype if np.ma.isMaskedArray(y) else array.dtype
+        return cls("array", np.arange(array.shape[1]), dtype), Y, _closed(entries)
 
     def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
         """Encode `y` with the labels of this space.
@@ -106,16 +122,26 @@ class LabelSpace:
         Returns
         -------
         Y : csr_array, (n_rows, n_labels)
-        unknown : array of bool, (n_rows,)
+        foreign : array of bool, (n_rows,)
             True where a row has a label that is not in the space.
         """
-        other, Y = self.read(y)
+        Y, foreign, unknown = self.encode_known(y)
+        refuse_unknown(unknown)
+        return Y, foreign
+
+    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], Unknown | None]:
+        """The same where not all need be known: also what is unknown, None where nothing is."""
+        other, Y, unknown = self.read(y)
         if self.kind in ("single", "sets"):
             position = {label: k for k, label in enumerate(self.classes.tolist())}
             places = np.array([position.get(label, -1) for label in other.classes.tolist()], dtype=np.int64)
-            known = sp.csr_array(Y[:, places >= 0])
-            unknown = np.diff(Y.indptr) > np.diff(known.indptr)
-            return moved(known, places[places >= 0], len(self.classes)), unknown
+            here = places >= 0
+            known = sp.csr_array(Y[:, here])
+            foreign = np.diff(Y.indptr) > np.diff(known.indptr)
+            if unknown is not None:
+                unknown = Unknown(sp.csr_array(unknown.entries[:, here]), unknown.open_rows)
+                unknown = unknown.moved(places[here], len(self.classes))
+            return moved(known, places[here], len(self.classes)), foreign, unknown
         if Y.shape[1] != len(self.classes):
             raise ValueError(
                 f"y has {Y.shape[1]} labels given as {self.kind!r}, but fit saw {len(self.classes)}."
@@ -124,31 +150,45 @@ class LabelSpace:
             raise ValueError(
                 f"y has the label columns {list(other.classes)}, but fit saw {list(self.classes)}."
             )
-        return Y, np.zeros(Y.shape[0], dtype=np.bool_)
+        return Y, np.zeros(Y.shape[0], dtype=np.bool_), unknown
 
-    def _encode_sets(self, rows: Sequence[Any]) -> Indicator:
+    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, Unknown | None]:
+        Y = self._places_of([row.present if isinstance(row, Partial) else row for row in rows])
+        open_rows = np.array([isinstance(row, Partial) for row in rows], dtype=bool)
+        if not open_rows.any():
+            return Y, None
+        absent = self._places_of([row.absent if isinstance(row, Partial) else () for row in rows])
+        some = np.flatnonzero(open_rows)
+        at, columns = np.nonzero((Y + absent)[some].toarray() == 0)
+        return Y, Unknown(ones_at(some[at], columns, Y.shape), open_rows)
+
+    def _places_of(self, rows: Sequence[Any]) -> Indicator:
+        """The labels that rows name."""
         position = {label: k for k, label in enumerate(self.classes.tolist())}
         sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
         row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
         labels = chain.from_iterable(sets)
         column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
-        return _from_pairs(row_of, column_of, (len(sets), len(self.classes)))
+        return ones_at(row_of, column_of, (len(sets), len(self.classes)))
 
-    def read(self, y: Any) -> tuple[LabelSpace, Indicator]:
-        """Find the labels of more rows, given in the same form; return their own space and indicator."""
+    def read(self, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
+        """Find the labels of more rows, given in the same form.
+
+        Returns their own space, the indicator, and what is unknown, None where nothing is.
+        """
         if self.kind == "sets":
             rows = list(y) if isinstance(y, Iterable) else [y]
-            wrong = [i for i, row in enumerate(rows) if not isinstance(row, SETS)]
+            wrong = [i for i, row in enumerate(rows) if not isinstance(row, ROWS)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
             space = LabelSpace("sets", _names_of(rows), self.container)
-            return space, space._encode_sets(rows)
-        space, Y = LabelSpace.learn(y)
+            return space, *space._encode_sets(rows)
+        space, Y, unknown = LabelSpace.learn_known(y)
         if space.kind != self.kind:
             raise ValueError(
                 f"y is given as {space.kind!r}, but fit saw {self.kind!r}; give it in the same form."
             )
-        return space, Y
+        return space, Y, unknown
 
     def united(self, other: LabelSpace) -> LabelSpace:
         """The labels of both: those of `other` behind for a data frame, else sorted."""
@@ -207,12 +247,17 @@ class LabelSpace:
         position = {label: k for k, label in enumerate(self.classes.tolist())}
         return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
 
-    def restricted(self, Y: Indicator) -> tuple[LabelSpace, Indicator]:
-        """Drop labels that no row of `Y` has, where the labels were found in the rows themselves."""
+    def restricted(
+        self, Y: Indicator, unknown: Unknown | None = None
+    ) -> tuple[LabelSpace, Indicator, Unknown | None]:
+        """Drop labels that no row of `Y` names, where the labels were found in the rows themselves."""
         if self.kind not in ("single", "sets"):
-            return self, Y
-        present = np.unique(Y.indices)
-        return LabelSpace(self.kind, self.classes[present], self.container), sp.csr_array(Y[:, present])
+            return self, Y, unknown
+        named = np.zeros(Y.shape[1], dtype=bool) if unknown is None else unknown.named()
+        named[Y.indices] = True
+        if unknown is not None:
+            unknown = Unknown(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
+        return LabelSpace(self.kind, self.classes[named], self.container), sp.csr_array(Y[:, named]), unknown
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
         """Give `Y` back as the kind of y that was learnt.
@@ -240,10 +285,29 @@ class LabelSpace:
         ]
 
 
-def _from_pairs(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Indicator:
-    Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-    Y.sort_indices()
-    return Y
+def refuse_unknown(
+    unknown: Unknown | None,
+    why: str = "which SMLClassifier, AutoSMLClassifier, Tagger and simlabel.metrics take, but nothing else",
+) -> None:
+    """Raise where something is unknown, for those who need all labels."""
+    if unknown is not None and unknown.entries.nnz:
+        row = int(np.flatnonzero(~unknown.complete)[0])
+        raise ValueError(
+            f"Input y contains NaN, or rows of which not all labels are known (first at row {row}): {why}."
+        )
+
+
+def _closed(entries: Entries) -> Unknown | None:
+    """Entries of a matrix: what it does not name is not there."""
+    return None if entries is None else Unknown(entries, np.zeros(entries.shape[0], dtype=bool))
+
+
+def _is_bool(array: npt.NDArray[Any]) -> bool:
+    """Whether what is known of these are truth values."""
+    if array.dtype != object:
+        return array.dtype == bool
+    known = [value for value in array.ravel() if not is_missing(value)]
+    return 0 < len(known) < array.size and all(isinstance(value, bool | np.bool_) for value in known)
 
 
 def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
@@ -262,7 +326,7 @@ def _sort(classes: Names) -> str:
 def _names_of(rows: Sequence[Any]) -> Names:
     """The labels that label sets hold, all of them known."""
     try:
-        names = dict.fromkeys(chain.from_iterable(rows))
+        names = dict.fromkeys(chain.from_iterable(map(named_in, rows)))
     except TypeError:
         bad = next(i for i, row in enumerate(rows) if not _is_set(row))
         raise ValueError(
