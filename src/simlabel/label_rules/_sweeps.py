@@ -226,8 +226,8 @@ def _gains_for_hamming(data: Gathered) -> FloatArray:
 
 
 def _gains_for_macro(data: Gathered) -> FloatArray:
-    gains = np.zeros(data.scores.shape)
-    for k in range(gains.shape[1]):
+    gains: FloatArray = np.zeros(data.scores.shape)
+    for k in range(data.scores.shape[1]):
         sweep = Sweep(data.scores[:, k], data.truth[:, k], data.weights, known=data.known_of(k))
         gains[sweep.order, k] = np.diff(sweep.f1())
     return gains
