@@ -64,18 +64,21 @@ class LeaveOneOutCalibration(BaseEstimator):
 
     def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
         """Return a copy that has learnt from leave-one-out scores; `single` for one class per row."""
-        shares, truth, weights = [], [], []
+        shares, truth, weights, known = [], [], [], []
         for block in blocks:
             shares.append(class_shares(block.scores) if single else label_shares(block.scores))
             truth.append(block.Y.toarray())
             weights.append(block.weights)
+            known.append(np.ones(block.Y.shape, dtype=bool) if block.known is None else block.known)
         p, Y, w = np.concatenate(shares), np.concatenate(truth), np.concatenate(weights)
+        asked = np.concatenate(known)
         fitted = copy.copy(self)
         fitted.single_ = single
         if single:
             fitted.temperature_ = _temperature(p, Y, w)
         else:
-            fitted.curves_ = [_curve(p[:, k], Y[:, k], w, self.enough) for k in range(p.shape[1])]
+            parts = ((asked[:, k], k) for k in range(p.shape[1]))
+            fitted.curves_ = [_curve(p[a, k], Y[a, k], w[a], self.enough) for a, k in parts]
         return fitted
 
     def adapted(self, places: IntArray, n_labels: int) -> Self:
@@ -143,6 +146,8 @@ class LogisticCurve:
 
 
 def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
+    if not len(y):
+        return LogisticCurve(1.0, 0.0)  # nothing is known of the label: its share stays
     present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
     if min(present, absent) >= enough:
         isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)

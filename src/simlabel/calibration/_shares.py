@@ -10,11 +10,8 @@ from simlabel.support.validation import FloatArray
 
 def label_shares(scores: ScoreBlock) -> FloatArray:
     """f_k over the whole similarity, strictly inside (0, 1)."""
-    total = scores.sizes.sum(axis=1, dtype=np.float64)[:, None]
-    ranking = scores.ranking.astype(np.float64)
-    shares = np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
     edge = np.finfo(np.float64).eps
-    return np.clip(shares, edge, 1.0 - edge)
+    return np.clip(scores.shares, edge, 1.0 - edge)
 
 
 def class_shares(scores: ScoreBlock) -> FloatArray:

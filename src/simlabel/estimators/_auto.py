@@ -133,9 +133,9 @@ class AutoSMLClassifier(FittedBase):
         check_number("AutoSMLClassifier", "budget", self.budget, above=0, also=(None,))
         rule = self._rule()
         rows = check_features(self, X, reset=True)
-        space, Y = LabelSpace.learn(y)
+        space, Y, unknown = LabelSpace.learn_known(y)
         check_same_length(rows.shape[0], Y, "y")
-        batch = drop_weightless(rows, space, Y, sample_weight, range(rows.shape[0]), groups)
+        batch = drop_weightless(rows, space, Y, sample_weight, range(rows.shape[0]), groups, unknown)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         given = self.configurations
         configurations = default_configurations(rows) if given is None else checked_configurations(given)
@@ -186,7 +186,7 @@ class AutoSMLClassifier(FittedBase):
             inducing = influence.n_inducing(trials.n_rows)
             if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
                 inducing = None  # solved for all of them without a matrix of all pairs
-            influence = Ridge(influence.penalty, inducing, mixing=True)
+            influence = Ridge(influence.penalty, inducing, mixing=trials.batch.is_complete)
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
@@ -19,7 +18,10 @@ from simlabel.calibration import binary_margin
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
+from simlabel.metrics import Truth
+from simlabel.metrics._set_criteria import exact_rows
 from simlabel.rows import n_rows
+from simlabel.support.threads import held_to, within_n_jobs
 from simlabel.support.validation import FloatArray, Rows, check_same_length
 
 
@@ -42,7 +44,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
         Work that failed has changed nothing, and other threads see the old state or the new one, whole.
         """
-        with one_thread_changes(self):
+        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None)):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__
@@ -64,6 +66,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         client = client_of(model.scorer.stages.engine)
         return model, checked_rows(self, X, reset=False, client=client)
 
+    @within_n_jobs
     def outputs(self, X: Any) -> Outputs:
         """Label sets, label weights and probabilities together, for the price of one.
 
@@ -85,6 +88,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.outputs(X)
 
+    @within_n_jobs
     def decision_function(self, X: Any) -> FloatArray:
         """Label weights f_k(x).
 
@@ -99,6 +103,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
             return binary_margin(weights)
         return weights
 
+    @within_n_jobs
     def predict(self, X: Any) -> Any:
         """Label sets, as the kind of y that `fit` was given."""
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
@@ -107,6 +112,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         Y.sort_indices()
         return model.labels.decode(Y, index)
 
+    @within_n_jobs
     def predict_sets(self, X: Any) -> list[tuple[Any, ...]]:
         """Label sets as tuples of names, strongest first."""
         model, X = self._check_queries(X)
@@ -115,11 +121,13 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
 
+    @within_n_jobs
     def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
         """Number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
         return model.set_sizes(X)
 
+    @within_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the similarity that speaks for each label, (n_queries, n_labels).
 
@@ -128,14 +136,18 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.probabilities(X)
 
+    @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of instances whose predicted label set is exactly right."""
+        """Share of instances whose predicted label set is exactly right, as far as it is known."""
         model, X = self._check_queries(X)
-        truth, unknown = model.labels.encode(y)
-        check_same_length(n_rows(X), truth, "y")
-        differs: sp.csr_array = model.label_sets(X) != truth
-        exact = (differs.sum(axis=1) == 0) & ~unknown
-        return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
+        Y, foreign, unknown = model.labels.encode_known(y)
+        check_same_length(n_rows(X), Y, "y")
+        truth = Truth(Y, None if unknown is None else unknown.entries)
+        exact = exact_rows(truth, model.label_sets(X))
+        exact[foreign] = 0.0
+        asked = np.flatnonzero(~np.isnan(exact))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[asked]
+        return float(accuracy_score(np.ones(len(asked), dtype=bool), exact[asked] > 0, sample_weight=weights))
 
     def describe(self) -> Description:
         """What the model is and what was chosen for it; ``print(model.describe())``.

@@ -30,7 +30,9 @@ from simlabel.inspection import (
     titles_of,
     uncertainty,
 )
+from simlabel.labels import refuse_unknown
 from simlabel.rows import n_rows
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class InspectionMixin(FittedBase):
         model, X = self._check_queries(X)
         return model.scorer.plan(n_rows(X))
 
+    @within_n_jobs
     def leave_one_out(self) -> FloatArray:
         """Label weights of the training rows, each left out of its own, (n_references, n_labels).
 
@@ -54,6 +57,7 @@ class InspectionMixin(FittedBase):
         check_is_fitted(self)
         return left_out_scores(self._model.scorer)
 
+    @within_n_jobs
     def explain(self, X: Any, top: int = 10) -> Explanation:
         """For every query and label, the labelled instances that contributed most.
 
@@ -102,7 +106,7 @@ class InspectionMixin(FittedBase):
             terms,
             np.zeros(terms.totals.shape[1]) if mean is None else mean,
             outputs.probabilities,
-            references.Y.T @ references.weights / references.weights.sum(),
+            scorer.label_shares,
             model,
             X,
             Q,
@@ -110,6 +114,7 @@ class InspectionMixin(FittedBase):
             getattr(self, "title_column_", None),
         )
 
+    @within_n_jobs
     def suspicious_labels(self, top: int | None = 100) -> pd.DataFrame:
         """Labels that the neighbourhood contradicts, the most doubtful first: probably wrong or missing.
 
@@ -117,6 +122,7 @@ class InspectionMixin(FittedBase):
         settings suit the data, these are not its own where its influence is plain: ridge is solved for its
         references (up to 6,688 of them, and a positive definite similarity), with bandwidth and penalty
         chosen by leave-one-out; of dense features, for columns of one scale as well. All is calibrated.
+        Labels that are unknown are no suspects.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters
@@ -146,10 +152,12 @@ class InspectionMixin(FittedBase):
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
         labels = model.labels.classes
-        frame = suspicious_labels(found.probabilities, references.Y, references.ids, labels, top, shown)
+        given = references.Y, references.ids, labels
+        frame = suspicious_labels(found.probabilities, *given, top, shown, references.unknown)
         frame.attrs["evidence"] = found.how
         return frame
 
+    @within_n_jobs
     def contradicting_duplicates(self, least: float = 0.95) -> pd.DataFrame:
         """Pairs of labelled instances that are almost the same but for their label sets.
 
@@ -176,6 +184,7 @@ class InspectionMixin(FittedBase):
         check_number("contradicting_duplicates", "least", least, above=0)
         return contradicting_duplicates(self._model.scorer.problem, least)
 
+    @within_n_jobs
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """What each labelled instance is worth: how much better the others are scored for its being there.
 
@@ -205,8 +214,10 @@ class InspectionMixin(FittedBase):
         refuse_precomputed(self._model, "data_values")
         refuse_samples(self._model, "data_values")
         refuse_groups(self._model, "data_values")
+        refuse_unknown(self._model.scorer.references.knowledge, "data values are known where all labels are")
         return data_values(self._model.scorer, criterion)
 
+    @within_n_jobs
     def novelty(self, X: Any) -> FloatArray:
         """How unlike anything seen each query is, (n_queries,).
 
@@ -225,6 +236,7 @@ class InspectionMixin(FittedBase):
         refuse_precomputed(model, "novelty")
         return novelty(model.scorer, model.normalized(X), model.typical_totals)
 
+    @within_n_jobs
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
         """The unlabelled instances that are most worth a person's time.
 

@@ -25,6 +25,7 @@ from simlabel.fitted import (
     resolve_ids,
     with_fewer,
     with_more,
+    with_what_was_known,
 )
 from simlabel.influence import RetuneWarning
 from simlabel.label_rules import LABEL_RULES
@@ -39,6 +40,7 @@ from simlabel.persistence import (
     write_file,
 )
 from simlabel.rows import is_remote, n_rows, take_rows
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_ids, check_known, check_same_length
 from simlabel.tuning import TuningResult
 
@@ -142,10 +144,10 @@ class OnlineMixin(FittedBase):
             refuse_precomputed(changed._model, "partial_fit")
             refuse_short_forms(changed._model, "partial_fit")
             model, X = changed._check_queries(X)
-            labels, Y = model.labels.read(changed._read(y))
+            labels, Y, unknown = model.labels.read(changed._read(y))
             check_same_length(n_rows(X), Y, "y")
             names = resolve_ids(ids, n_rows(X), model.scorer.references)
-            batch = drop_weightless(X, labels, Y, sample_weight, names, groups)
+            batch = drop_weightless(X, labels, Y, sample_weight, names, groups, unknown)
             changed._publish(with_more(model, batch, classes))
             changed._warn_of_few(self.n_references_)
         return self
@@ -202,7 +204,8 @@ class OnlineMixin(FittedBase):
             What the instances are called; unknown ones are an error that lists them, and then
             nothing is changed.
         y : as in `partial_fit`
-            All the labels that each is to have.
+            All the labels that each is to have. What is unknown in it, such as labels that a
+            `simlabel.labels.Partial` does not name, stays as it was: so an unknown label becomes known.
 
         Examples
         --------
@@ -222,11 +225,12 @@ class OnlineMixin(FittedBase):
             check_known(rows, names.tolist())
             if len(rows) == known.n_rows:
                 raise ValueError(f"These are all {known.n_rows} labelled instances; fit anew.")
-            labels, Y = model.labels.read(changed._read(y))
+            labels, Y, unknown = model.labels.read(changed._read(y))
             check_same_length(len(rows), Y, "y")
             X, groups = take_rows(known.raw, rows), known.group_names
             groups = None if groups is None else groups[rows]
-            batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups)
+            batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups, unknown=unknown)
+            batch = with_what_was_known(model, batch, rows)
             changed._publish(with_more(with_fewer(model, names), batch))
         return self
 
@@ -249,9 +253,9 @@ class OnlineMixin(FittedBase):
         check_is_fitted(self)
         with self._changing() as changed:
             model, references = changed._model, changed._model.scorer.references
-            labels, Y = model.labels.restricted(references.Y)
+            labels, Y, unknown = model.labels.restricted(references.Y, references.knowledge)
             weights, ids, groups = references.weights, references.ids, references.group_names
-            batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups)
+            batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups, unknown=unknown)
             changed._reset("n_features_in_", "feature_names_in_", "label_separator_", "title_column_")
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
@@ -304,6 +308,7 @@ class OnlineMixin(FittedBase):
             changed._publish(replace(changed._model, scorer=scorer))
         return self
 
+    @within_n_jobs
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, for `simlabel.load`.
 

@@ -45,4 +45,5 @@ def make_problem(
         raw = X
     X = X if fitted is None else transformed(fitted, X)
     stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
-    return fitted, Problem(stages, References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups))
+    references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
+    return fitted, Problem(stages, references)

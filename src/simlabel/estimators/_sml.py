@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
 from simlabel.calibration import CALIBRATIONS
-from simlabel.engines import Sampled, effective_jobs, resolve_engine
+from simlabel.engines import Sampled, resolve_engine
 from simlabel.estimators._checks import (
     checked_table,
     checked_training_rows,
@@ -24,7 +24,7 @@ from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, refuse_unknown
 from simlabel.normalization import resolve_normalizer
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
@@ -80,7 +80,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         How the sums are computed: "exact", "collapsed", or "auto", the exact way with the lowest predicted
         cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and tells progress.
     n_jobs : int or None
-        Threads; None for all cores.
+        Threads, of this library and of those that it calls (BLAS, OpenMP). None for all cores that this
+        process may use, but no more than ``OMP_NUM_THREADS``, ``threadpool_limits`` or
+        ``joblib.parallel_config`` allow.
     random_state : int, RandomState or None
         For the choice of validation rows.
     encoder : None, "table" or TableEncoder
@@ -184,9 +186,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
-        space, Y = LabelSpace.learn(labels_here(y, client))
+        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client))
         check_same_length(n_rows(X), Y, "y")
-        batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, n_rows(X), None), groups)
+        names = resolve_ids(ids, n_rows(X), None)
+        batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         columns = batch.kept if similarity.form == "precomputed" else None
@@ -228,6 +231,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
                 f"influence={self.influence!r} is solved for all references that are kept: not with a sketch "
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
+        if sketch is not None:
+            refuse_unknown(batch.unknown, "a sketch is of label sets that are all known")
         best, self.tuning_ = search.run(problem)
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
@@ -251,7 +256,6 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _stages(self, X: Rows, similarity: Similarity) -> Stages:
         """The stages of the sums as objects, with what is "auto" still in them."""
         engine = resolve_engine(self.engine)
-        effective_jobs(self.n_jobs)  # what is no number of threads is said now, not by the first prediction
         if is_remote(X) and not hasattr(engine, "client"):
             engine = on_cluster().DaskEngine(X.client, local=engine)
         return Stages(

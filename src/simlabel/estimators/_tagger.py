@@ -33,7 +33,7 @@ from simlabel.tables import (
     separator_for,
     title_column,
 )
-from simlabel.tuning import MOST_CANDIDATES, ColumnSearch, ColumnWeights, check_criterion
+from simlabel.tuning import MOST_CANDIDATES, ColumnSearch, ColumnWeights, check_criterion, rows_for_patterns
 
 _MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
@@ -158,10 +158,10 @@ class Tagger(OnlineMixin, InspectionMixin):
         self.n_features_in_ = len(cells.names)
         self.feature_names_in_ = np.array(cells.names, dtype=object)
         self.label_separator_ = separator_for(y, self.label_separator)
-        space, Y = LabelSpace.learn(label_sets(y, self.label_separator_))
+        space, Y, unknown = LabelSpace.learn_known(label_sets(y, self.label_separator_))
         check_same_length(len(cells.rows), Y, "y")
         names = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
-        batch = drop_weightless(cells.rows, space, Y, sample_weight, names, groups)
+        batch = drop_weightless(cells.rows, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
@@ -192,7 +192,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         recipe = SMLClassifier(
             Linear(),
             normalizer=None,
-            influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM),
+            influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM and batch.is_complete),
             label_rule=self._rule(len(batch.labels.classes)),
             calibration=self.calibration,
             engine=self.engine,
@@ -222,10 +222,10 @@ class Tagger(OnlineMixin, InspectionMixin):
             )
 
     def _weighed_columns(self, encoder: TableEncoder, batch: Batch, seed: int) -> ColumnWeights:
-        n, most = n_rows(batch.X), limits().tuned_rows
+        n, most = n_rows(batch.X), min(limits().tuned_rows, rows_for_patterns(_references(batch)))
         if n > most:
             batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
-        references = References(batch.X, batch.Y, batch.weights, groups=batch.groups)
+        references = _references(batch)
         with progress(
             f"weighing columns, at most {MOST_CANDIDATES} tries", MOST_CANDIDATES, self.verbose
         ) as advance:
@@ -262,3 +262,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _references(batch: Batch) -> References:
+    return References(batch.X, batch.Y, batch.weights, groups=batch.groups, unknown=batch.unknown)

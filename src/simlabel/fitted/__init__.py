@@ -1,5 +1,6 @@
 """A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
 
+from simlabel.fitted._known import KnownSums
 from simlabel.fitted._leave_one_out import (
     Rescaling,
     fit_rule,
@@ -22,10 +23,12 @@ from simlabel.fitted._updates import (
     resolve_ids,
     with_fewer,
     with_more,
+    with_what_was_known,
 )
 
 __all__ = [
     "Batch",
+    "KnownSums",
     "Model",
     "Outputs",
     "Rescaling",
@@ -45,4 +48,5 @@ __all__ = [
     "training_blocks",
     "with_fewer",
     "with_more",
+    "with_what_was_known",
 ]

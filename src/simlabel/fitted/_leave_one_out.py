@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.engines import Exclude
+from simlabel.fitted._known import one_copy
 from simlabel.fitted._scorer import Scorer
 from simlabel.influence import Problem
 from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
@@ -36,8 +37,9 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     for part in scorer.chunks(references.X):
         Y, weights = references.Y[part], scorer.stands_for[part]
+        unknown = None if references.unknown is None else references.unknown[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
-        yield TrainingBlock(scores, Y, weights)
+        yield TrainingBlock(scores, Y, weights, unknown)
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer) -> LabelRule:
@@ -52,7 +54,7 @@ def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
     rows = np.arange(part.start, part.stop)
-    scores = scorer.score(references.X[part], own_entries(rows, references))
+    scores = scorer.score(references.X[part], own_entries(rows, references), rows)
     if solved.scale is None:
         return scores
     labels = rescaled(scores.labels, rows)
@@ -89,12 +91,6 @@ class Rescaling:
             gone = self.gone[self.groups[rows]].toarray()
         rest = self.count - gone
         return np.divide(labels * self.count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * self.count)
-
-
-def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
-    """How much goes when a row is left out: one copy of it, times what it was drawn for."""
-    gone = np.minimum(weights, 1.0)
-    return gone if scales is None else gone * scales
 
 
 def left_out_scores(scorer: Scorer) -> FloatArray:

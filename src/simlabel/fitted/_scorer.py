@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.engines import (
@@ -21,8 +22,10 @@ from simlabel.engines import (
     prepare,
     reducer_for,
 )
+from simlabel.fitted._known import KnownSums
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
+from simlabel.labels import refuse_unknown
 from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, take_rows
 from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
@@ -107,11 +110,28 @@ class Scorer:
         return Job(self.stages.similarity, weighting, reducer)
 
     @cached_property
+    def known(self) -> KnownSums | None:
+        """What makes sums comparable where not all labels are known; None where all are, or it is learnt."""
+        if self.references.is_complete or self.stages.influence.learned:
+            return None
+        return KnownSums(self.problem, self.solved.scale is not None)
+
+    @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
+        if not self.references.is_complete:
+            return KnownSums(self.problem).frequencies
         rows = self.problem.rows
         pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
         return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
+
+    @cached_property
+    def label_shares(self) -> FloatArray:
+        """Of the references of which it is known, the share that has each label, (n_labels,)."""
+        references = self.references
+        if references.is_complete:
+            return np.asarray(references.Y.T @ references.weights / references.weights.sum())
+        return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
@@ -124,13 +144,15 @@ class Scorer:
         words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
-    def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
-        """Scores of a chunk of normalized queries."""
+    def score(
+        self, Q: Rows, exclude: Exclude | None = None, rows: npt.NDArray[np.integer] | None = None
+    ) -> ScoreBlock:
+        """Scores of a chunk of normalized queries; `rows` says which references they are, if left out."""
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
             sums = self._reduced(self.stages.engine, Q, self.job, exclude)
-        return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
+        return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept, rows)
 
     def label_weights(self, Q: Rows) -> FloatArray:
         """Label weights of a chunk of normalized queries: where all pairs are visited, no set size is summed.
@@ -138,7 +160,8 @@ class Scorer:
         Other engines, and sketches, keep a form of V that has both.
         """
         engine = self.stages.engine
-        if self.sketch is None and n_rows(Q) > limits().few_queries and not is_lazy(self.prepared.X):
+        plain = self.sketch is None and self.known is None
+        if plain and n_rows(Q) > limits().few_queries and not is_lazy(self.prepared.X):
             if isinstance(engine, Auto):
                 engine = engine.choose(n_rows(Q), self.prepared, [self.job])
             if isinstance(engine, Exact):
@@ -150,17 +173,28 @@ class Scorer:
     def _reduced(self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None) -> FloatArray:
         return engine.reduce(ReduceCall(Q, self.prepared, [job], exclude, n_jobs=self.stages.n_jobs))[0]
 
-    def block(self, sums: FloatArray) -> ScoreBlock:
+    def block(self, sums: FloatArray, rows: npt.NDArray[np.integer] | None = None) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""
         n_labels = self.references.n_labels
-        labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
+        labels, sizes, totals = sums[:, :n_labels], sums[:, n_labels:], None
+        if self.known is not None:
+            labels, sizes, totals = self.known(sums, rows)
+        elif not sizes.shape[1]:
+            totals = np.ones(len(sums))  # what is learnt is what each label is expected to be
         silent = ~sums.any(axis=1)
         if not silent.any():
-            return ScoreBlock(labels, sizes, labels)
+            return ScoreBlock(labels, sizes, labels, totals)
         ranking, sizes = labels.copy(), sizes.copy()
         ranking[silent] = self.frequencies[:n_labels]
         sizes[silent] = self.frequencies[n_labels:]
-        return ScoreBlock(labels, sizes, ranking)
+        if totals is not None:
+            totals = np.where(silent, self.stands_for.sum(), totals)
+        return ScoreBlock(labels, sizes, ranking, totals)
+
+    def known_factors(self, Q: Rows) -> FloatArray:
+        """By what sums of labels and sizes are multiplied, since not all is known, (n_queries, n_columns)."""
+        assert self.known is not None
+        return self.known.factors(self._reduced(self.stages.engine, Q, self.job))
 
     def with_references(self, references: References, kept: Kept) -> Scorer:
         """The same with other references, every resolved value held.
@@ -168,11 +202,14 @@ class Scorer:
         `kept` says which of the former references come first; new ones follow.
         """
         stages = self.stages
+        if self.sketch is not None:
+            refuse_unknown(references.knowledge, "a sketch is of label sets that are all known")
         solved = stages.influence.updated(self.solved, Problem(stages, references), kept)
         known = self.prepared if solved.used is None and self.solved.used is None else None
         ready = prepare(used_rows(references, solved), [stages.similarity], keep_views=True, known=known)
         after = replace(self, references=references, ready=ready, solution=solved)
-        if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
+        same = references.is_complete == self.references.is_complete
+        if same and np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
             stages.engine.carry(self.prepared, self.job, ready, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 

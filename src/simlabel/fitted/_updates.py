@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
-from simlabel.labels import LabelSpace, moved
+from simlabel.labels import LabelSpace, Unknown, moved
 from simlabel.rows import Chunk, Groups, Ids, LazyRows, References, is_remote, take_rows, transformed
 from simlabel.sketching import PrototypeSums
 from simlabel.support.validation import (
@@ -80,6 +80,8 @@ class Batch:
         Which of the rows that were given these are; None for all.
     groups : array or None, (n_rows,)
         Name of the group of each, None for one of its own.
+    unknown : Unknown or None
+        Entries of Y that are not known; None where all are.
     """
 
     X: Rows
@@ -89,34 +91,49 @@ class Batch:
     ids: Ids
     kept: npt.NDArray[np.int64] | None = None
     groups: Groups = None
+    unknown: Unknown | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all labels of all rows are known."""
+        return self.unknown is None or not self.unknown.entries.nnz
 
     def part(self, rows: npt.NDArray[np.int64]) -> Batch:
         """Some of the rows, numbered among these."""
         ids = np.asarray(self.ids)[rows]
         groups = None if self.groups is None else self.groups[rows]
         X = take_rows(self.X, rows)
-        return Batch(X, self.labels, self.Y[rows], self.weights[rows], ids, rows, groups)
+        unknown = None if self.unknown is None else self.unknown.part(rows)
+        return Batch(X, self.labels, self.Y[rows], self.weights[rows], ids, rows, groups, unknown)
 
     def relabelled(self, space: LabelSpace) -> Batch:
         """The same in a space that has more labels."""
-        Y = moved(self.Y, space.places(self.labels), len(space.classes))
-        return replace(self, labels=space, Y=Y)
+        places, n_labels = space.places(self.labels), len(space.classes)
+        unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
+        return replace(self, labels=space, Y=moved(self.Y, places, n_labels), unknown=unknown)
 
 
 def drop_weightless(
-    X: Rows, labels: LabelSpace, Y: sp.csr_array, sample_weight: Any, ids: Ids, groups: Any
+    X: Rows,
+    labels: LabelSpace,
+    Y: sp.csr_array,
+    sample_weight: Any,
+    ids: Ids,
+    groups: Any,
+    unknown: Unknown | None = None,
 ) -> Batch:
     """Rows of weight 0 are not there, nor are classes that only they have."""
     weights = check_sample_weight(sample_weight, Y.shape[0])
     named = check_groups(groups, Y.shape[0])
     if named is not None and is_remote(X):
         raise ValueError("groups are for rows on this machine, in memory or on a disk; X is on a cluster.")
-    batch = Batch(X, labels, Y, np.ones(Y.shape[0]) if weights is None else weights, ids, groups=named)
+    counted = np.ones(Y.shape[0]) if weights is None else weights
+    batch = Batch(X, labels, Y, counted, ids, groups=named, unknown=unknown)
     if weights is None or weights.all():
         return batch
     batch = batch.part(np.flatnonzero(weights))
-    labels, Y = labels.restricted(batch.Y)
-    return replace(batch, labels=labels, Y=Y)
+    labels, Y, unknown = labels.restricted(batch.Y, batch.unknown)
+    return replace(batch, labels=labels, Y=Y, unknown=unknown)
 
 
 def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget", "correct"]) -> None:
@@ -176,10 +193,25 @@ def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
         batch.ids,
         None if one.raw is None else _unshared(raw, batch.X),
         batch.groups,
+        batch.unknown,
     )
     known = known.relabelled(space.places(model.labels), len(space.classes))
     model = replace(model, encoder=encoder)
     return _with_references(model, space, known.taught(chunk), range(known.n_rows))
+
+
+def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.int64]) -> Batch:
+    """Other labels for some references: what is unknown in the batch is as it was before."""
+    if batch.unknown is None:
+        return batch
+    space, known = model.labels.united(batch.labels), model.scorer.references
+    places, n_labels = space.places(model.labels), len(space.classes)
+    before = moved(sp.csr_array(known.Y[positions]), places, n_labels)
+    former = None if known.knowledge is None else known.knowledge.part(positions)
+    batch = batch.relabelled(space)
+    assert batch.unknown is not None
+    Y, unknown = batch.unknown.filled(batch.Y, before, former and former.moved(places, n_labels))
+    return replace(batch, Y=Y, unknown=unknown)
 
 
 def _widened(model: Model, width: int) -> References:

@@ -67,7 +67,7 @@ class Problem:
 
     @property
     def rows(self) -> Rows:
-        """[Y | one-hot of the set size], times the weights, and times what each reference stands for."""
+        """`References.influence`, times what each reference stands for."""
         V, scales = self.references.influence, self.stages.scales
         return V if scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(scales[:, None]))
 
@@ -80,7 +80,7 @@ class Problem:
     @cached_property
     def truth(self) -> Truth:
         """The label sets of all references, checked once for all candidates and blocks."""
-        return Truth.of(self.references.Y)
+        return Truth(Truth.of(self.references.Y).Y, self.references.unknown)
 
     def solve(self) -> Solved:
         """The influence of the references."""

@@ -74,7 +74,8 @@ class Evidence:
         if size < 0:
             have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
         else:
-            have = np.flatnonzero(np.diff(references.Y.indptr) == references.sizes[size])
+            whole = True if references.knowledge is None else references.knowledge.complete
+            have = np.flatnonzero((np.diff(references.Y.indptr) == references.sizes[size]) & whole)
         first = have[np.argsort(-S[have], kind="stable")[:n]]
         titles = self.titles(first)
         shown = {} if titles is None else {"title": titles}
@@ -121,17 +122,20 @@ class Evidence:
             slots.append(slot)
             shares.append(share)
         parts = sp.csr_array((shares, (places, slots)), shape=(len(terms), encoder.width_))
-        by_feature = row.data[:, None] * self._weights(row.indices, columns)
+        by_feature = row.data[:, None] * self._weights(query, row.indices, columns)
         by_term = parts[:, row.indices] @ by_feature
         names = pd.DataFrame(list(terms), columns=["column", "term"])
         frames = [names.assign(contribution=by_term[:, k]) for k in range(len(columns))]
         return [most_telling(frame[frame["contribution"] != 0]) for frame in frames]
 
-    def _weights(self, features: npt.NDArray[np.integer], columns: Sequence[int]) -> FloatArray:
-        """What a feature of 1 would add to some labels, (n_features, n_labels)."""
+    def _weights(self, query: int, features: npt.NDArray[np.integer], columns: Sequence[int]) -> FloatArray:
+        """What a feature of 1 would add to some labels of a query, (n_features, n_labels)."""
         V = self.model.scorer.V
         V = V.whole() if isinstance(V, Stack) else V
-        return np.asarray(self._summed[:, features].T @ dense_rows(V[:, list(columns)]))
+        factors: FloatArray = np.ones(1)
+        if self.model.scorer.known is not None:  # what makes the sums comparable where not all is known
+            factors = self.model.scorer.known_factors(self.queries[query : query + 1])[:, list(columns)]
+        return factors * np.asarray(self._summed[:, features].T @ dense_rows(V[:, list(columns)]))
 
     @cached_property
     def _summed(self) -> sp.csc_array:

@@ -86,6 +86,7 @@ def _scaled(references: References) -> References | None:
         references.weights,
         references.ids,
         groups=references.group_names,
+        unknown=references.knowledge,
     )
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from simlabel.label_rules._base import LabelRule, TrainingBlock
 from simlabel.label_rules._gather import thinned
-from simlabel.metrics import find_criterion
+from simlabel.metrics import Truth, find_criterion
 from simlabel.support.limits import limits
 
 _FOLDS = 5
@@ -66,7 +66,9 @@ def _loss(judged: Sequence[tuple[sp.csr_array, TrainingBlock]], criterion: str) 
     """The criterion over all rows together, the lower the better."""
     record = find_criterion(criterion)
     predicted = sp.vstack([sets for sets, _ in judged], format="csr")
-    truth = sp.vstack([block.Y for _, block in judged], format="csr")
+    truth = Truth.of(sp.vstack([block.Y for _, block in judged], format="csr"))
+    if judged[0][1].unknown is not None:
+        truth = Truth(truth.Y, sp.vstack([block.unknown for _, block in judged], format="csr"))
     weights = np.concatenate([block.weights for _, block in judged])
     value = record.function(truth, predicted, sample_weight=weights)
     if np.isnan(value):

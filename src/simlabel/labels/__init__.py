@@ -1,8 +1,9 @@
-"""Any form of y <-> an indicator matrix and names."""
+"""Any form of y <-> an indicator matrix and names, and what is unknown of it."""
 
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
 from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
-from simlabel.labels._space import Indicator, LabelSpace, moved
+from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
+from simlabel.labels._unknown import Known, Partial, Unknown, joined_unknown
 
 __all__ = [
     "check_indicator_dense",
@@ -10,7 +11,12 @@ __all__ = [
     "as_hierarchy",
     "Hierarchy",
     "Indicator",
+    "joined_unknown",
+    "Known",
     "LabelSpace",
     "moved",
+    "Partial",
+    "refuse_unknown",
     "SETS",
+    "Unknown",
 ]

@@ -49,7 +49,7 @@ class Hierarchy(BaseEstimator):
             return
         if not isinstance(self.parents, Mapping):
             raise ValueError(
-                f"Hierarchy: parents must be a dict from a label to its parent or parents, got {self.parents!r}."
+                f"Hierarchy: parents must be a dict from labels to their parents, got {self.parents!r}."
             )
         for label in self.parents:
             self._check_acyclic(label)

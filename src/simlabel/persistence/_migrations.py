@@ -67,7 +67,13 @@ def _from_2(state: State) -> State:
     return {**state, "model": {"encoder": None, **state["model"]}}
 
 
-_STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2)
+def _from_3(state: State) -> State:
+    """Format 4 has labels that are unknown."""
+    chunks = [{"groups": None, "unknown": None, **chunk} for chunk in state["model"]["chunks"]]
+    return {**state, "model": {**state["model"], "chunks": chunks}}
+
+
+_STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2, _from_3)
 
 #: what this version writes
 FORMAT = len(_STEPS) + 1

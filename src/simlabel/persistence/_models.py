@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from simlabel.fitted import Model, Scorer
 from simlabel.influence import Solved, Stages
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, Unknown
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
 from simlabel.persistence._migrations import State
@@ -28,7 +28,7 @@ from simlabel.rows import Chunk, References
 from simlabel.support.validation import object_array
 
 _ROWS = ("X", "raw")
-_COMPANIONS = ("Y", "weights", "ids", "groups")
+_COMPANIONS = ("Y", "weights", "ids", "groups", "unknown")
 _SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in (set, frozenset, list, tuple)}
 _SPARSE_TYPES: dict[str, type] = {
     f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
@@ -68,6 +68,8 @@ def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
         value = getattr(chunk, part)
         if isinstance(value, list):
             value = object_array(value)
+        elif isinstance(value, Unknown):
+            value = (value.entries, value.open_rows)
         state[part] = writer.encode(value, f"{where}/{part}")
     return state
 

@@ -12,6 +12,7 @@ class Bandwidth(Similarity):
     """A similarity that falls with a distance, as fast as gamma says."""
 
     positive_definite = True
+    nonnegative_output = True
 
     def __init__(self, gamma: Parameter = "auto") -> None:
         self.gamma = gamma

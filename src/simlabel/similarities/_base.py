@@ -100,6 +100,8 @@ class Similarity(BaseEstimator):
     positive_definite: bool = False
     #: defined for features >= 0 only
     nonnegative_input: bool = False
+    #: whether no two rows have a similarity below 0
+    nonnegative_output: bool = False
     #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
     column_sum: str = ""
     #: the kernel that sums this similarity by itself, if there is one

@@ -28,6 +28,10 @@ class _Pair(Similarity):
         return bool(self.left.nonnegative_input or self.right.nonnegative_input)
 
     @property
+    def nonnegative_output(self) -> bool:  # type: ignore[override]
+        return bool(self.left.nonnegative_output and self.right.nonnegative_output)
+
+    @property
     def compares_objects(self) -> bool:
         return self.left.compares_objects and self.right.compares_objects
 
@@ -123,6 +127,11 @@ class Around(Similarity):
 
     form = "composite"
     similarity: Similarity
+
+    @property
+    def nonnegative_output(self) -> bool:  # type: ignore[override]
+        """As the similarity inside."""
+        return bool(self.similarity.nonnegative_output)
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]

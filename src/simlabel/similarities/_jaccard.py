@@ -48,6 +48,7 @@ class Jaccard(CoordinateSimilarity):
     file_key = "similarities.Jaccard"
     positive_definite = True
     nonnegative_input = True
+    nonnegative_output = True
     sums = staticmethod(sums_of_minima)
 
     def __init__(self, weighted: bool = True) -> None:

@@ -53,6 +53,11 @@ class Polynomial(Similarity):
         self.degree = degree
         self.coef0 = coef0
 
+    @property
+    def nonnegative_output(self) -> bool:  # type: ignore[override]
+        """Whether the degree is even."""
+        return self.degree != "auto" and int(self.degree) % 2 == 0
+
     def check(self) -> None:
         """Raise ValueError where the degree is no whole number or c is negative."""
         check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True, also=("auto",))

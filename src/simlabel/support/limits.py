@@ -40,6 +40,10 @@ class Limits:
     inducing_rows: int = 2048  # references that are summed over where not all are solved for
     iterated_bytes: int = 1 << 29  # of the columns of linear rows by the labels that are solved for at once
     sketched_columns: int = 512  # of all similarities: with these, few iterations, and cheap ones
+    pattern_operations: float = 2e11  # to invert a system for each pattern of known labels: half a minute,
+    tuned_pattern_operations: float = 1e10  # and for each candidate of a search: a second
+    passed_operations: float = 2e13  # of one pass over features for each pattern: a quarter of an hour
+    masked_columns: int = 128  # of all similarities, where each label has a preconditioner of its own
     mixed_columns: int = 1024  # labels and set sizes; more are not mixed, which takes the square of them
 
     # tuning
@@ -69,7 +73,6 @@ class Limits:
     worth_a_thread: int = 64  # references for one query; for fewer, have fewer threads
     function_block_pairs: int = 1 << 14  # Python calls: so few that progress shows and Ctrl-C works
     serial_operations: float = 2e7  # below this, starting threads costs more than it saves
-    unheld_operations: float = 1e9  # below this, holding BLAS to one thread takes longer than it saves
     most_threads: int = 256  # where there are fewer cores: beyond it threads only wait
     smallest_side: int = 32  # of a symmetric block: with smaller ones, listing pairs is more than the work
     sparse_task_queries: int = 64  # of sparse rows

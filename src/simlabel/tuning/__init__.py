@@ -6,7 +6,7 @@ from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
-from simlabel.tuning._search import Search
+from simlabel.tuning._search import Search, rows_for_patterns
 from simlabel.tuning._validation import Validation
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
@@ -19,6 +19,7 @@ __all__ = [
     "Candidate",
     "on_rows",
     "resolved",
+    "rows_for_patterns",
     "ColumnSearch",
     "ColumnWeights",
     "MOST_CANDIDATES",

@@ -12,11 +12,12 @@ import numpy as np
 
 from simlabel.influence import Problem, Ridge
 from simlabel.influence._closed_form import ridge_solution
+from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
 from simlabel.support.validation import FloatArray
-from simlabel.tuning._criterion import Judge
+from simlabel.tuning._criterion import Judge, learned_scores
 from simlabel.tuning._problem import Candidate, resolved
 
 PENALTY = "influence__penalty"
@@ -33,6 +34,8 @@ class RidgeSearch:
         assert isinstance(problem.stages.influence, Ridge)
         self.problem, self.criterion = problem, criterion
         self.targets = ridge_targets(problem.references).toarray()
+        known = knowledge(problem.references)
+        self.patterns = None if known is None else patterns(known)
         self.seen: dict[tuple[float, ...], float] = {}
         self.tried: list[Candidate] = []
         self.measured: list[tuple[float, float]] = []
@@ -83,10 +86,14 @@ class RidgeSearch:
             self._similarities = key, similarity_matrix(one)
         penalty = float(one.stages.influence.get_params()["penalty"])
         S, weights = self._similarities[1], references.weights
-        solution = ridge_solution(S, self.targets, weights, penalty, references.groups)
+        if self.patterns is None:
+            solution = ridge_solution(S, self.targets, weights, penalty, references.groups)
+        else:
+            known = references.groups, self.patterns
+            solution = partly_known_solution(S, self.targets, weights, penalty, *known)
         judge = Judge(self.criterion, references.sizes)
         truth = self.problem.truth
-        judge.add(truth, solution.left_out[:, :n], solution.left_out[:, n:])
+        judge.add(truth, learned_scores(solution.left_out, n))
         return judge.result(truth, references.weights)
 
 

@@ -25,6 +25,8 @@ class Weighting(BaseEstimator):
 
     name: ClassVar[str]
     scope: Scope = "entry"
+    #: whether psi of what is not negative is not negative
+    keeps_sign: bool = True
 
     def check(self) -> None:
         """Raise ValueError where a parameter is out of range."""
@@ -158,6 +160,7 @@ class CustomWeighting(Weighting):
 
     name = "custom"
     file_key = "weightings.Custom"
+    keeps_sign = False
 
     def __init__(self, fn: Callable[[FloatArray], Any], scope: Scope = "entry") -> None:
         self.fn = fn
