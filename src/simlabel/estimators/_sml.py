@@ -24,7 +24,7 @@ from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace, refuse_unknown
+from simlabel.labels import LabelSpace, as_hierarchy, refuse_unknown
 from simlabel.normalization import resolve_normalizer
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
@@ -89,6 +89,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         Where rows are those of a table with texts, categories and empty cells: what makes numbers of them.
         Columns are then matched by name, and all that a model does takes tables. `Tagger` chooses it and
         the other stages by itself.
+    hierarchy : None, str, dict or Hierarchy
+        Labels that are part of others: a dict from labels to their parents, or what stands between the steps
+        of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all labels above theirs, in
+        fit and in what is predicted, and no label is less probable than those below it.
 
     Attributes
     ----------
@@ -135,6 +139,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         encoder: Any = None,
+        hierarchy: Any = None,
     ) -> None:
         self.similarity = similarity
         self.normalizer = normalizer
@@ -149,6 +154,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.encoder = encoder
+        self.hierarchy = hierarchy
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
@@ -186,7 +192,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
-        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client))
+        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client), as_hierarchy(self.hierarchy))
         check_same_length(n_rows(X), Y, "y")
         names = resolve_ids(ids, n_rows(X), None)
         batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)

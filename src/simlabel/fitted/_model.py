@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,6 +111,8 @@ class Model:
         """Number of labels of each query, (n_queries,)."""
         if self.labels.kind == "single":
             return np.ones(n_rows(X), dtype=np.int64)
+        if self.labels.hierarchy is not None:
+            return np.diff(self.label_sets(X).indptr).astype(np.int64)
         return np.concatenate([self.rule.bounded_count(scores) for _, scores in self.score_chunks(X)])
 
     def label_weights(self, X: Rows) -> FloatArray:
@@ -130,16 +132,17 @@ class Model:
     def _empty(self, X: Rows, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         return np.empty((n_rows(X), len(self.labels.classes)), dtype=dtype)
 
-    @property
-    def choose(self) -> Callable[[ScoreBlock], sp.csr_array]:
+    def choose(self, scores: ScoreBlock) -> sp.csr_array:
         """From scores to label sets."""
-        return _single_label if self.labels.kind == "single" else self.rule.predict
+        if self.labels.kind == "single":
+            return _single_label(scores)
+        return self.labels.completed(self.rule.predict(scores), scores.ranking)
 
-    @property
-    def to_probabilities(self) -> Callable[[ScoreBlock], FloatArray]:
+    def to_probabilities(self, scores: ScoreBlock) -> FloatArray:
         """From scores to probabilities, (n_queries, n_labels) both."""
         shares = class_shares if self.labels.kind == "single" else label_shares
-        return shares if self.calibration is None else self.calibration.probabilities
+        found = shares(scores) if self.calibration is None else self.calibration.probabilities(scores)
+        return self.labels.raised(found)
 
     @cached_property
     def typical_totals(self) -> FloatArray:

@@ -1,5 +1,6 @@
 """Any form of y <-> an indicator matrix and names, and what is unknown of it."""
 
+from simlabel.labels._changes import Labelled, merged, renamed, retired, split_off
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
 from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
 from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
@@ -13,10 +14,15 @@ __all__ = [
     "Indicator",
     "joined_unknown",
     "Known",
+    "Labelled",
     "LabelSpace",
+    "merged",
     "moved",
     "Partial",
     "refuse_unknown",
+    "renamed",
+    "retired",
     "SETS",
+    "split_off",
     "Unknown",
 ]

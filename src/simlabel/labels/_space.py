@@ -85,7 +85,7 @@ class LabelSpace:
     ) -> tuple[LabelSpace, Indicator, Unknown | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
         space, Y, unknown = cls._found(y)
-        return replace(space, hierarchy=hierarchy)._nested(Y, unknown)
+        return replace(space, hierarchy=hierarchy).nested(Y, unknown)
 
     @classmethod
     def _found(cls, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
@@ -193,7 +193,7 @@ class LabelSpace:
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
             space = replace(self, classes=names_of(rows))
-            return space._nested(*space._encode_sets(rows))
+            return space.nested(*space._encode_sets(rows))
         space, Y, unknown = LabelSpace.learn_known(y, self.hierarchy)
         if space.kind != self.kind:
             raise ValueError(
@@ -272,7 +272,7 @@ class LabelSpace:
             unknown = Unknown(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
         return replace(self, classes=self.classes[named]), sp.csr_array(Y[:, named]), unknown
 
-    def _nested(self, Y: Indicator, unknown: Unknown | None) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    def nested(self, Y: Indicator, unknown: Unknown | None) -> tuple[LabelSpace, Indicator, Unknown | None]:
         """Rows have the labels above theirs, too: the space may have more labels then."""
         if self.hierarchy is None:
             return self, Y, unknown

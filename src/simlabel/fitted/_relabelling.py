@@ -1,0 +1,27 @@
+"""A fitted model whose labels have changed: the rows and every chosen value are held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from simlabel.fitted._leave_one_out import fit_rule, training_blocks
+from simlabel.fitted._model import Model
+from simlabel.labels import LabelSpace, Unknown
+
+
+def relabelled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: Unknown | None) -> Model:
+    """The model with other label sets for the same rows.
+
+    Similarity, normalizer and penalty are held, as is the kind of label rule; what rule and calibration
+    know of single labels they learn from the leave-one-out scores of the labels as they are now.
+    """
+    space, Y, unknown = space.nested(Y, unknown)
+    scorer = model.scorer.with_labels(model.scorer.references.with_labels(Y, unknown))
+    calibration = model.calibration
+    if calibration is not None:
+        calibration = clone(calibration).fit(training_blocks(scorer), single=space.kind == "single")
+    rule = fit_rule(clone(model.rule), scorer)
+    return replace(model, labels=space, scorer=scorer, rule=rule, calibration=calibration)
