@@ -128,7 +128,8 @@ def _called(space: LabelSpace, names: Sequence[Hashable]) -> LabelSpace:
     """The space with these names, of the type that its names have."""
     if space.kind != "single":
         return replace(space, classes=name_array(names))
-    made = np.array(names)
-    if sort_of(made) != sort_of(space.classes):
-        raise ValueError(f"Classes are of one type: {names!r} holds others than {space.classes.dtype}.")
-    return replace(space, classes=made)
+    texts = sort_of(space.classes) in ("text", "objects")
+    other = [name for name in names if isinstance(name, str) != texts]
+    if other:
+        raise ValueError(f"Classes are of one type: {other[0]!r} is not of that of {space.classes[0]!r}.")
+    return replace(space, classes=np.array(names, dtype=space.classes.dtype if not texts else None))
