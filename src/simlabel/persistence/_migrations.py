@@ -69,8 +69,9 @@ def _from_2(state: State) -> State:
 
 def _from_3(state: State) -> State:
     """Format 4 has labels that are unknown."""
-    chunks = [{"groups": None, "unknown": None, **chunk} for chunk in state["model"]["chunks"]]
-    return {**state, "model": {**state["model"], "chunks": chunks}}
+    model = state["model"]
+    chunks = [{"groups": None, "unknown": None, **chunk} for chunk in model.get("chunks", ())]
+    return {**state, "model": {**model, "chunks": chunks}}
 
 
 _STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2, _from_3)
