@@ -5,6 +5,12 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 """
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
+from simlabel._kernels._conformal import (
+    count_larger_residuals,
+    count_weaker_shares,
+    worst_ridge,
+    worst_shares,
+)
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
 from simlabel._kernels._gather import WORD, add_present, sort_by_label
 from simlabel._kernels._inverted import add_rows, nonzero_products
@@ -34,6 +40,8 @@ __all__ = [
     "keep_largest",
     "chi_square_distances",
     "chi_square_sums",
+    "count_larger_residuals",
+    "count_weaker_shares",
     "in_panels",
     "l1_distances",
     "laplacian_sums",
@@ -52,4 +60,6 @@ __all__ = [
     "top_labels",
     "turn_over",
     "weighted_set_sums",
+    "worst_ridge",
+    "worst_shares",
 ]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.estimators._contract import FittedBase
+from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._trials import (
     Configuration,
@@ -39,7 +39,7 @@ _SCREEN_ROWS = 400  # all configurations are tried on so many rows
 _FINALISTS = 3  # and the best of so many similarities on all rows
 
 
-class AutoSMLClassifier(FittedBase):
+class AutoSMLClassifier(SetsMixin):
     """Chooses normalization, similarity, influence and label rule by itself.
 
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The
@@ -200,6 +200,10 @@ class AutoSMLClassifier(FittedBase):
     @property
     def _current(self) -> Model:
         return self.best_estimator_._current
+
+    @property
+    def _chosen_on_rows(self) -> tuple[str, ...]:
+        return ("the configuration",)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

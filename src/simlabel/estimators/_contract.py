@@ -113,15 +113,6 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         return model.labels.decode(Y, index)
 
     @within_n_jobs
-    def predict_sets(self, X: Any) -> list[tuple[Any, ...]]:
-        """Label sets as tuples of names, strongest first."""
-        model, X = self._check_queries(X)
-        Y = model.label_sets(X)
-        names = model.labels.classes.tolist()
-        ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
-        return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
-
-    @within_n_jobs
     def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
         """Number of labels, (n_queries,)."""
         model, X = self._check_queries(X)

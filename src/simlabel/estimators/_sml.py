@@ -21,6 +21,7 @@ from simlabel.estimators._checks import (
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
+from simlabel.estimators._sets import SetsMixin
 from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
@@ -37,7 +38,7 @@ from simlabel.tuning import TUNERS
 from simlabel.weightings import resolve_weighting
 
 
-class SMLClassifier(OnlineMixin, InspectionMixin):
+class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     """Similarity-based multi-label classifier.
 
     For a new instance it adds up its similarity to every labelled instance, label by label. The

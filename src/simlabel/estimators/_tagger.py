@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from simlabel.estimators._checks import checked_table
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
+from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
@@ -39,7 +40,7 @@ _MANY_LABELS = 100  # to choose among all rules would take longer than all the r
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
 
 
-class Tagger(OnlineMixin, InspectionMixin):
+class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
     """Tags the rows of a table: texts, categories, lists, numbers and dates, with empty cells.
 
     It finds out what each column holds, compares rows column by column, and chooses by leave-one-out how much
