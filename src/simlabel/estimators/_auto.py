@@ -70,6 +70,8 @@ class AutoSMLClassifier(SetsMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of rows.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`.
 
     Attributes
     ----------
@@ -100,6 +102,7 @@ class AutoSMLClassifier(SetsMixin):
         verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        absent: Any = None,
     ) -> None:
         self.criterion = criterion
         self.label_rule = label_rule
@@ -109,6 +112,7 @@ class AutoSMLClassifier(SetsMixin):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen.
@@ -195,6 +199,7 @@ class AutoSMLClassifier(SetsMixin):
             calibration=self.calibration,
             n_jobs=self.n_jobs,
             random_state=trials.seed,
+            absent=self.absent,
         )
 
     @property

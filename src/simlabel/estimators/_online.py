@@ -78,6 +78,7 @@ class OnlineMixin(FittedBase):
         self.weighting_, self.influence_ = stages.weighting, stages.influence
         self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.sketch_, self.encoder_ = scorer.sketch, model.encoder
+        self.recorded_ = stages.recorded
         self.n_references_ = scorer.references.n_rows
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
-from simlabel.calibration import CALIBRATIONS
+from simlabel.calibration import ABSENCES, CALIBRATIONS, as_recorded
 from simlabel.engines import Sampled, resolve_engine
 from simlabel.estimators._checks import (
     checked_table,
@@ -24,7 +25,7 @@ from simlabel.estimators._problem import make_problem
 from simlabel.estimators._sets import SetsMixin
 from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
 from simlabel.influence import INFLUENCES, Problem, Stages
-from simlabel.label_rules import LABEL_RULES
+from simlabel.label_rules import LABEL_RULES, TrainingBlock
 from simlabel.labels import LabelSpace, refuse_unknown
 from simlabel.normalization import resolve_normalizer
 from simlabel.rows import is_remote, n_rows
@@ -90,6 +91,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         Where rows are those of a table with texts, categories and empty cells: what makes numbers of them.
         Columns are then matched by name, and all that a model does takes tables. `Tagger` chooses it and
         the other stages by itself.
+    absent : None, "unknown" or PresenceOnly
+        What it means that a row has not been given a label: None, that it has it not; "unknown", that it
+        may have it all the same. Then weights, probabilities and sets are put right for the share of labels
+        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.calibration` states, or which is
+        estimated under an assumption that `PresenceOnly` names. `recorded_` has the share that is there.
 
     Attributes
     ----------
@@ -136,6 +142,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         encoder: Any = None,
+        absent: Any = None,
     ) -> None:
         self.similarity = similarity
         self.normalizer = normalizer
@@ -150,6 +157,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.encoder = encoder
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
@@ -237,14 +245,29 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         best, self.tuning_ = search.run(problem)
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
+        if self.absent is not None:
+            scorer = self._put_right(scorer, batch.labels)
+        stages = scorer.stages
         stages.engine.ready(scorer.prepared, [scorer.job])
         rule = fit_rule(rule, scorer)
         if calibration is not None:
-            calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
+            calibration = calibration.fit(_recorded_blocks(scorer), single=batch.labels.kind == "single")
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
         self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration, encoder))
+
+    def _put_right(self, scorer: Scorer, labels: LabelSpace) -> Scorer:
+        """The same where a label that is recorded counts for those that apply and are not."""
+        presence = ABSENCES.resolve(self.absent)
+        presence.check()
+        if labels.kind == "single":
+            raise ValueError(f"absent={self.absent!r} is for label sets; y has one class for each row.")
+        if self.sketch is not None:
+            raise ValueError(f"absent={self.absent!r} cannot be combined with a sketch.")
+        recorded = presence.recorded(labels.classes, training_blocks(scorer))
+        problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
+        return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)
 
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:
@@ -321,6 +344,12 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         tags.input_tags.positive_only = bool(similarity.nonnegative_input) and not made_nonnegative
         tags.no_validation = isinstance(similarity, Function)
         return tags
+
+
+def _recorded_blocks(scorer: Scorer) -> Iterator[TrainingBlock]:
+    """Leave-one-out scores of what is recorded, by which probabilities are calibrated."""
+    for block in training_blocks(scorer):
+        yield replace(block, scores=as_recorded(block.scores, scorer.stages.recorded))
 
 
 def _as_object(stage: str, name: str) -> str:

@@ -76,6 +76,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of the rows by which columns are weighed, where there are more than 2,500.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`: whether a tag that a row has not been given may apply all the same.
 
     Attributes
     ----------
@@ -117,6 +119,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        absent: Any = None,
     ) -> None:
         self.columns = columns
         self.label_separator = label_separator
@@ -129,6 +132,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Find out what the columns hold, keep the labelled rows, and choose the rest by leave-one-out.
@@ -199,6 +203,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=seed,
+            absent=self.absent,
         )
         with progress(f"learning from {n_rows(batch.X):,} rows", None, self.verbose):
             recipe._learn(batch, None, encoder=encoder)

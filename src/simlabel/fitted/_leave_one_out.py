@@ -17,7 +17,7 @@ from simlabel.engines import Exclude
 from simlabel.fitted._known import one_copy
 from simlabel.fitted._scorer import Scorer
 from simlabel.influence import Problem
-from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
+from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
 from simlabel.rows import References, group_sums
 from simlabel.support.validation import FloatArray
 
@@ -39,14 +39,16 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
         Y, weights = references.Y[part], scorer.stands_for[part]
         unknown = None if references.unknown is None else references.unknown[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
-        yield TrainingBlock(scores, Y, weights, unknown)
+        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded)
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer) -> LabelRule:
     """A label rule that has learnt from the scores that it wants to see."""
+    if scorer.stages.recorded is not None:
+        rule = for_presence_only(rule)
     nothing = rule.needs == "nothing"
     blocks = () if nothing else training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
-    return rule.fit(scorer.references.sizes, blocks)
+    return rule.fit(scorer.set_sizes, blocks)
 
 
 def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
@@ -73,6 +75,7 @@ class Rescaling:
 
     def __init__(self, problem: Problem, scale: FloatArray | None) -> None:
         self.scale, references = scale, problem.references
+        self.recorded = problem.stages.recorded
         if scale is None:
             return
         self.Y, self.groups, self.count = references.Y, references.groups, scale[: references.n_labels]
@@ -89,6 +92,8 @@ class Rescaling:
             gone = self.Y[rows].toarray() * self.gone[rows, None]
         else:
             gone = self.gone[self.groups[rows]].toarray()
+        if self.recorded is not None:
+            gone = gone / self.recorded
         rest = self.count - gone
         return np.divide(labels * self.count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * self.count)
 

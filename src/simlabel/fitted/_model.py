@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.calibration import LeaveOneOutCalibration, class_shares, label_shares
+from simlabel.calibration import (
+    LeaveOneOutCalibration,
+    as_recorded,
+    as_true,
+    class_shares,
+    label_shares,
+)
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
@@ -139,7 +145,11 @@ class Model:
     def to_probabilities(self) -> Callable[[ScoreBlock], FloatArray]:
         """From scores to probabilities, (n_queries, n_labels) both."""
         shares = class_shares if self.labels.kind == "single" else label_shares
-        return shares if self.calibration is None else self.calibration.probabilities
+        of_recorded = shares if self.calibration is None else self.calibration.probabilities
+        recorded = self.scorer.stages.recorded
+        if recorded is None:
+            return of_recorded
+        return lambda scores: as_true(of_recorded(as_recorded(scores, recorded)), recorded)
 
     @cached_property
     def typical_totals(self) -> FloatArray:

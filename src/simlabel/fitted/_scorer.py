@@ -125,12 +125,18 @@ class Scorer:
         pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
         return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
 
+    @property
+    def set_sizes(self) -> npt.NDArray[np.int64]:
+        """The set sizes that a rule may choose from: none where label sets may lack labels that apply."""
+        return self.references.sizes if self.stages.recorded is None else np.empty(0, dtype=np.int64)
+
     @cached_property
     def label_shares(self) -> FloatArray:
         """Of the references of which it is known, the share that has each label, (n_labels,)."""
-        references = self.references
+        references, recorded = self.references, self.stages.recorded
         if references.is_complete:
-            return np.asarray(references.Y.T @ references.weights / references.weights.sum())
+            shares = np.asarray(references.Y.T @ references.weights / references.weights.sum())
+            return shares if recorded is None else shares / recorded
         return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 
     def plan(self, n_queries: int) -> Plan:

@@ -100,7 +100,7 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
             name, heading, f"{heading}: {sentence}", _word_bars(frame), instances, _nearest_bars(nearest)
         )
     model = why._model
-    if not isinstance(model.rule, SetSize) or model.labels.kind == "single":
+    if not isinstance(model.rule, SetSize) or model.labels.kind == "single" or not len(model.rule.sizes_):
         return
     for s in np.flatnonzero(why.sizes == len(chosen)).tolist():
         column = len(why.labels) + s

@@ -68,8 +68,8 @@ def _from_2(state: State) -> State:
 
 
 def _from_3(state: State) -> State:
-    """Format 4 has labels that are unknown."""
-    model = state["model"]
+    """Format 4 has labels that are unknown, and labels of which only the presence is recorded."""
+    model = {"recorded": None, **state["model"]}
     chunks = [{"groups": None, "unknown": None, **chunk} for chunk in model.get("chunks", ())]
     return {**state, "model": {**model, "chunks": chunks}}
 

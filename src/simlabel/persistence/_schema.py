@@ -202,9 +202,10 @@ class _Fits:
         single = model.labels.kind == "single"
         self._check_normalizer(model.normalizer, self.lengths["features"])
         self._check_similarity(model.scorer.stages.similarity, self.lengths["features"])
-        self._check_learnt(model.rule, self.lengths)
-        sizes = getattr(model.rule, "sizes_", model.scorer.references.sizes)
-        if not np.array_equal(sizes, model.scorer.references.sizes):
+        asked = model.scorer.set_sizes
+        self._check_learnt(model.rule, {**self.lengths, "sizes": len(asked)})
+        sizes = getattr(model.rule, "sizes_", asked)
+        if not np.array_equal(sizes, asked):
             raise ModelFileError(
                 f"the rule is for the set sizes {sizes}, which are not those of the references."
             )
@@ -218,6 +219,11 @@ class _Fits:
             check_n_jobs(sketch.n_jobs)
             if repr(sketch.similarity) != repr(model.scorer.stages.similarity) or sketch.X.dtype.kind != "f":
                 raise ModelFileError(f"the prototypes are compared by {sketch.similarity!r}.")
+        recorded = model.scorer.stages.recorded
+        if recorded is not None:
+            check_numbers("a model", "recorded", recorded, (self.lengths["labels"],), above=0, at_most=1)
+            if single:
+                raise ModelFileError("shares that are recorded stand beside one class for each row.")
         if model.scorer.stages.scales is not None:
             check_numbers("a model", "scales", model.scorer.stages.scales, (None,), above=0)
 

@@ -2,7 +2,15 @@
 
 from simlabel.engines.reducers._influence import Arrays, InfluenceColumns, turned_over
 from simlabel.engines.reducers._rows import reducer_for
-from simlabel.engines.reducers._sums import Exclude, Join, Keep, Partial, PartialSum, Reducer, SumReducer
+from simlabel.engines.reducers._sums import (
+    Exclude,
+    Join,
+    Keep,
+    PartialResult,
+    PartialSum,
+    Reducer,
+    SumReducer,
+)
 
 __all__ = [
     "Arrays",
@@ -10,7 +18,7 @@ __all__ = [
     "InfluenceColumns",
     "Join",
     "Keep",
-    "Partial",
+    "PartialResult",
     "PartialSum",
     "Reducer",
     "SumReducer",
