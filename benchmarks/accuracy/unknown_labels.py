@@ -50,8 +50,8 @@ def measured(X: np.ndarray, Y: np.ndarray, seed: int) -> dict[tuple[str, str, fl
 def run(scale: Scale) -> Part:
     intro = (
         "Average precision on held-out rows (a third), which are wholly known; mean and standard error over\n"
-        f"{SEEDS} splits. Of the training rows so many labels are hidden at random: given as NaN, or taken to\n"
-        "be absent."
+        f"{SEEDS} splits. Of the training rows so many labels are hidden at random: given as NaN, or taken\n"
+        "to be absent."
     )
     headings = ["all known", *(f"{share:.0%} {what}" for share in SHARES for what in ("unknown", "absent"))]
     part = Part("Unknown labels", ["influence", *headings], intro)

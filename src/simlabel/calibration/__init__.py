@@ -2,7 +2,7 @@
 
 from simlabel.calibration._leave_one_out import LeaveOneOutCalibration, LogisticCurve, PiecewiseCurve
 from simlabel.calibration._presence import PresenceOnly, as_recorded, as_true
-from simlabel.calibration._shares import binary_margin, class_shares, label_shares
+from simlabel.calibration._shares import ShareWarning, binary_margin, class_shares, label_shares, n_outside
 from simlabel.support.registry import Registry
 
 CALIBRATIONS: Registry[LeaveOneOutCalibration] = Registry(
@@ -21,7 +21,9 @@ __all__ = [
     "LeaveOneOutCalibration",
     "LogisticCurve",
     "PiecewiseCurve",
+    "ShareWarning",
     "binary_margin",
     "class_shares",
     "label_shares",
+    "n_outside",
 ]

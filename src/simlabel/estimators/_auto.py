@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
+from simlabel.normalization import UnitsWarning
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
@@ -96,7 +98,7 @@ class AutoSMLClassifier(SetsMixin):
         *,
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = None,
+        calibration: Any = "auto",
         configurations: Any = None,
         budget: float | None = None,
         verbose: bool = False,
@@ -146,7 +148,10 @@ class AutoSMLClassifier(SetsMixin):
         trials = Trials(batch, getattr(self, "feature_names_in_", None), search, self.n_jobs, seed)
         ranking = ranked(list(self._tried(configurations, trials)), self._higher_is_better)
         self.leaderboard_ = leaderboard(ranking)
-        self.best_estimator_ = self._chosen(ranking[0], rule, trials).fit(X, y, sample_weight, groups=groups)
+        chosen = self._chosen(ranking[0], rule, trials)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
+            self.best_estimator_ = chosen.fit(X, y, sample_weight, groups=groups)
         self.best_estimator_.label_rule = clone(self.best_estimator_.label_rule_)
         self.classes_ = self.best_estimator_.classes_
 

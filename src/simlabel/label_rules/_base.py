@@ -41,10 +41,15 @@ class ScoreBlock:
     totals: FloatArray | None = None
 
     @property
+    def total(self) -> FloatArray:
+        """Similarity to all references, in double precision, (n_queries, 1)."""
+        totals = self.sizes.sum(axis=1, dtype=np.float64) if self.totals is None else self.totals
+        return totals.astype(np.float64)[:, None]
+
+    @property
     def shares(self) -> FloatArray:
         """Which share of the similarity speaks for each label, (n_queries, n_labels); 0 of nothing."""
-        totals = self.sizes.sum(axis=1, dtype=np.float64) if self.totals is None else self.totals
-        total, ranking = totals.astype(np.float64)[:, None], self.ranking.astype(np.float64)
+        total, ranking = self.total, self.ranking.astype(np.float64)
         return np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
 
 

@@ -10,6 +10,7 @@ from simlabel.engines.reducers._sums import (
     PartialSum,
     Reducer,
     SumReducer,
+    finish_into,
 )
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "PartialSum",
     "Reducer",
     "SumReducer",
+    "finish_into",
     "reducer_for",
     "turned_over",
 ]
