@@ -17,7 +17,7 @@ PATHS = ["mail::imap", "mail::smtp", "web::http", "web", "game"]
 MODELS = {
     "uniform": {"influence": "uniform"},
     "ridge": {"influence": "ridge", "label_rule": "per_label", "calibration": "loo"},
-    "threshold": {"influence": "label_mean", "label_rule": "threshold"},
+    "threshold": {"influence": "label_mean", "label_rule": "threshold", "calibration": "loo"},
 }
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import simlabel
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
-from simlabel.guarantees import GUARANTEES, LabelCoverage, Precision, Recall, SetCoverage
+from simlabel.guarantees import GUARANTEES, LabelCoverage, PickedRowsWarning, Precision, Recall, SetCoverage
 from simlabel.influence import Ridge
 from simlabel.similarities import RBF, Precomputed
 
@@ -163,6 +163,31 @@ def test_sparse_rows_and_no_labels_at_all():
         )
     Y[:, 1] = 0
     assert model().fit(X, Y).guarantee(LabelCoverage(0.8)).always == (1,)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "table"])
+def test_rows_that_suggest_picked_are_warned_of(kind, tmp_path):
+    X, Y = data(60)
+    names = [{"abc"[k] for k in np.flatnonzero(row)} for row in Y]
+    rows = {"dense": X, "sparse": sp.csr_array(X), "table": [{"a": x[0], "b": x[1]} for x in X.tolist()]}[
+        kind
+    ]
+    fitted = Tagger() if kind == "table" else model()
+    fitted.fit(rows[:40], names[:40])
+    picked = fitted.suggest(rows[40:], n=3)
+    other = min(set(range(20)) - set(picked.tolist()))
+    fitted.partial_fit(rows[40 + other : 41 + other], names[40 + other : 41 + other])
+    fitted.guarantee(Recall(0.8))  # which was not picked
+    for i in picked[:2]:
+        fitted.partial_fit(rows[40 + i : 41 + i], names[40 + i : 41 + i])
+    fitted.save(tmp_path / "m.simlabel")
+    for each in (fitted, simlabel.load(tmp_path / "m.simlabel")):
+        with pytest.warns(PickedRowsWarning, match="2 of the labelled rows were picked"):
+            each.predict_sets(rows[:1], guarantee=Recall(0.8))
+    fitted.guarantee(Recall(0.8), rows[40:], names[40:])  # these were not
+    with pytest.warns(PickedRowsWarning):
+        fitted.retune().guarantee(Recall(0.8))
+    fitted.fit(rows[:40], names[:40]).guarantee(Recall(0.8))
 
 
 def test_measures_by_hand():

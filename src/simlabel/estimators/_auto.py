@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
+from simlabel.normalization import UnitsWarning
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
@@ -70,6 +72,8 @@ class AutoSMLClassifier(SetsMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of rows.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`.
 
     Attributes
     ----------
@@ -94,12 +98,13 @@ class AutoSMLClassifier(SetsMixin):
         *,
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = None,
+        calibration: Any = "auto",
         configurations: Any = None,
         budget: float | None = None,
         verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        absent: Any = None,
     ) -> None:
         self.criterion = criterion
         self.label_rule = label_rule
@@ -109,6 +114,7 @@ class AutoSMLClassifier(SetsMixin):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen.
@@ -142,7 +148,10 @@ class AutoSMLClassifier(SetsMixin):
         trials = Trials(batch, getattr(self, "feature_names_in_", None), search, self.n_jobs, seed)
         ranking = ranked(list(self._tried(configurations, trials)), self._higher_is_better)
         self.leaderboard_ = leaderboard(ranking)
-        self.best_estimator_ = self._chosen(ranking[0], rule, trials).fit(X, y, sample_weight, groups=groups)
+        chosen = self._chosen(ranking[0], rule, trials)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
+            self.best_estimator_ = chosen.fit(X, y, sample_weight, groups=groups)
         self.best_estimator_.label_rule = clone(self.best_estimator_.label_rule_)
         self.classes_ = self.best_estimator_.classes_
 
@@ -195,6 +204,7 @@ class AutoSMLClassifier(SetsMixin):
             calibration=self.calibration,
             n_jobs=self.n_jobs,
             random_state=trials.seed,
+            absent=self.absent,
         )
 
     @property

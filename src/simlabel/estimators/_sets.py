@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel.estimators._advice import advise_on_sets
 from simlabel.estimators._contract import FittedBase
-from simlabel.guarantees import Fresh, Grounds, Guarantee, Promise
+from simlabel.guarantees import Fresh, Grounds, Guarantee, PickedRowsWarning, Promise
 from simlabel.rows import group_codes, n_rows
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_groups, check_same_length
@@ -52,6 +54,7 @@ class SetsMixin(FittedBase):
         if guarantee is not None:
             return self._promise(guarantee).sets(X)
         Y = model.label_sets(X)
+        advise_on_sets(model, X, Y)
         names = model.labels.classes.tolist()
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
@@ -102,6 +105,14 @@ class SetsMixin(FittedBase):
                 "guarantee: give X and y, labelled rows that the model has not seen, or neither."
             )
         fresh = None if X is None else self._fresh(X, y, groups)
+        picked: int = getattr(self, "n_picked_", 0)
+        if fresh is None and picked:
+            warnings.warn(
+                f"{picked:,} of the labelled rows were picked by suggest, and are not like the rows to come: "
+                f"the promise may not be kept. Give guarantee rows that were drawn at random.",
+                PickedRowsWarning,
+                stacklevel=3,
+            )
         return guarantee.promise(Grounds(self._current, self._chosen_on_rows, fresh))
 
     def _promise(self, guarantee: Guarantee | Promise) -> Promise:

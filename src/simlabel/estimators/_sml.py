@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
-from simlabel.calibration import CALIBRATIONS
+from simlabel.calibration import ABSENCES, CALIBRATIONS
 from simlabel.engines import Sampled, resolve_engine
 from simlabel.estimators._checks import (
     checked_table,
@@ -19,22 +20,32 @@ from simlabel.estimators._checks import (
     on_cluster,
 )
 from simlabel.estimators._inspect import InspectionMixin
+from simlabel.estimators._normalizing import choose_normalizer
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
 from simlabel.estimators._sets import SetsMixin
-from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
+from simlabel.fitted import (
+    Batch,
+    Model,
+    Scorer,
+    Wanted,
+    drop_weightless,
+    learnt_outcomes,
+    resolve_ids,
+    training_blocks,
+)
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace, as_hierarchy, refuse_unknown
-from simlabel.normalization import resolve_normalizer
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy, refuse_unknown
+from simlabel.normalization import Normalizer, UnitsWarning, resolve_normalizer, told_units
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
-from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column
-from simlabel.tuning import TUNERS
+from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
+from simlabel.tuning import TUNERS, advise_on_curve
 from simlabel.weightings import resolve_weighting
 
 
@@ -53,8 +64,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         "chi_square", "jaccard", "precomputed", an object (``RBF(gamma=8.0)``), or a function of two
         instances. Objects can be added and multiplied.
     normalizer : str, list, transformer or None
-        What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax", a
-        list of these, any scikit-learn transformer, or None.
+        What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax",
+        "quantile" (normal scores, robust to outliers), a list of these, any scikit-learn transformer, or
+        None. "auto" takes the best of them by leave-one-out on at most 1,500 rows; `tuning_.note` tells.
     weighting : str, Weighting, callable or None
         How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
     influence : str or Influence
@@ -66,6 +78,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         ``AutoRule(criterion=...)`` for another), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
+        "auto": calibrated where that takes little: where influence is learned, and else with at most
+        10,000 labelled instances (4 million scores; 262,144 calls of a Python function of two instances),
+        on this machine, and at least 50; shares otherwise. `plan_` and `describe` say which.
     sampler : None, int, str, Sampler, array or callable
         Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
         "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
@@ -94,6 +109,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         Labels that are part of others: a dict from labels to their parents, or what stands between the steps
         of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all labels above theirs, in
         fit and in what is predicted, and no label is less probable than those below it.
+    absent : None, "unknown" or PresenceOnly
+        What it means that a row has not been given a label: None, that it has it not; "unknown", that it
+        may have it all the same. Then weights, probabilities and sets are put right for the share of labels
+        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.calibration` states, or which is
+        estimated under an assumption that `PresenceOnly` names. `recorded_` has the share that is there.
 
     Attributes
     ----------
@@ -132,7 +152,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         weighting: Any = None,
         influence: Any = "uniform",
         label_rule: Any = "set_size",
-        calibration: Any = None,
+        calibration: Any = "auto",
         sampler: Any = None,
         sketch: Any = None,
         tuning: Any = "validation",
@@ -141,6 +161,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         random_state: Any = None,
         encoder: Any = None,
         hierarchy: Any = None,
+        absent: Any = None,
     ) -> None:
         self.similarity = similarity
         self.normalizer = normalizer
@@ -156,6 +177,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.random_state = random_state
         self.encoder = encoder
         self.hierarchy = hierarchy
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
@@ -187,10 +209,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
         space, Y, unknown = LabelSpace.learn_known(labels_here(y, client), as_hierarchy(self.hierarchy))
@@ -203,6 +226,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         if columns is not None:
             batch = replace(batch, X=batch.X[:, columns])
         self._learn(batch, columns, similarity)
+        return batch
 
     def _checked_training_rows(self, X: Any, similarity: Similarity, client: Any) -> Rows:
         if self.encoder is None:
@@ -222,15 +246,19 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         encoder: TableEncoder | None = None,
     ) -> None:
         rule, search = LABEL_RULES.resolve(self.label_rule), TUNERS.resolve(self.tuning)
-        calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
+        calibration = self._calibration()
         similarity = self._resolved_similarity() if similarity is None else similarity
         stages = self._stages(batch.X, similarity)
         for stage in (stages.weighting, rule, search, stages.influence, calibration):
-            if stage is not None:
+            if stage is not None and not isinstance(stage, str):
                 stage.check()
         names = getattr(self, "feature_names_in_", None)
         encoder = self._fitted_encoder(batch) if encoder is None else encoder
-        normalizer, problem = make_problem(batch, self.normalizer, stages, names, encoder)
+        spec, told = self.normalizer, ""
+        if isinstance(spec, str) and spec == "auto":
+            spec, told = choose_normalizer(batch, stages, names, encoder, search)
+        normalizer, problem = make_problem(batch, spec, stages, names, encoder)
+        self._warn_of_units(batch, normalizer)
         problem, drawing = self._sampled(problem)
         sketch = resolve_sketch(self.sketch, problem.stages.similarity, stages.weighting)
         if stages.influence.learned and (sketch is not None or drawing is not None):
@@ -241,22 +269,55 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         if sketch is not None:
             refuse_unknown(batch.unknown, "a sketch is of label sets that are all known")
         best, self.tuning_ = search.run(problem)
+        advise_on_curve(self.tuning_)
+        if told:
+            self.tuning_ = replace(self.tuning_, note="; ".join(filter(None, (told, self.tuning_.note))))
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
+        if self.absent is not None:
+            scorer = self._put_right(scorer, batch.labels)
+        stages = scorer.stages
         stages.engine.ready(scorer.prepared, [scorer.job])
-        rule = fit_rule(rule, scorer)
-        if calibration is not None:
-            calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
+        rule, curves = learnt_outcomes(rule, calibration, scorer, single=batch.labels.kind == "single")
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
-        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration, encoder))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, curves, encoder))
+
+    def _warn_of_units(self, batch: Batch, normalizer: Normalizer | None) -> None:
+        """Of columns that no one has brought to one scale: what an object is given for is meant so."""
+        by_name = self.normalizer is None or self.normalizer == "l2"
+        if not by_name or self.encoder is not None or self._resolved_similarity().form == "precomputed":
+            return
+        told = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
+        if told is not None:
+            warnings.warn(told, UnitsWarning, stacklevel=5)
+
+    def _calibration(self) -> Wanted:
+        """The stage as an object, or "auto"."""
+        given = self.calibration
+        if isinstance(given, str) and given == "auto":
+            return "auto"
+        return None if given is None else CALIBRATIONS.resolve(given)
+
+    def _put_right(self, scorer: Scorer, labels: LabelSpace) -> Scorer:
+        """The same where a label that is recorded counts for those that apply and are not."""
+        presence = ABSENCES.resolve(self.absent)
+        presence.check()
+        if labels.kind == "single":
+            raise ValueError(f"absent={self.absent!r} is for label sets; y has one class for each row.")
+        if self.sketch is not None:
+            raise ValueError(f"absent={self.absent!r} cannot be combined with a sketch.")
+        recorded = presence.recorded(labels.classes, training_blocks(scorer))
+        problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
+        return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)
 
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:
             return None
         cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
         encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        advise_on_categories(cells, encoder)
         self.title_column_ = title_column(cells, encoder.columns_)
         return encoder
 
@@ -319,7 +380,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             tags.input_tags.string = tags.input_tags.allow_nan = True
         try:
             similarity = SIMILARITIES.resolve(self.similarity)
-            normalizer = resolve_normalizer(self.normalizer)
+            named = isinstance(self.normalizer, str) and self.normalizer == "auto"
+            normalizer = resolve_normalizer("minmax" if named else self.normalizer)  # one that it may take
         except (TypeError, ValueError):
             return tags  # a wrong name is reported by fit
         tags.input_tags.pairwise = similarity.form == "precomputed"

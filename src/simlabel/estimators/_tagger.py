@@ -17,24 +17,33 @@ from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
-from simlabel.influence import Ridge
+from simlabel.influence import Ridge, fits_in_matrix
 from simlabel.label_rules import PerLabel
-from simlabel.labels import LabelSpace, as_hierarchy
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.rows import References, n_rows
-from simlabel.similarities import Linear
+from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_flag, check_same_length
 from simlabel.tables import (
+    NUMBERS,
     Cells,
     TableEncoder,
     TableWarning,
+    advise_on_categories,
     label_sets,
     leaking_columns,
     separator_for,
     title_column,
 )
-from simlabel.tuning import MOST_CANDIDATES, ColumnSearch, ColumnWeights, check_criterion, rows_for_patterns
+from simlabel.tuning import (
+    MOST_CANDIDATES,
+    STRAIGHT_SHARE,
+    ColumnSearch,
+    ColumnWeights,
+    check_criterion,
+    rows_for_patterns,
+)
 
 _MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
@@ -78,6 +87,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of the rows by which columns are weighed, where there are more than 2,500.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`: whether a tag that a row has not been given may apply all the same.
 
     Attributes
     ----------
@@ -114,12 +125,13 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         title_column: str | None = "auto",
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = "loo",
+        calibration: Any = "auto",
         hierarchy: Any = None,
         engine: Any = "auto",
         verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        absent: Any = None,
     ) -> None:
         self.columns = columns
         self.label_separator = label_separator
@@ -133,6 +145,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Find out what the columns hold, keep the labelled rows, and choose the rest by leave-one-out.
@@ -152,10 +165,11 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         check_flag("Tagger", "verbose", self.verbose)
         check_criterion("Tagger", self.criterion)
         TableEncoder(self.columns).check()
@@ -171,6 +185,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
+        return batch
 
     def _ids(self, cells: Cells, ids: Any) -> Any:
         if ids is not None or self.id_column is None:
@@ -194,9 +209,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self._tell(encoder, cells, batch)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         found = self._weighed_columns(encoder, batch, seed)
-        encoder.weights = found.weights
         recipe = SMLClassifier(
-            Linear(),
+            _weighed(encoder, found),
             normalizer=None,
             influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM and batch.is_complete),
             label_rule=self._rule(len(batch.labels.classes)),
@@ -204,6 +218,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=seed,
+            absent=self.absent,
         )
         with progress(f"learning from {n_rows(batch.X):,} rows", None, self.verbose):
             recipe._learn(batch, None, encoder=encoder)
@@ -219,6 +234,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             from rich.console import Console
 
             Console(stderr=True).print(encoder)
+        advise_on_categories(cells, encoder)
         for name in leaking_columns(cells, encoder, batch.labels.classes, batch.Y):
             warnings.warn(
                 f"column {name!r} holds the labels themselves, and a model that reads it looks better than "
@@ -232,10 +248,12 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         if n > most:
             batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
         references = _references(batch)
+        bent = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
         with progress(
             f"weighing columns, at most {MOST_CANDIDATES} tries", MOST_CANDIDATES, self.verbose
         ) as advance:
-            search = ColumnSearch(encoder.blocks(batch.X), references, self.criterion, lambda *_: advance())
+            blocks = encoder.blocks(batch.X)
+            search = ColumnSearch(blocks, references, self.criterion, bent, lambda *_: advance())
             return search.run()
 
     def partial_fit(
@@ -272,3 +290,14 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
 
 def _references(batch: Batch) -> References:
     return References(batch.X, batch.Y, batch.weights, groups=batch.groups, unknown=batch.unknown)
+
+
+def _weighed(encoder: TableEncoder, found: ColumnWeights) -> Similarity:
+    """Give the encoder its weights, and return what its rows are compared by."""
+    encoder.weights = dict(found.weights)
+    if found.gamma is None:
+        return Linear()
+    weight = found.weights[NUMBERS]
+    encoder.weights[NUMBERS] = straight = STRAIGHT_SHARE * weight
+    rbf = OnColumns(RBF(found.gamma / straight), encoder.number_slots)
+    return Sum(Linear(), Scaled(rbf, weight))

@@ -93,11 +93,9 @@ class KnownSums:
         whole = sizes.sum(axis=1, keepdims=True)
         return _Parts(sums[:, :n], whole + sums[:, n + n_sizes + 1 :], sizes, whole, whole + others)
 
-    @property
+    @cached_property
     def _by_counts(self) -> bool:
-        weighting = self.problem.stages.weighting
-        kept = weighting is None or weighting.keeps_sign
-        return not (kept and self.problem.stages.similarity.nonnegative_output)
+        return not never_negative(self.problem)
 
     @cached_property
     def _all(self) -> FloatArray:
@@ -122,6 +120,14 @@ class KnownSums:
             gone = dense_rows(self.problem.rows[rows]) * (np.minimum(weights, 1.0) / weights)[:, None]
         left = self._all - gone
         return np.where(left > 1e-9 * self._all, left, 0.0)
+
+
+def never_negative(problem: Problem) -> bool:
+    """Whether no similarity counts for less than nothing, as far as is known."""
+    stages = problem.stages
+    of = stages.similarity.never_negative
+    known = of(False) or (of(True) and problem.references.nonnegative)
+    return known if stages.weighting is None else stages.weighting.never_negative(known)
 
 
 def _ratio(part: FloatArray, of: FloatArray) -> FloatArray:

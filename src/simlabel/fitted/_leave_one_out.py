@@ -7,17 +7,18 @@ belongs to a group, the whole group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from simlabel.engines import Exclude
 from simlabel.fitted._known import one_copy
-from simlabel.fitted._scorer import Scorer
+from simlabel.fitted._scorer import Scorer, shares_of
 from simlabel.influence import Problem
-from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
+from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
 from simlabel.rows import References, group_sums
 from simlabel.support.validation import FloatArray
 
@@ -39,14 +40,19 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
         Y, weights = references.Y[part], scorer.stands_for[part]
         unknown = None if references.unknown is None else references.unknown[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
-        yield TrainingBlock(scores, Y, weights, unknown)
+        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded)
 
 
-def fit_rule(rule: LabelRule, scorer: Scorer) -> LabelRule:
-    """A label rule that has learnt from the scores that it wants to see."""
-    nothing = rule.needs == "nothing"
-    blocks = () if nothing else training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
-    return rule.fit(scorer.references.sizes, blocks)
+def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
+    """A label rule that has learnt from the scores that it wants to see; leave-one-out ones may be known."""
+    if scorer.stages.recorded is not None:
+        rule = for_presence_only(rule)
+    blocks: Iterable[TrainingBlock] = ()
+    if rule.needs == "leave_one_out" and left_out is not None:
+        blocks = left_out
+    elif rule.needs != "nothing":
+        blocks = training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
+    return rule.fit(scorer.set_sizes, blocks)
 
 
 def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
@@ -54,7 +60,11 @@ def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
     rows = np.arange(part.start, part.stop)
-    scores = scorer.score(references.X[part], own_entries(rows, references), rows)
+    own = own_entries(rows, references)
+    if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
+        scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is touched once
+    else:
+        scores = scorer.score(references.X[part], own, rows)
     if solved.scale is None:
         return scores
     labels = rescaled(scores.labels, rows)
@@ -73,6 +83,7 @@ class Rescaling:
 
     def __init__(self, problem: Problem, scale: FloatArray | None) -> None:
         self.scale, references = scale, problem.references
+        self.recorded = problem.stages.recorded
         if scale is None:
             return
         self.Y, self.groups, self.count = references.Y, references.groups, scale[: references.n_labels]
@@ -89,8 +100,17 @@ class Rescaling:
             gone = self.Y[rows].toarray() * self.gone[rows, None]
         else:
             gone = self.gone[self.groups[rows]].toarray()
+        if self.recorded is not None:
+            gone = gone / self.recorded
         rest = self.count - gone
         return np.divide(labels * self.count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * self.count)
+
+
+def left_out_shares(scorer: Scorer) -> FloatArray:
+    """The same as `Model.decisions` has them: comparable between rows, as far as scores are."""
+    if not scorer.shares_compare:
+        return left_out_scores(scorer)
+    return np.concatenate([shares_of(block.scores) for block in training_blocks(scorer)])
 
 
 def left_out_scores(scorer: Scorer) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from simlabel.fitted._leave_one_out import fit_rule, training_blocks
+from simlabel.fitted._calibrating import learnt_outcomes
 from simlabel.fitted._model import Model
 from simlabel.labels import LabelSpace, Unknown
 
@@ -18,10 +18,13 @@ def relabelled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: Unknow
     Similarity, normalizer and penalty are held, as is the kind of label rule; what rule and calibration
     know of single labels they learn from the leave-one-out scores of the labels as they are now.
     """
+    if model.scorer.stages.recorded is not None:
+        raise ValueError(
+            "Of labels that are recorded by their presence alone, the missing share was found label by "
+            "label: fit anew with the labels as they are to be."
+        )
     space, Y, unknown = space.nested(Y, unknown)
     scorer = model.scorer.with_labels(model.scorer.references.with_labels(Y, unknown))
-    calibration = model.calibration
-    if calibration is not None:
-        calibration = clone(calibration).fit(training_blocks(scorer), single=space.kind == "single")
-    rule = fit_rule(clone(model.rule), scorer)
+    wanted = None if model.calibration is None else clone(model.calibration)
+    rule, calibration = learnt_outcomes(clone(model.rule), wanted, scorer, single=space.kind == "single")
     return replace(model, labels=space, scorer=scorer, rule=rule, calibration=calibration)

@@ -22,11 +22,11 @@ from simlabel.engines import (
     prepare,
     reducer_for,
 )
-from simlabel.fitted._known import KnownSums
+from simlabel.fitted._known import KnownSums, never_negative
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
 from simlabel.labels import refuse_unknown
-from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, take_rows
+from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, pieces, take_rows
 from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
@@ -38,6 +38,18 @@ Influences: TypeAlias = FloatArray | sp.csr_array | Stack
 def used_rows(references: References, solved: Solved) -> Rows:
     """The references that are summed over."""
     return references.X if solved.used is None else take_rows(references.X, solved.used)
+
+
+def shares_of(scores: ScoreBlock) -> FloatArray:
+    """Scores over the similarity to all references, where that is above 0; as they are elsewhere."""
+    total = scores.sizes.sum(axis=1, keepdims=True)
+    return np.divide(scores.ranking, total, out=scores.ranking.copy(), where=total > 0)
+
+
+def _sizes_as_one(V: sp.csr_array, n_labels: int) -> sp.csr_array:
+    """[Y | one-hot of the set size] with all sizes in one column; each row has one of them."""
+    columns = np.minimum(V.indices, n_labels)
+    return sp.csr_array((V.data, columns, V.indptr), shape=(V.shape[0], n_labels + 1))
 
 
 @dataclass(frozen=True)
@@ -103,6 +115,13 @@ class Scorer:
         """Labels alone."""
         return self._job(self.V[:, : self.references.n_labels])
 
+    @cached_property
+    def share_job(self) -> Job:
+        """Labels, and all similarity in one column in place of the set sizes."""
+        n = self.references.n_labels
+        parts = [_sizes_as_one(piece, n) for piece in pieces(self.V)]
+        return self._job(Stack(parts) if isinstance(self.V, Stack) else parts[0])
+
     def _job(self, V: Influences) -> Job:
         weighting = self.stages.weighting
         whole = weighting is not None and weighting.scope == "row"
@@ -117,6 +136,11 @@ class Scorer:
         return KnownSums(self.problem, self.solved.scale is not None)
 
     @cached_property
+    def shares_compare(self) -> bool:
+        """Whether a query's sums are shares of its similarity: nothing is learned, or below 0."""
+        return not self.stages.influence.learned and never_negative(self.problem)
+
+    @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
         if not self.references.is_complete:
@@ -125,12 +149,18 @@ class Scorer:
         pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
         return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
 
+    @property
+    def set_sizes(self) -> npt.NDArray[np.int64]:
+        """The set sizes that a rule may choose from: none where label sets may lack labels that apply."""
+        return self.references.sizes if self.stages.recorded is None else np.empty(0, dtype=np.int64)
+
     @cached_property
     def label_shares(self) -> FloatArray:
         """Of the references of which it is known, the share that has each label, (n_labels,)."""
-        references = self.references
+        references, recorded = self.references, self.stages.recorded
         if references.is_complete:
-            return np.asarray(references.Y.T @ references.weights / references.weights.sum())
+            shares = np.asarray(references.Y.T @ references.weights / references.weights.sum())
+            return shares if recorded is None else shares / recorded
         return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 
     def plan(self, n_queries: int) -> Plan:
@@ -145,13 +175,21 @@ class Scorer:
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
     def score(
-        self, Q: Rows, exclude: Exclude | None = None, rows: npt.NDArray[np.integer] | None = None
+        self,
+        Q: Rows,
+        exclude: Exclude | None = None,
+        rows: npt.NDArray[np.integer] | None = None,
+        *,
+        symmetric: bool = False,
     ) -> ScoreBlock:
-        """Scores of a chunk of normalized queries; `rows` says which references they are, if left out."""
+        """Scores of a chunk of normalized queries; `symmetric` where they are all references.
+
+        `rows` says which references they are where each is left out of its own sums.
+        """
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            sums = self._reduced(self.stages.engine, Q, self.job, exclude)
+            sums = self._reduced(self.stages.engine, Q, self.job, exclude, symmetric)
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept, rows)
 
     def label_weights(self, Q: Rows) -> FloatArray:
@@ -159,19 +197,44 @@ class Scorer:
 
         Other engines, and sketches, keep a form of V that has both.
         """
-        engine = self.stages.engine
-        plain = self.sketch is None and self.known is None
-        if plain and n_rows(Q) > limits().few_queries and not is_lazy(self.prepared.X):
-            if isinstance(engine, Auto):
-                engine = engine.choose(n_rows(Q), self.prepared, [self.job])
-            if isinstance(engine, Exact):
-                sums = self._reduced(engine, Q, self.label_job)
-                intercept = self.solved.intercept
-                return sums if intercept is None else sums + intercept[: sums.shape[1]]
-        return self.score(Q).labels
+        engine = self._by_pairs(n_rows(Q))
+        if engine is None:
+            return self.score(Q).labels
+        sums = self._reduced(engine, Q, self.label_job)
+        intercept = self.solved.intercept
+        return sums if intercept is None else sums + intercept[: sums.shape[1]]
 
-    def _reduced(self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None) -> FloatArray:
-        return engine.reduce(ReduceCall(Q, self.prepared, [job], exclude, n_jobs=self.stages.n_jobs))[0]
+    def shares(self, Q: Rows) -> FloatArray:
+        """The share of its similarity that speaks for each label, of a chunk of normalized queries.
+
+        A query that is similar to nothing has the frequencies of the labels. Where similarities add up to
+        less than nothing, as those of a query with features below 0 may, its sums stay as they are.
+        """
+        engine, n = self._by_pairs(n_rows(Q)), self.references.n_labels
+        if engine is None:
+            return shares_of(self.score(Q))
+        sums = self._reduced(engine, Q, self.share_job)
+        silent = ~sums.any(axis=1)
+        sums[silent, :n], sums[silent, n] = self.frequencies[:n], self.frequencies[n:].sum()
+        labels, total = sums[:, :n], sums[:, n:]
+        return np.divide(labels, total, out=labels, where=total > 0)
+
+    def _by_pairs(self, n_queries: int) -> Exact | None:
+        """What visits all pairs for so many queries, and sums whatever columns it is given; or None."""
+        engine = self.stages.engine
+        if self.sketch is not None or n_queries <= limits().few_queries or is_lazy(self.prepared.X):
+            return None
+        if self.known is not None:
+            return None  # what labels are divided by is summed too
+        if isinstance(engine, Auto):
+            engine = engine.choose(n_queries, self.prepared, [self.job])
+        return engine if isinstance(engine, Exact) else None
+
+    def _reduced(
+        self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None, symmetric: bool = False
+    ) -> FloatArray:
+        call = ReduceCall(Q, self.prepared, [job], exclude, symmetric, self.stages.n_jobs)
+        return engine.reduce(call)[0]
 
     def block(self, sums: FloatArray, rows: npt.NDArray[np.integer] | None = None) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""

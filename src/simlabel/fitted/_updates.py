@@ -240,15 +240,21 @@ def with_fewer(model: Model, names: Any) -> Model:
 
 
 def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
-    rule = model.rule.adapted(references.sizes, space.places(model.labels), len(space.classes))
-    calibration = model.calibration
+    places, n_labels = space.places(model.labels), len(space.classes)
+    scorer, calibration = model.scorer, model.calibration
     if calibration is not None:
-        calibration = calibration.adapted(space.places(model.labels), len(space.classes))
+        calibration = calibration.adapted(places, n_labels)
+    if scorer.stages.recorded is not None:  # of a label that comes as much as of the others
+        recorded = np.full(n_labels, np.median(scorer.stages.recorded))
+        recorded[places] = scorer.stages.recorded
+        scorer = replace(scorer, stages=replace(scorer.stages, recorded=recorded))
+    scorer = scorer.with_references(references, kept)
+    rule = model.rule.adapted(scorer.set_sizes, places, n_labels)
     return replace(
         model,
         labels=space,
         calibration=calibration,
-        scorer=model.scorer.with_references(references, kept),
+        scorer=scorer,
         rule=rule,
     )
 

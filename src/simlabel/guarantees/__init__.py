@@ -5,7 +5,7 @@ from simlabel.guarantees._grounds import Fresh, Grounds
 from simlabel.guarantees._label_coverage import LabelCoverage
 from simlabel.guarantees._measured import Measured
 from simlabel.guarantees._precision import Precision
-from simlabel.guarantees._promise import Promise
+from simlabel.guarantees._promise import PickedRowsWarning, Promise
 from simlabel.guarantees._thresholds import Recall, SetCoverage
 
 #: by what they promise, as on the command line
@@ -23,5 +23,6 @@ __all__ = [
     "Grounds",
     "Guarantee",
     "Measured",
+    "PickedRowsWarning",
     "Promise",
 ]

@@ -20,6 +20,10 @@ Inside = npt.NDArray[np.bool_]
 Chooser = Callable[[Rows], tuple[FloatArray, Inside]]
 
 
+class PickedRowsWarning(UserWarning):
+    """A promise rests on rows that were picked, and not drawn as new rows are."""
+
+
 @dataclass(frozen=True)
 class Promise:
     """What a guarantee promises for one model; `predict_sets` takes it in place of the guarantee.

@@ -36,6 +36,7 @@ from simlabel.influence._partly import (
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 from simlabel.weightings import Weighting
@@ -44,7 +45,7 @@ from simlabel.weightings import Weighting
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
-class RetuneWarning(UserWarning):
+class RetuneWarning(SimlabelWarning):
     """A model has outgrown the values that were chosen for it."""
 
 
@@ -194,7 +195,9 @@ class Ridge(Influence):
                 f"are summed over and scores are not mixed: Ridge(inducing=None, mixing=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
-        return scores_without_each(A, ridge_targets(references).toarray(), references.weights, penalty)
+        return scores_without_each(
+            A, problem.as_true(ridge_targets(references)).toarray(), references.weights, penalty
+        )
 
     def _check_known(self, references: References) -> None:
         if self.mixing and not references.is_complete:
@@ -208,7 +211,7 @@ class Ridge(Influence):
         known = knowledge(references)
         if known is not None:
             return self._solve_partly_known(problem, known)
-        targets = ridge_targets(references).toarray()
+        targets = problem.as_true(ridge_targets(references)).toarray()
         solution = ridge_solution(
             similarity_matrix(problem),
             targets,
@@ -220,7 +223,11 @@ class Ridge(Influence):
 
     def _solve_partly_known(self, problem: Problem, known: Known) -> Solved:
         references, stages, penalty = problem.references, problem.stages, float(self.penalty)
-        targets, weights, S = ridge_targets(references), references.weights, similarity_matrix(problem)
+        targets, weights, S = (
+            problem.as_true(ridge_targets(references)),
+            references.weights,
+            similarity_matrix(problem),
+        )
         found = patterns(known)
         if work(found) <= limits().pattern_operations:
             exact = targets.toarray(), weights, penalty, references.groups, found
@@ -233,7 +240,7 @@ class Ridge(Influence):
 
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
-        targets, weights = ridge_targets(references).toarray(), references.weights
+        targets, weights = problem.as_true(ridge_targets(references)).toarray(), references.weights
         rows = _Doubled(problem)
         A, n_old = shrunk_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
@@ -257,7 +264,7 @@ class Ridge(Influence):
 
     def _solve_linear(self, problem: Problem, form: LinearForm, known: FloatArray | None = None) -> Solved:
         references, stages = problem.references, problem.stages
-        targets, weights = ridge_targets(references), references.weights
+        targets, weights = problem.as_true(ridge_targets(references)), references.weights
         start = None
         if known is not None:  # labels and sizes may have come and gone: a start need not be right
             start = np.zeros(targets.shape)
@@ -288,7 +295,7 @@ class Ridge(Influence):
         stages = problem.stages
         prepared = prepare(rows, [stages.similarity])
         features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
-        targets = ridge_targets(references)
+        targets = problem.as_true(ridge_targets(references))
 
         def solve(targets: Rows, weights: FloatArray) -> RidgeSolution:
             return inducing_solution(features, references.X, targets, weights, penalty, references.groups)

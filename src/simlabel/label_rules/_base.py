@@ -41,10 +41,15 @@ class ScoreBlock:
     totals: FloatArray | None = None
 
     @property
+    def total(self) -> FloatArray:
+        """Similarity to all references, in double precision, (n_queries, 1)."""
+        totals = self.sizes.sum(axis=1, dtype=np.float64) if self.totals is None else self.totals
+        return totals.astype(np.float64)[:, None]
+
+    @property
     def shares(self) -> FloatArray:
         """Which share of the similarity speaks for each label, (n_queries, n_labels); 0 of nothing."""
-        totals = self.sizes.sum(axis=1, dtype=np.float64) if self.totals is None else self.totals
-        total, ranking = totals.astype(np.float64)[:, None], self.ranking.astype(np.float64)
+        total, ranking = self.total, self.ranking.astype(np.float64)
         return np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
 
 
@@ -52,13 +57,21 @@ class ScoreBlock:
 class TrainingBlock:
     """Scores of some training rows with their true labels and weights, for rules that learn.
 
-    `unknown` has ones where it is not known whether a label is true; None where all is.
+    `unknown` has ones where it is not known whether a label is true; None where all is. Where only some of
+    the labels that apply are recorded, `recorded` is the share of each, (n_labels,).
     """
 
     scores: ScoreBlock
     Y: sp.csr_array
     weights: FloatArray
     unknown: sp.csr_array | None = None
+    recorded: FloatArray | None = None
+
+    @property
+    def truth(self) -> npt.NDArray[Any]:
+        """1 where a label is true, or how many it stands for, (n_rows, n_labels)."""
+        Y = self.Y.toarray()
+        return Y if self.recorded is None else Y / self.recorded
 
     @property
     def known(self) -> npt.NDArray[np.bool_] | None:
@@ -71,7 +84,7 @@ class TrainingBlock:
         totals = None if s.totals is None else s.totals[rows]
         scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows], totals)
         unknown = None if self.unknown is None else self.unknown[rows]
-        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown)
+        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded)
 
 
 class LabelRule(BaseEstimator):

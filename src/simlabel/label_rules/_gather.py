@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ class Gathered:
     """
 
     scores: FloatArray
-    truth: npt.NDArray[np.int8]
+    truth: npt.NDArray[Any]
     weights: FloatArray
     known: npt.NDArray[np.bool_] | None = None
 
@@ -80,7 +81,7 @@ def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
     parts = thinned(blocks)
     return Gathered(
         np.concatenate([block.scores.labels for block in parts]),
-        np.concatenate([block.Y.toarray() for block in parts]),
+        np.concatenate([block.truth for block in parts]),
         np.concatenate([block.weights for block in parts]),
         None if parts[0].unknown is None else np.concatenate([block.known for block in parts]),
     )

@@ -346,7 +346,7 @@ def refuse_unknown(
     if unknown is not None and unknown.entries.nnz:
         row = int(np.flatnonzero(~unknown.complete)[0])
         raise ValueError(
-            f"Input y contains NaN, or rows of which not all labels are known (first at row {row}): {why}."
+            f"Input y contains NaN (first at row {row}), or a row of which not all labels are known: {why}."
         )
 
 

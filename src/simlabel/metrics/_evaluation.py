@@ -68,7 +68,7 @@ def evaluate(
         True and predicted label sets. What is unknown in the truth (NaN, or masked, in a dense array, or by
         `simlabel.labels.Known`) counts in no criterion.
     scores : array, (n_rows, n_labels)
-        Label weights, as `decision_function` gives them.
+        Label weights, as `label_weights` gives them, or any other scores.
     criteria : sequence of str, optional
         Names out of `CRITERIA` (the default, all five) and `MORE_CRITERIA`.
     propensity : array, (n_labels,), optional

@@ -109,9 +109,9 @@ def _as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
         array = np.asarray(values)
         if np.ma.isMaskedArray(values):
             array = np.where(np.ma.getmaskarray(values), np.nan, array)
-        if array.dtype == object:
+        if array.dtype == object and array.ndim:
             flat = [np.nan if is_missing(value) else value for value in array.ravel()]
-            array = np.array(flat).reshape(array.shape).astype(np.float64)
+            array = np.array(flat, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError):  # rows that differ in length, or something else than numbers
         array = np.array("")
     if array.dtype.kind not in "biuf":

@@ -68,10 +68,11 @@ def _from_2(state: State) -> State:
 
 
 def _from_3(state: State) -> State:
-    """Format 4 has labels that are unknown, and labels that are part of others."""
-    chunks = [{"groups": None, "unknown": None, **chunk} for chunk in state["model"]["chunks"]]
-    labels = {"hierarchy": None, **state["model"]["labels"]}
-    return {**state, "model": {**state["model"], "chunks": chunks, "labels": labels}}
+    """Format 4 has labels that are unknown, recorded by their presence alone, or part of others."""
+    model = {"recorded": None, **state["model"]}
+    chunks = [{"groups": None, "unknown": None, **chunk} for chunk in model.get("chunks", ())]
+    labels = {"hierarchy": None, **model.get("labels", {})}
+    return {**state, "model": {**model, "chunks": chunks, "labels": labels}}
 
 
 _STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2, _from_3)

@@ -56,6 +56,8 @@ PARTS: dict[str, tuple[type, ...]] = {
 _LEARNT: dict[str, tuple[str, ...]] = {
     "shift_": ("features",),
     "scale_": ("features",),
+    "values_": ("features",),
+    "scores_": ("features",),
     "coef_": ("labels",),
     "intercept_": (),
     "thresholds_": ("labels",),
@@ -208,9 +210,10 @@ class _Fits:
         single = model.labels.kind == "single"
         self._check_normalizer(model.normalizer, self.lengths["features"])
         self._check_similarity(model.scorer.stages.similarity, self.lengths["features"])
-        self._check_learnt(model.rule, self.lengths)
-        sizes = getattr(model.rule, "sizes_", model.scorer.references.sizes)
-        if not np.array_equal(sizes, model.scorer.references.sizes):
+        asked = model.scorer.set_sizes
+        self._check_learnt(model.rule, {**self.lengths, "sizes": len(asked)})
+        sizes = getattr(model.rule, "sizes_", asked)
+        if not np.array_equal(sizes, asked):
             raise ModelFileError(
                 f"the rule is for the set sizes {sizes}, which are not those of the references."
             )
@@ -224,6 +227,11 @@ class _Fits:
             check_n_jobs(sketch.n_jobs)
             if repr(sketch.similarity) != repr(model.scorer.stages.similarity) or sketch.X.dtype.kind != "f":
                 raise ModelFileError(f"the prototypes are compared by {sketch.similarity!r}.")
+        recorded = model.scorer.stages.recorded
+        if recorded is not None:
+            check_numbers("a model", "recorded", recorded, (self.lengths["labels"],), above=0, at_most=1)
+            if single:
+                raise ModelFileError("shares that are recorded stand beside one class for each row.")
         if model.scorer.stages.scales is not None:
             check_numbers("a model", "scales", model.scorer.stages.scales, (None,), above=0)
 
@@ -314,6 +322,9 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
         raise ModelFileError(f"the title column {title[:60]!r} is none of the columns.")
     if not isinstance(fitted.get("tuning_", _NO_SEARCH), TuningResult):
         raise ModelFileError(f"{str(fitted['tuning_'])[:60]} is no curve of a search.")
+    picked = fitted.get("n_picked_", 1)
+    if type(picked) is not int or picked < 1:
+        raise ModelFileError(f"{str(picked)[:60]} is no number of rows that were picked.")
 
 
 def check_rows(model: Model) -> None:

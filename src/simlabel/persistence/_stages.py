@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
+from simlabel.calibration import ABSENCES, CALIBRATIONS, LogisticCurve, PiecewiseCurve
 from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
 from simlabel.label_rules import LABEL_RULES, CustomRule
@@ -27,7 +27,7 @@ from simlabel.weightings import WEIGHTINGS, CustomWeighting
 
 def _classes() -> Iterable[type[Any]]:
     registries: list[Registry[Any]] = [SIMILARITIES, WEIGHTINGS, NORMALIZERS, INFLUENCES]
-    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES, ENCODERS]
+    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES, ENCODERS, ABSENCES]
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from simlabel.labels import Indicator, Unknown, joined_unknown, moved
 from simlabel.rows._containers import take_rows
 from simlabel.rows._lazy import LazyRows
-from simlabel.rows._stack import joined
+from simlabel.rows._stack import fold, joined
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
@@ -71,6 +71,11 @@ class Chunk:
     def is_complete(self) -> bool:
         """Whether all labels of all rows are known."""
         return self.unknown is None or not self.unknown.entries.nnz
+
+    @cached_property
+    def nonnegative(self) -> bool:
+        """Whether no feature is below 0; objects have none, and nothing is known of them."""
+        return hasattr(self.X, "shape") and fold(self.X, _lowest, min) >= 0
 
     @cached_property
     def index(self) -> dict[Hashable, int]:
@@ -130,6 +135,10 @@ class Chunk:
 
 def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
     return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+
+def _lowest(X: Rows) -> float:
+    return float(X.min()) if X.shape[0] and X.shape[1] else 0.0
 
 
 def _taken(X: Rows, rows: Positions) -> Rows:

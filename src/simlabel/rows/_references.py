@@ -171,6 +171,11 @@ class References:
         """
         return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.chunks])
 
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no feature of any is below 0, as far as is known."""
+        return all(chunk.nonnegative for chunk in self.chunks)
+
     def positions(self, names: Iterable[Hashable]) -> Positions:
         """Where these ids are; -1 for one that is not there."""
         wanted = list(names)

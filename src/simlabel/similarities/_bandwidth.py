@@ -12,7 +12,6 @@ class Bandwidth(Similarity):
     """A similarity that falls with a distance, as fast as gamma says."""
 
     positive_definite = True
-    nonnegative_output = True
 
     def __init__(self, gamma: Parameter = "auto") -> None:
         self.gamma = gamma
@@ -21,6 +20,10 @@ class Bandwidth(Similarity):
     def panel_parameters(self) -> tuple[Parameter, ...]:
         """Gamma."""
         return (self.gamma,)
+
+    def never_negative(self, rows: bool) -> bool:
+        """An exponential is above 0."""
+        return True
 
     def check(self) -> None:
         """Raise ValueError where gamma is not positive."""

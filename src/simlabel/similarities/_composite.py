@@ -28,12 +28,11 @@ class _Pair(Similarity):
         return bool(self.left.nonnegative_input or self.right.nonnegative_input)
 
     @property
-    def nonnegative_output(self) -> bool:  # type: ignore[override]
-        return bool(self.left.nonnegative_output and self.right.nonnegative_output)
-
-    @property
     def compares_objects(self) -> bool:
         return self.left.compares_objects and self.right.compares_objects
+
+    def never_negative(self, rows: bool) -> bool:
+        return self.left.never_negative(rows) and self.right.never_negative(rows)
 
     def check(self) -> None:
         for side in ("left", "right"):
@@ -129,14 +128,13 @@ class Around(Similarity):
     similarity: Similarity
 
     @property
-    def nonnegative_output(self) -> bool:  # type: ignore[override]
-        """As the similarity inside."""
-        return bool(self.similarity.nonnegative_output)
-
-    @property
     def positive_definite(self) -> bool:  # type: ignore[override]
         """As the similarity inside."""
         return bool(self.similarity.positive_definite)
+
+    def never_negative(self, rows: bool) -> bool:
+        """As the similarity inside."""
+        return self.similarity.never_negative(rows)
 
     def check(self) -> None:
         """Raise where what is inside is no similarity, or is not in order."""

@@ -53,11 +53,6 @@ class Polynomial(Similarity):
         self.degree = degree
         self.coef0 = coef0
 
-    @property
-    def nonnegative_output(self) -> bool:  # type: ignore[override]
-        """Whether the degree is even."""
-        return self.degree != "auto" and int(self.degree) % 2 == 0
-
     def check(self) -> None:
         """Raise ValueError where the degree is no whole number or c is negative."""
         check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True, also=("auto",))
@@ -72,6 +67,10 @@ class Polynomial(Similarity):
             square = mean_square(X, sample_weight) or 1.0
             grids["coef0"] = Grid(tuple(share * square for share in _SHARES), at_mean=_SHARES.index(1.0))
         return grids
+
+    def never_negative(self, rows: bool) -> bool:
+        """Even powers are not below 0, nor are products of features that are not."""
+        return rows or int(self.degree) % 2 == 0
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products to similarities, in place."""
