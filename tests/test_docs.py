@@ -76,6 +76,11 @@ def test_tickets_in_five_minutes():
     assert run(TICKETS) == TICKETS.read_text(encoding="utf-8").count("\n```") // 2  # none is passed over
 
 
+def test_labels_that_are_not_known():
+    page = ROOT / "docs" / "unknown_labels.md"
+    assert run(page) == page.read_text(encoding="utf-8").count("\n```") // 2
+
+
 def test_the_first_lines_of_the_readme():
     run(TICKETS, most=1)  # which writes the tables
     assert run(ROOT / "README.md", most=2) == 2
