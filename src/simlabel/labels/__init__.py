@@ -3,7 +3,7 @@
 from simlabel.labels._advice import advise_on_labels
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
 from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
-from simlabel.labels._unknown import Known, Partial, Unknown, joined_unknown
+from simlabel.labels._unknown import Known, Partial, UnknownLabels, joined_unknown
 
 __all__ = [
     "advise_on_labels",
@@ -17,5 +17,5 @@ __all__ = [
     "Partial",
     "refuse_unknown",
     "SETS",
-    "Unknown",
+    "UnknownLabels",
 ]

@@ -33,7 +33,7 @@ from simlabel.labels._forms import (
 from simlabel.labels._forms import (
     Indicator as Indicator,
 )
-from simlabel.labels._unknown import Known, Partial, Unknown, ones_at
+from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
 from simlabel.support.validation import collected, is_missing, object_array
 
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
@@ -76,7 +76,7 @@ class LabelSpace:
         return space, Y
 
     @classmethod
-    def learn_known(cls, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    def learn_known(cls, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -129,7 +129,7 @@ class LabelSpace:
         refuse_unknown(unknown)
         return Y, foreign
 
-    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], Unknown | None]:
+    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], UnknownLabels | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
         other, Y, unknown = self.read(y)
         if self.kind in ("single", "sets"):
@@ -139,7 +139,7 @@ class LabelSpace:
             known = sp.csr_array(Y[:, here])
             foreign = np.diff(Y.indptr) > np.diff(known.indptr)
             if unknown is not None:
-                unknown = Unknown(sp.csr_array(unknown.entries[:, here]), unknown.open_rows)
+                unknown = UnknownLabels(sp.csr_array(unknown.entries[:, here]), unknown.open_rows)
                 unknown = unknown.moved(places[here], len(self.classes))
             return moved(known, places[here], len(self.classes)), foreign, unknown
         if Y.shape[1] != len(self.classes):
@@ -152,7 +152,7 @@ class LabelSpace:
             )
         return Y, np.zeros(Y.shape[0], dtype=np.bool_), unknown
 
-    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, Unknown | None]:
+    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
         Y = self._places_of([row.present if isinstance(row, Partial) else row for row in rows])
         open_rows = np.array([isinstance(row, Partial) for row in rows], dtype=bool)
         if not open_rows.any():
@@ -160,7 +160,7 @@ class LabelSpace:
         absent = self._places_of([row.absent if isinstance(row, Partial) else () for row in rows])
         some = np.flatnonzero(open_rows)
         at, columns = np.nonzero((Y + absent)[some].toarray() == 0)
-        return Y, Unknown(ones_at(some[at], columns, Y.shape), open_rows)
+        return Y, UnknownLabels(ones_at(some[at], columns, Y.shape), open_rows)
 
     def _places_of(self, rows: Sequence[Any]) -> Indicator:
         """The labels that rows name."""
@@ -171,7 +171,7 @@ class LabelSpace:
         column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
         return ones_at(row_of, column_of, (len(sets), len(self.classes)))
 
-    def read(self, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    def read(self, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Find the labels of more rows, given in the same form.
 
         Returns their own space, the indicator, and what is unknown, None where nothing is.
@@ -248,15 +248,15 @@ class LabelSpace:
         return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
 
     def restricted(
-        self, Y: Indicator, unknown: Unknown | None = None
-    ) -> tuple[LabelSpace, Indicator, Unknown | None]:
+        self, Y: Indicator, unknown: UnknownLabels | None = None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Drop labels that no row of `Y` names, where the labels were found in the rows themselves."""
         if self.kind not in ("single", "sets"):
             return self, Y, unknown
         named = np.zeros(Y.shape[1], dtype=bool) if unknown is None else unknown.named()
         named[Y.indices] = True
         if unknown is not None:
-            unknown = Unknown(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
+            unknown = UnknownLabels(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
         return LabelSpace(self.kind, self.classes[named], self.container), sp.csr_array(Y[:, named]), unknown
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
@@ -286,7 +286,7 @@ class LabelSpace:
 
 
 def refuse_unknown(
-    unknown: Unknown | None,
+    unknown: UnknownLabels | None,
     why: str = "which SMLClassifier, AutoSMLClassifier, Tagger and simlabel.metrics take, but nothing else",
 ) -> None:
     """Raise where something is unknown, for those who need all labels."""
@@ -297,9 +297,9 @@ def refuse_unknown(
         )
 
 
-def _closed(entries: Entries) -> Unknown | None:
+def _closed(entries: Entries) -> UnknownLabels | None:
     """Entries of a matrix: what it does not name is not there."""
-    return None if entries is None else Unknown(entries, np.zeros(entries.shape[0], dtype=bool))
+    return None if entries is None else UnknownLabels(entries, np.zeros(entries.shape[0], dtype=bool))
 
 
 def _is_bool(array: npt.NDArray[Any]) -> bool:
