@@ -49,6 +49,7 @@ _SAVED = (
     "tuning_",
     "label_separator_",
     "title_column_",
+    "tried_",
 )  # beside the model itself
 
 
