@@ -19,7 +19,6 @@ from threadpoolctl import threadpool_info
 
 from simlabel import SMLClassifier, similarity_sums
 from simlabel.engines import Exact, SlowSimilarityWarning
-from simlabel.engines.planning import effective_jobs
 from simlabel.engines.running import run_tasks
 from simlabel.similarities import RBF, Function, Laplacian, Linear
 
@@ -53,17 +52,6 @@ def test_blas_is_held_and_given_back(rng, small_blocks):
     ]
     assert set(during) == {1}
     assert before == after
-
-
-def test_jobs(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    cores = effective_jobs(None)
-    assert cores == effective_jobs(-1)
-    assert effective_jobs(3) == 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert effective_jobs(None) == 1
-    with pytest.raises(ValueError, match="must not be 0"):
-        effective_jobs(0)
 
 
 def test_an_error_in_one_task_stops_the_others():

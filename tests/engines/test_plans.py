@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from fuzz import plans
 from simlabel import SMLClassifier, similarity_sums
 from simlabel.engines import Exact, Job, Prepared, ReduceCall, Sampled, prepare, reducer_for
-from simlabel.engines.planning import effective_jobs, make_plan
+from simlabel.engines.planning import make_plan
 from simlabel.engines.running import _symmetric
 from simlabel.engines.running._symmetric import rounds
 from simlabel.similarities import RBF, Linear
+from simlabel.support.threads import effective_jobs
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,7 @@ def live(life, steps):
         getattr(life, what)(*how)
 
 
+@pytest.mark.filterwarnings("ignore::simlabel.influence.RetuneWarning")
 @given(steps=STEPS, seed=st.integers(0, 2**32 - 1), sparse=st.booleans())
 def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
     rng = np.random.default_rng(seed)

@@ -12,8 +12,6 @@ from simlabel.reports import comparison_report
 
 @pytest.mark.parametrize("protocol", [KFolds(5, seed=3), KFolds(5, repeats=2), KFolds(4, stratified=True)])
 def test_folds_ask_about_every_row_once_in_each_repeat(made, protocol):
-    if protocol.stratified:
-        pytest.importorskip("iterstrat")
     splits = protocol.splits(made)
     assert len(splits) == protocol.folds * protocol.repeats
     assert len({split.name for split in splits}) == len(splits)
@@ -31,7 +29,6 @@ def test_same_seed_same_folds_other_seed_other_folds(made):
 
 
 def test_stratified_folds_share_the_rare_label():
-    pytest.importorskip("iterstrat")
     data = make_data(rows=300)
     rare = data.Y[:, [data.n_labels - 1]].toarray().ravel()
     for seed in range(3):
@@ -65,10 +62,18 @@ def test_what_cannot_be_split_is_said(made):
         RandomSplits(1.5).splits(made)
 
 
-def test_a_missing_package_is_named(made, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "iterstrat.ml_stratifiers", None)
-    with pytest.raises(ImportError, match=r"simlabel\[compare\]"):
-        KFolds(3, stratified=True).splits(made)
+def test_groups_stay_together_in_folds_and_are_part_of_what_names_a_run(made):
+    groups = [i // 3 for i in range(made.n_rows)]
+    for stratified in (False, True):
+        protocol = KFolds(4, stratified=stratified, groups=groups)
+        for split in protocol.splits(made):
+            assert not {groups[i] for i in split.train} & {groups[i] for i in split.test}
+    assert repr(KFolds(4, groups=groups)) != repr(KFolds(4, groups=groups[::-1]))
+    assert repr(KFolds(4, groups=groups)) == repr(KFolds(4, groups=tuple(groups)))
+    with pytest.raises(ValueError, match="4 folds need at least 4 groups of rows; there are 2"):
+        KFolds(4, groups=[i % 2 for i in range(made.n_rows)]).splits(made)
+    with pytest.raises(ValueError, match="groups"):
+        KFolds(4, groups=[1, 2]).splits(made)
 
 
 @pytest.mark.parametrize("splitter", [KFold(3), ShuffleSplit(2, test_size=0.5, random_state=1)])

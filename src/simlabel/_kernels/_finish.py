@@ -103,14 +103,19 @@ def rbf_from_products(T: Floats, q_squares: Floats, x_squares: Floats, gamma: fl
     """T[i, j] = exp(-gamma * (q_squares[i] + x_squares[j] - 2 T[i, j])); gamma has T's dtype."""
     factor, width = T.dtype.type(2.0 * LOG2E * gamma), width_of(T)
     whole = T.shape[1] - T.shape[1] % width
-    rest = np.zeros((2, width), T.dtype)
+    rest = np.empty((2, width), T.dtype)
+    # entry by entry: of `rest[0, :n] = ...` numba makes code for any shapes, which takes seconds to compile
+    for j in range(width):
+        rest[0, j] = 0
+        rest[1, j] = x_squares[whole + j] if whole + j < T.shape[1] else 0
     for i in range(T.shape[0]):
         for j in range(0, whole, width):
             _rbf_row(T, i, j, q_squares[i], x_squares, factor, T)
-        rest[0, : T.shape[1] - whole] = T[i, whole:]
-        rest[1, : T.shape[1] - whole] = x_squares[whole:]
+        for j in range(whole, T.shape[1]):
+            rest[0, j - whole] = T[i, j]
         _rbf_row(rest, 0, 0, q_squares[i], rest[1], factor, rest)
-        T[i, whole:] = rest[0, : T.shape[1] - whole]
+        for j in range(whole, T.shape[1]):
+            T[i, j] = rest[0, j - whole]
 
 
 @ordered_kernel
@@ -119,10 +124,14 @@ def negative_exponential(T: Floats, gamma: float) -> None:
     factor = T.dtype.type(-gamma * LOG2E)
     width = width_of(T)
     whole = T.shape[1] - T.shape[1] % width
-    rest = np.zeros((1, width), T.dtype)
+    rest = np.empty((1, width), T.dtype)
+    for j in range(width):
+        rest[0, j] = 0
     for i in range(T.shape[0]):
         for j in range(0, whole, width):
             _exponential_row(T, i, j, factor, T)
-        rest[0, : T.shape[1] - whole] = T[i, whole:]
+        for j in range(whole, T.shape[1]):
+            rest[0, j - whole] = T[i, j]
         _exponential_row(rest, 0, 0, factor, rest)
-        T[i, whole:] = rest[0, : T.shape[1] - whole]
+        for j in range(whole, T.shape[1]):
+            T[i, j] = rest[0, j - whole]

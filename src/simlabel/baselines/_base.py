@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.labels import Indicator, LabelSpace
 from simlabel.support.limits import limits
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import Rows, check_features, check_same_length, check_sample_weight
 
 Scores = npt.NDArray[np.float64]
@@ -38,6 +39,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
         raise NotImplementedError
 
+    @within_n_jobs
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows with known labels.
 
@@ -65,6 +67,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__ = shadow.__dict__
         return self
 
+    @within_n_jobs
     def decision_function(self, X: Any) -> Scores:
         """Score the labels.
 
@@ -80,6 +83,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._present(self._scores(self._check(X)))
 
+    @within_n_jobs
     def predict(self, X: Any) -> Any:
         """Predict the labels, in the form that y had in fit.
 
@@ -96,6 +100,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         predicted = self._predicted(self._check(X))
         return self._space.decode(predicted, getattr(X, "index", None))
 
+    @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Give the share of rows whose labels are all predicted right.
 

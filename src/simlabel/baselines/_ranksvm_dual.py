@@ -84,10 +84,11 @@ class _Pairs:
             ridge = worst / (10 * self.cap.max())
             direction = np.linalg.solve(slopes + ridge * np.eye(n_labels), surplus)
             promised, step, before = surplus @ direction, 1.0, value
+            unseen = 4 * np.finfo(np.float64).eps * abs(before)  # near the end gains are lost in rounding
             while step > 1e-9:
                 trial = mu + step * direction
                 value = clip_shifted(*self.arrays, self.cap, alpha, trial, out, surplus, slopes)
-                if value <= before - 1e-4 * step * promised:
+                if value <= before - 1e-4 * step * promised + unseen:
                     break
                 step /= 2
             mu = trial

@@ -14,7 +14,6 @@ from simlabel.engines._exact import Exact
 from simlabel.engines._prepared import Prepared, prepare
 from simlabel.engines._sampled import Sampled
 from simlabel.engines._sums import is_objects, similarity_sums
-from simlabel.engines.planning import effective_jobs
 from simlabel.engines.reducers import Exclude, Keep, SumReducer, reducer_for
 from simlabel.engines.running import SlowSimilarityWarning
 from simlabel.support.renamed import renamed
@@ -35,7 +34,6 @@ __all__ = [
     "Sampled",
     "SlowSimilarityWarning",
     "SumReducer",
-    "effective_jobs",
     "is_objects",
     "prepare",
     "reducer_for",

@@ -20,6 +20,7 @@ from simlabel.engines.planning import collapsed_cost
 from simlabel.engines.reducers import SumReducer
 from simlabel.rows import blocks, dense_rows, n_rows, pieces, row_width
 from simlabel.similarities import Leaf
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 
 _KEPT = "collapsed"  # where a job keeps its sums
@@ -194,12 +195,13 @@ class Collapsed(Engine):
         """One product for each block of queries."""
         if call.exclude is not None:
             return Exact(self.memory_mib, self.on_block).reduce(call)
-        if not self.is_ready(call.jobs):
-            self.ready(call.prepared, call.jobs)
-        outputs = [
-            job.kept[_KEPT].of(call.Q, self.memory_mib).astype(call.prepared.dtype, copy=False)
-            for job in call.jobs
-        ]
+        with held_blas(effective_jobs(call.n_jobs)):
+            if not self.is_ready(call.jobs):
+                self.ready(call.prepared, call.jobs)
+            outputs = [
+                job.kept[_KEPT].of(call.Q, self.memory_mib).astype(call.prepared.dtype, copy=False)
+                for job in call.jobs
+            ]
         check_finite_sums(outputs, call.jobs)
         return outputs
 

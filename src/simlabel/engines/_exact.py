@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +10,6 @@ from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Pr
 from simlabel.engines._prepared import Prepared
 from simlabel.engines.planning import (
     can_be_symmetric,
-    effective_jobs,
     is_worth_symmetric,
     nonzero_cost,
     pairs_cost,
@@ -19,9 +17,10 @@ from simlabel.engines.planning import (
     why_not_sparse,
 )
 from simlabel.engines.planning._ways import Visit
-from simlabel.engines.running import PairsRun, SparseRun, SymmetricRun, one_blas_thread, reduce_streamed
+from simlabel.engines.running import PairsRun, SparseRun, SymmetricRun, reduce_streamed
 from simlabel.rows import is_lazy
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray
 
 _FEW = "plan for few queries"  # where a job keeps it
@@ -93,7 +92,8 @@ class Exact(Engine):
             run = SymmetricRun
         if not plan.references and plan.n_references:
             run = SparseRun
-        with one_blas_thread() if _must_hold_blas(plan, call.n_jobs) else contextlib.nullcontext():
+        # each of our threads calls BLAS; one alone may use its threads, as many as the user allows
+        with held_blas(1 if plan.threads > 1 else effective_jobs(call.n_jobs)):
             outputs = run(call, plan, self.on_block).results()
         check_finite_sums(outputs, call.jobs)
         return outputs
@@ -114,13 +114,6 @@ class Exact(Engine):
         if few:
             jobs[0].kept[_FEW] = prepared, asked, plan
         return plan
-
-
-def _must_hold_blas(plan: Plan, n_jobs: int | None) -> bool:
-    """Each of our threads calls BLAS; one alone may use its threads, if the user allows them."""
-    if plan.threads > 1:
-        return True
-    return effective_jobs(n_jobs) == 1 and plan.operations > limits().unheld_operations
 
 
 def check_finite_sums(outputs: Sequence[FloatArray], jobs: Sequence[Job]) -> None:

@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, ReduceCall
 from simlabel.engines._exact import Exact
 from simlabel.engines._prepared import Prepared, prepare
-from simlabel.engines.planning import effective_jobs
 from simlabel.engines.reducers import SumReducer
-from simlabel.engines.running import empty_outputs, one_blas_thread, run_tasks
+from simlabel.engines.running import empty_outputs, run_tasks
 from simlabel.rows import blocks, take_rows
 from simlabel.sampling import draw
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 
 _MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references
@@ -114,7 +114,7 @@ class Sampled(Engine):
                 for output, sums in zip(outputs, exact.reduce(self._drawn(call, i)), strict=True):
                     output[i] = sums[0]
 
-        with one_blas_thread():
+        with held_blas(1):
             run_tasks(work, list(blocks(call.n_queries, limits().sampled_task_queries)), plan.threads)
         return outputs
 

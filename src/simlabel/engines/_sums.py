@@ -13,6 +13,7 @@ from simlabel.engines._prepared import prepare
 from simlabel.engines.reducers import Exclude, reducer_for
 from simlabel.rows import n_rows
 from simlabel.similarities import SIMILARITIES, Similarity
+from simlabel.support.threads import held_to
 from simlabel.support.validation import (
     FloatArray,
     Rows,
@@ -80,11 +81,12 @@ def similarity_sums(
     V = _check_contributions(V)
     n_references = Q.shape[1] if phi.form == "precomputed" else n_rows(X)
     check_same_length(n_references, V, "V")
-    phi = phi.fit(X)
-    job = Job(phi, psi, reducer_for(psi, V))
     own = _check_exclude(exclude, n_rows(Q), n_references)
-    call = ReduceCall(Q, prepare(X, [phi]), [job], own, n_jobs=n_jobs)
-    return resolve_engine(engine).reduce(call)[0]
+    with held_to(n_jobs):
+        phi = phi.fit(X)
+        job = Job(phi, psi, reducer_for(psi, V))
+        call = ReduceCall(Q, prepare(X, [phi]), [job], own, n_jobs=n_jobs)
+        return resolve_engine(engine).reduce(call)[0]
 
 
 def _check_resolved(similarity: Similarity) -> None:

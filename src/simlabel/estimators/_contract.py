@@ -20,6 +20,7 @@ from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
 from simlabel.rows import n_rows
+from simlabel.support.threads import held_to, within_n_jobs
 from simlabel.support.validation import FloatArray, Rows, check_same_length
 
 
@@ -42,7 +43,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
         Work that failed has changed nothing, and other threads see the old state or the new one, whole.
         """
-        with one_thread_changes(self):
+        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None)):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__
@@ -64,6 +65,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         client = client_of(model.scorer.stages.engine)
         return model, checked_rows(self, X, reset=False, client=client)
 
+    @within_n_jobs
     def outputs(self, X: Any) -> Outputs:
         """Label sets, label weights and probabilities together, for the price of one.
 
@@ -85,6 +87,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.outputs(X)
 
+    @within_n_jobs
     def decision_function(self, X: Any) -> FloatArray:
         """Label weights f_k(x).
 
@@ -99,6 +102,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
             return binary_margin(weights)
         return weights
 
+    @within_n_jobs
     def predict(self, X: Any) -> Any:
         """Label sets, as the kind of y that `fit` was given."""
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
@@ -107,6 +111,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         Y.sort_indices()
         return model.labels.decode(Y, index)
 
+    @within_n_jobs
     def predict_sets(self, X: Any) -> list[tuple[Any, ...]]:
         """Label sets as tuples of names, strongest first."""
         model, X = self._check_queries(X)
@@ -115,11 +120,13 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
         return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
 
+    @within_n_jobs
     def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
         """Number of labels, (n_queries,)."""
         model, X = self._check_queries(X)
         return model.set_sizes(X)
 
+    @within_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the similarity that speaks for each label, (n_queries, n_labels).
 
@@ -128,6 +135,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         return model.probabilities(X)
 
+    @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of instances whose predicted label set is exactly right."""
         model, X = self._check_queries(X)

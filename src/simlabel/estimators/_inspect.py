@@ -31,6 +31,7 @@ from simlabel.inspection import (
     uncertainty,
 )
 from simlabel.rows import n_rows
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class InspectionMixin(FittedBase):
         model, X = self._check_queries(X)
         return model.scorer.plan(n_rows(X))
 
+    @within_n_jobs
     def leave_one_out(self) -> FloatArray:
         """Label weights of the training rows, each left out of its own, (n_references, n_labels).
 
@@ -54,6 +56,7 @@ class InspectionMixin(FittedBase):
         check_is_fitted(self)
         return left_out_scores(self._model.scorer)
 
+    @within_n_jobs
     def explain(self, X: Any, top: int = 10) -> Explanation:
         """For every query and label, the labelled instances that contributed most.
 
@@ -110,6 +113,7 @@ class InspectionMixin(FittedBase):
             getattr(self, "title_column_", None),
         )
 
+    @within_n_jobs
     def suspicious_labels(self, top: int | None = 100) -> pd.DataFrame:
         """Labels that the neighbourhood contradicts, the most doubtful first: probably wrong or missing.
 
@@ -150,6 +154,7 @@ class InspectionMixin(FittedBase):
         frame.attrs["evidence"] = found.how
         return frame
 
+    @within_n_jobs
     def contradicting_duplicates(self, least: float = 0.95) -> pd.DataFrame:
         """Pairs of labelled instances that are almost the same but for their label sets.
 
@@ -176,6 +181,7 @@ class InspectionMixin(FittedBase):
         check_number("contradicting_duplicates", "least", least, above=0)
         return contradicting_duplicates(self._model.scorer.problem, least)
 
+    @within_n_jobs
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
         """What each labelled instance is worth: how much better the others are scored for its being there.
 
@@ -207,6 +213,7 @@ class InspectionMixin(FittedBase):
         refuse_groups(self._model, "data_values")
         return data_values(self._model.scorer, criterion)
 
+    @within_n_jobs
     def novelty(self, X: Any) -> FloatArray:
         """How unlike anything seen each query is, (n_queries,).
 
@@ -225,6 +232,7 @@ class InspectionMixin(FittedBase):
         refuse_precomputed(model, "novelty")
         return novelty(model.scorer, model.normalized(X), model.typical_totals)
 
+    @within_n_jobs
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
         """The unlabelled instances that are most worth a person's time.
 

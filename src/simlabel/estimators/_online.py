@@ -39,6 +39,7 @@ from simlabel.persistence import (
     write_file,
 )
 from simlabel.rows import is_remote, n_rows, take_rows
+from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_ids, check_known, check_same_length
 from simlabel.tuning import TuningResult
 
@@ -305,6 +306,7 @@ class OnlineMixin(FittedBase):
             changed._publish(replace(changed._model, scorer=scorer))
         return self
 
+    @within_n_jobs
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, for `simlabel.load`.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
 from simlabel.calibration import CALIBRATIONS
-from simlabel.engines import Sampled, effective_jobs, resolve_engine
+from simlabel.engines import Sampled, resolve_engine
 from simlabel.estimators._checks import (
     checked_table,
     checked_training_rows,
@@ -80,7 +80,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         How the sums are computed: "exact", "collapsed", or "auto", the exact way with the lowest predicted
         cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and tells progress.
     n_jobs : int or None
-        Threads; None for all cores.
+        Threads, of this library and of those that it calls (BLAS, OpenMP). None for all cores that this
+        process may use, but no more than ``OMP_NUM_THREADS``, ``threadpool_limits`` or
+        ``joblib.parallel_config`` allow.
     random_state : int, RandomState or None
         For the choice of validation rows.
     encoder : None, "table" or TableEncoder
@@ -251,7 +253,6 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
     def _stages(self, X: Rows, similarity: Similarity) -> Stages:
         """The stages of the sums as objects, with what is "auto" still in them."""
         engine = resolve_engine(self.engine)
-        effective_jobs(self.n_jobs)  # what is no number of threads is said now, not by the first prediction
         if is_remote(X) and not hasattr(engine, "client"):
             engine = on_cluster().DaskEngine(X.client, local=engine)
         return Stages(

@@ -24,6 +24,7 @@ from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reprod
 from simlabel.experiments._run import compare, cross_validate
 from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
 from simlabel.experiments._store import write_atomically
+from simlabel.experiments._stratified import StratifiedFolds
 
 __all__ = [
     "compare",
@@ -33,6 +34,7 @@ __all__ = [
     "FoldResult",
     "Failure",
     "KFolds",
+    "StratifiedFolds",
     "FixedSplit",
     "RandomSplits",
     "Protocol",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,8 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 from simlabel.datasets import Dataset
 from simlabel.datasets._dataset import TEST, TRAIN
-from simlabel.support.validation import check_number
+from simlabel.experiments._stratified import parts
+from simlabel.support.validation import check_groups, check_number
 
 Rows = npt.NDArray[np.int64]
 
@@ -49,10 +52,11 @@ class KFolds(Protocol):
     repeats : int
         How many times the whole is done, with seeds `seed`, `seed` + 1, ...
     stratified : bool
-        Keep each label's share alike in all parts (iterative stratification; needs the package
-        iterative-stratification, which the extra ``compare`` installs).
+        Keep each label's share alike in all parts; see `StratifiedFolds`.
     seed : int
         Of the shuffle.
+    groups : list, (n_rows,), optional
+        What each row belongs to; the rows of a group are in one part. None or NaN: a group of its own.
 
     Examples
     --------
@@ -60,14 +64,17 @@ class KFolds(Protocol):
     >>> data = Dataset("d", np.eye(6), sp.csr_array(np.ones((6, 1), dtype=np.int8)), "a", "abcdef")
     >>> [split.name for split in KFolds(3).splits(data)]
     ['fold-1', 'fold-2', 'fold-3']
+    >>> [split.test.tolist() for split in KFolds(2, groups="xyxyxx").splits(data)]
+    [[0, 2, 4, 5], [1, 3]]
     >>> print(KFolds(5, repeats=2, stratified=True))
-    5-fold cross-validation, iteratively stratified, repeated 2 times
+    5-fold cross-validation, stratified by label, repeated 2 times
     """
 
     folds: int = 10
     repeats: int = 1
     stratified: bool = False
     seed: int = 0
+    groups: Sequence[Any] | None = None
 
     def splits(self, data: Dataset) -> list[Split]:
         """All splits, repeat by repeat."""
@@ -82,21 +89,26 @@ class KFolds(Protocol):
                 splits.append(Split(f"{prefix}fold-{number}", train, test))
         return splits
 
-    def _parts(self, data: Dataset, seed: int) -> Any:
-        if not self.stratified:
-            return KFold(self.folds, shuffle=True, random_state=seed).split(np.empty(data.n_rows))
-        try:
-            from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
-        except ImportError:
-            raise ImportError(
-                "stratified folds need the package iterative-stratification: "
-                "pip install 'simlabel[compare]', or use plain folds."
-            ) from None
-        folds = MultilabelStratifiedKFold(self.folds, shuffle=True, random_state=seed)
-        return folds.split(np.empty(data.n_rows), data.Y.toarray())
+    def _parts(self, data: Dataset, seed: int) -> Iterator[tuple[Rows, Rows]]:
+        if not self.stratified and self.groups is None:
+            yield from KFold(self.folds, shuffle=True, random_state=seed).split(np.empty(data.n_rows))
+            return
+        groups = check_groups(self.groups, data.n_rows)
+        part = parts(data.Y, self.folds, seed, groups, labels=self.stratified)
+        for fold in range(self.folds):
+            yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+    def __repr__(self) -> str:
+        """All that folds depend on, in few characters: finished folds are kept under it."""
+        said = f"folds={self.folds}, repeats={self.repeats}, stratified={self.stratified}, seed={self.seed}"
+        if self.groups is None:
+            return f"KFolds({said})"
+        digest = hashlib.sha256(repr(list(self.groups)).encode("utf-8", "replace")).hexdigest()
+        return f"KFolds({said}, groups={digest[:12]})"
 
     def __str__(self) -> str:
-        kind = ", iteratively stratified" if self.stratified else ""
+        kind = ", stratified by label" if self.stratified else ""
+        kind += "" if self.groups is None else ", groups of rows kept together"
         times = f", repeated {self.repeats} times" if self.repeats > 1 else ""
         return f"{self.folds}-fold cross-validation{kind}{times}"
 

@@ -18,11 +18,11 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from simlabel._kernels import sparse_times_dense
-from simlabel.engines import effective_jobs
-from simlabel.engines.running import one_blas_thread, run_tasks
+from simlabel.engines.running import run_tasks
 from simlabel.influence._closed_form import positive_definite_inverse
 from simlabel.rows import blocks
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 
 Block = npt.NDArray[np.floating[Any]]  # (n_rows, some columns), float32 or float64
@@ -60,7 +60,7 @@ class SimilarityProducts:
         """Call ``work(columns, stopped)`` for some of `width` columns at a time, as many as memory allows."""
         most = limits().iterated_bytes // (8 * max(self.shape) * self.threads)
         parts = list(blocks(width, max(1, min(most, -(-width // self.threads)))))
-        with one_blas_thread():  # its threads would wait for ours, and spin
+        with held_blas(1):  # its threads would wait for ours, and spin
             run_tasks(work, parts, self.threads)
 
     def sketched(self, rng: np.random.Generator) -> Block:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel.engines.running import one_blas_thread
 from simlabel.rows import Codes, blocks, equal_groups, group_sums
 from simlabel.support.limits import limits
+from simlabel.support.threads import held_blas
 from simlabel.support.validation import FloatArray, Rows
 
 Positions = npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ def residuals_without_groups(
             phi, over = fitted(rows.ravel())
             # row by row in memory, and on one thread: else many small products wait for each other
             phi, over = (np.ascontiguousarray(each).reshape(*rows.shape, -1) for each in (phi, over))
-            with one_blas_thread():
+            with held_blas(1):
                 leverage = phi @ phi.transpose(0, 2, 1) * weights[rows][:, None, :]
                 left = np.linalg.solve(np.eye(size) - leverage, over)
             yield rows.ravel(), left.reshape(rows.size, -1)

@@ -2,7 +2,7 @@
 
 from simlabel.rows._chunks import Chunk, Groups, Ids, number_after
 from simlabel.rows._containers import blocks, dense_rows, n_rows, row_width, take_rows
-from simlabel.rows._groups import Codes, equal_groups, group_sums
+from simlabel.rows._groups import Codes, equal_groups, group_codes, group_sums
 from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
@@ -24,6 +24,7 @@ __all__ = [
     "Columns",
     "equal_groups",
     "fold",
+    "group_codes",
     "group_sums",
     "Groups",
     "Ids",

@@ -71,7 +71,6 @@ class Limits:
     worth_a_thread: int = 64  # references for one query; for fewer, have fewer threads
     function_block_pairs: int = 1 << 14  # Python calls: so few that progress shows and Ctrl-C works
     serial_operations: float = 2e7  # below this, starting threads costs more than it saves
-    unheld_operations: float = 1e9  # below this, holding BLAS to one thread takes longer than it saves
     most_threads: int = 256  # where there are fewer cores: beyond it threads only wait
     smallest_side: int = 32  # of a symmetric block: with smaller ones, listing pairs is more than the work
     sparse_task_queries: int = 64  # of sparse rows

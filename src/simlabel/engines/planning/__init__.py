@@ -1,7 +1,6 @@
 """Which way a sum is taken, in which blocks, on how many threads, and what it costs."""
 
 from simlabel.engines.planning._cost import collapsed_cost, nonzero_cost, pairs_cost
-from simlabel.engines.planning._jobs import effective_jobs
 from simlabel.engines.planning._plan import make_plan
 from simlabel.engines.planning._ways import (
     can_be_symmetric,
@@ -13,7 +12,6 @@ from simlabel.engines.planning._ways import (
 __all__ = [
     "can_be_symmetric",
     "collapsed_cost",
-    "effective_jobs",
     "is_worth_symmetric",
     "make_plan",
     "nonzero_cost",

@@ -13,12 +13,12 @@ from simlabel._kernels import panel_width
 from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Job, Plan
 from simlabel.engines._prepared import Prepared
 from simlabel.engines.planning._cost import nonzero_cost, pairs_cost, products_per_query
-from simlabel.engines.planning._jobs import effective_jobs
 from simlabel.engines.planning._plan import fewer_threads, make_plan, too_many_threads, why_dtype
 from simlabel.engines.reducers import SumReducer
 from simlabel.rows import row_width
 from simlabel.similarities import Similarity
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs
 from simlabel.support.validation import Rows
 from simlabel.weightings import Cutoff, Power
 

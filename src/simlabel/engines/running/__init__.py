@@ -6,7 +6,7 @@ from simlabel.engines.running._shards import Shard, aligned, close, cut_jobs, ma
 from simlabel.engines.running._sparse import SparseRun
 from simlabel.engines.running._streamed import reduce_streamed
 from simlabel.engines.running._symmetric import SymmetricRun
-from simlabel.engines.running._threads import one_blas_thread, run_tasks
+from simlabel.engines.running._tasks import run_tasks
 from simlabel.engines.running._tiles import empty_outputs
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "cut_jobs",
     "empty_outputs",
     "make_shard",
-    "one_blas_thread",
     "reduce_streamed",
     "run_tasks",
     "shard_rows",

@@ -8,7 +8,7 @@ from simlabel.engines._contract import Plan, Progress, ReduceCall
 from simlabel.engines.reducers import Partial
 from simlabel.engines.running._panels import sums_of_block
 from simlabel.engines.running._progress import Ticker
-from simlabel.engines.running._threads import run_tasks
+from simlabel.engines.running._tasks import run_tasks
 from simlabel.engines.running._tiles import empty_outputs
 from simlabel.rows import blocks
 from simlabel.support.validation import FloatArray

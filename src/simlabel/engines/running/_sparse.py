@@ -18,7 +18,7 @@ from simlabel.engines._contract import Job, Plan, Progress, ReduceCall
 from simlabel.engines._prepared import Prepared, numbers_beside
 from simlabel.engines.reducers import SumReducer
 from simlabel.engines.running._progress import Ticker
-from simlabel.engines.running._threads import run_tasks
+from simlabel.engines.running._tasks import run_tasks
 from simlabel.engines.running._tiles import empty_outputs
 from simlabel.rows import blocks
 from simlabel.similarities import Leaf

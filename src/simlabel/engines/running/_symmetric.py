@@ -14,7 +14,7 @@ import numpy as np
 from simlabel.engines._contract import Plan, Progress, ReduceCall
 from simlabel.engines.running._panels import sums_of_block
 from simlabel.engines.running._progress import Ticker
-from simlabel.engines.running._threads import run_tasks
+from simlabel.engines.running._tasks import run_tasks
 from simlabel.engines.running._tiles import empty_outputs
 from simlabel.rows import blocks
 from simlabel.support.limits import limits

@@ -1,83 +1,14 @@
-"""Tasks on threads, with BLAS held to one thread each, stopped promptly on Ctrl-C."""
+"""Tasks on threads, stopped promptly on Ctrl-C."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any, TypeVar
 
-from threadpoolctl import OpenBLASController, ThreadpoolController
-
 Task = TypeVar("Task")
-
-
-@lru_cache(maxsize=1)
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")  # looks for libraries once: that takes a while
-
-
-class _Blas:
-    """BLAS, which has one number of threads for the whole process, and those who hold it to one."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.holders: list[int] = []  # a thread is named once for each time that it holds
-        self.before: list[tuple[Any, int]] = []  # libraries, with the numbers that the first holder found
-
-    def hold(self) -> None:
-        """For the thread that asks; the first one sets the number."""
-        with self.lock:
-            if not self.holders:
-                self.before = [(library, library.num_threads) for library in _controller().lib_controllers]
-                self._set([(library, 1) for library, _ in self.before])
-            self.holders.append(threading.get_ident())
-
-    def release(self) -> None:
-        """The last one sets the number to what it was before the first."""
-        with self.lock:
-            self.holders.remove(threading.get_ident())
-            if not self.holders:
-                self._restore()
-
-    def in_child(self) -> None:
-        """Of the threads of a process that forks, its child has only the one that forked."""
-        held, me = bool(self.holders), threading.get_ident()
-        self.holders = [holder for holder in self.holders if holder == me]
-        if held and not self.holders:
-            self._restore()
-        self.lock.release()
-
-    def _restore(self) -> None:
-        self._set([(library, number) for library, number in self.before if library.num_threads == 1])
-
-    @staticmethod
-    def _set(numbers: list[tuple[Any, int]]) -> None:
-        for library, number in numbers:
-            library.set_num_threads(number)
-        # from 3.7 on nobody else can set a number before the thread that did so last says that it is done
-        getattr(OpenBLASController, "clear_controlling_thread", lambda: None)()
-
-
-_BLAS = _Blas()
-if hasattr(os, "register_at_fork"):  # never between a number that is set and a holder that is listed
-    os.register_at_fork(
-        before=_BLAS.lock.acquire, after_in_parent=_BLAS.lock.release, after_in_child=_BLAS.in_child
-    )
-
-
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, since each of our threads calls it."""
-    _BLAS.hold()
-    try:
-        yield
-    finally:
-        _BLAS.release()
 
 
 def run_tasks(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from simlabel import SMLClassifier
-from simlabel.engines.running import one_blas_thread
 from simlabel.fitted import one_thread_changes
 from simlabel.similarities import RBF
+from simlabel.support.threads import effective_jobs, held_blas, held_to
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -43,17 +45,17 @@ def before():
 
 
 class Holder(threading.Thread):
-    """Holds BLAS to one thread until it is let go, or fails then."""
+    """Holds BLAS to a few threads until it is let go, or fails then."""
 
-    def __init__(self, fails=False):
+    def __init__(self, fails=False, most=1):
         super().__init__(daemon=True)
-        self.fails, self.holds, self.may_end = fails, threading.Event(), threading.Event()
+        self.most, self.fails, self.holds, self.may_end = most, fails, threading.Event(), threading.Event()
         self.start()
         assert self.holds.wait(60)
 
     def run(self):
         try:
-            with one_blas_thread():
+            with held_blas(self.most):
                 self.holds.set()
                 self.may_end.wait(60)
                 if self.fails:
@@ -78,11 +80,97 @@ def test_the_last_holder_restores_what_the_first_one_found(before, order, fails)
 
 
 def test_a_holder_may_hold_again(before):
-    with one_blas_thread():
-        with one_blas_thread():
+    with held_blas(1):
+        with held_blas(1):
             pass
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_of_those_who_hold_the_lowest_counts(order):
+    most = (3, 1, 2)
+    usual = max(blas_threads())
+    set_blas_threads(4)
+    found = blas_threads()
+    if found.count(1):
+        pytest.skip("a BLAS here has one thread only")
+    try:
+        holders = [Holder(most=each) for each in most]
+        left = set(range(3))
+        for n in order:
+            assert set(blas_threads()) == {min(most[each] for each in left)}
+            holders[n].let_go()
+            left.remove(n)
+        assert blas_threads() == found
+    finally:
+        set_blas_threads(usual)
+
+
+def test_a_number_is_never_raised(before):
+    with held_blas(64):
+        assert blas_threads() == before
+    assert blas_threads() == before
+
+
+def test_what_the_user_sets_within_stays(before):
+    with held_blas(2):
+        set_blas_threads(1)
+        with held_blas(2):
+            assert set(blas_threads()) == {1}
+    assert set(blas_threads()) == {1}
+
+
+def openmp_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"]
+
+
+def test_openmp_is_held_for_the_thread_that_asks(before):
+    with threadpool_limits(2):
+        found = openmp_threads()
+        with held_to(1):
+            assert set(openmp_threads()) <= {1}
+            assert set(blas_threads()) == {1}
+        assert openmp_threads() == found
+
+
+def test_jobs(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with threadpool_limits(joblib.cpu_count()):
+        assert effective_jobs(None) == joblib.cpu_count()
+    assert effective_jobs(-1) == joblib.cpu_count()
+    assert effective_jobs(3) == 3
+    with pytest.raises(ValueError, match="must not be 0"):
+        effective_jobs(0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_number_means_no_more_than_others_allow(monkeypatch, n_jobs):
+    from simlabel.support import threads
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_cores", lambda: 4)
+    with threadpool_limits(4):
+        assert effective_jobs(None) == 4
+        with threadpool_limits(n_jobs):
+            assert effective_jobs(None) == n_jobs
+        with threadpool_limits(1, user_api="blas"):
+            assert effective_jobs(None) == 4  # loops of ours are no BLAS
+        with joblib.parallel_config(n_jobs=n_jobs):
+            assert effective_jobs(None) == n_jobs
+        with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
+            assert effective_jobs(None) == n_jobs
+            assert effective_jobs(3) == 3  # who says a number means it
+        with joblib.parallel_config(backend="threading"):
+            assert effective_jobs(None) == 4
+        monkeypatch.setenv("OMP_NUM_THREADS", str(n_jobs))
+        assert effective_jobs(None) == n_jobs
+
+
+def test_a_worker_process_has_its_share(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(effective_jobs)(None) for _ in range(2))
+    assert max(found) <= max(1, joblib.cpu_count() // 2)
 
 
 def in_child(work, seconds=60):
@@ -105,13 +193,13 @@ def test_a_child_has_no_holders(before):
 
     def work():
         free = blas_threads() == before
-        with one_blas_thread():
+        with held_blas(1):
             held = set(blas_threads()) == {1}
         return free and held and blas_threads() == before
 
     assert in_child(work)
     holder.let_go()
-    with one_blas_thread():  # the one that forks holds: so does its child
+    with held_blas(1):  # the one that forks holds: so does its child
         assert in_child(lambda: set(blas_threads()) == {1})
     assert blas_threads() == before
 

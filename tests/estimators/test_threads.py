@@ -1,0 +1,189 @@
+"""Inside every path, BLAS has no more threads than `n_jobs`, and afterwards as many as before."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, similarity_sums
+from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
+from simlabel.engines import Exact
+from simlabel.similarities import RBF, Function, Linear
+
+LIBRARIES = ThreadpoolController().lib_controllers
+ROOMS = {"tables", "normalization", "similarities", "weightings", "sampling", "engines", "label_rules"}
+ROOMS |= {"influence", "calibration", "sketching", "fitted", "tuning", "inspection", "baselines"}
+
+
+def counts():
+    """Of BLAS, and in the main thread of OpenMP, which has a number for each thread: others never call it."""
+    main = threading.current_thread() is threading.main_thread()
+    return {library.num_threads for library in LIBRARIES if main or library.user_api == "blas"}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(5)
+    X = rng.random((60, 4))
+    return X, (X > 0.5).astype(int)
+
+
+@functools.cache
+def room_of(code):
+    if "simlabel" not in code.co_filename or code.co_name in BEFORE:
+        return None
+    return next((part for part in Path(code.co_filename).parts[::-1] if part in ROOMS), None)
+
+
+class Spy:
+    """At every call of a function of a room: how many threads the libraries have that it may call."""
+
+    def __init__(self):
+        self.most = {}
+
+    def __call__(self, frame, event, arg):
+        if event == "call":
+            room = room_of(frame.f_code)
+            if room is not None:
+                self.most[room] = max(self.most.get(room, 0), *counts())
+
+    def check(self, n_jobs, *rooms):
+        """No room has had more; and these have been in."""
+        assert max(self.most.values()) <= n_jobs, self.most
+        assert set(rooms) <= self.most.keys()
+        self.most.clear()
+
+
+# what is asked before the work begins, and after it
+BEFORE = {
+    "<module>",
+    "<genexpr>",
+    "__init__",
+    "check",
+    "one_thread_changes",
+    "resolve_normalizer",
+    "fit",
+    "predict",
+}
+
+
+@pytest.fixture
+def spy():
+    """With more threads in all libraries before and after."""
+    with threadpool_limits(3):
+        if counts() != {3}:
+            pytest.skip("a library here has one thread only")
+        spy = Spy()
+        threading.setprofile(spy)
+        sys.setprofile(spy)
+        try:
+            yield spy
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        assert counts() == {3}
+
+
+MODELS = {
+    "plain": {},
+    "uncollapsed": {"similarity": Linear(), "engine": "exact"},
+    "collapsed": {"similarity": Linear(), "engine": "collapsed"},
+    "ridge": {"influence": "ridge"},
+    "linear ridge": {"similarity": Linear(), "influence": "ridge"},
+    "rules and calibration": {"label_rule": "auto", "calibration": "loo", "normalizer": "zscore"},
+    "threshold": {"label_rule": "threshold"},
+    "prototypes": {"similarity": RBF(2.0), "sketch": "condense"},
+    "features": {"similarity": RBF(2.0), "sketch": "random_features"},
+    "sampled": {"sampler": 20},
+}
+MET = {
+    "ridge": ["influence"],
+    "linear ridge": ["influence"],
+    "rules and calibration": ["label_rules", "calibration"],
+    "prototypes": ["sketching"],
+    "features": ["sketching"],
+    "sampled": ["sampling"],
+}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_model_keeps_to_its_jobs(spy, rows, name, n_jobs):
+    X, Y = rows
+    model = SMLClassifier(**MODELS[name], n_jobs=n_jobs, random_state=0).fit(X, Y)
+    spy.check(n_jobs, "engines", "normalization", *MET.get(name, ()))
+    for ask in (model.predict, model.decision_function, model.predict_proba, model.outputs):
+        ask(X[:1])
+        ask(X[:20])
+        spy.check(n_jobs)
+    if name in ("plain", "ridge"):
+        model.explain(X[:2])
+        model.suspicious_labels(3)
+        model.suggest(X[:9], 2)
+        model.novelty(X[:2])
+        model.data_values()
+        model.contradicting_duplicates()
+        model.leave_one_out()
+        model.partial_fit(X[:2], Y[:2])
+        model.forget([0]).change_rule("per_label").retune()
+        spy.check(n_jobs, "inspection", "influence", "label_rules")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_similarity_sees_the_threads_of_its_caller(spy, rows, n_jobs):
+    X, Y = rows
+    seen = []
+
+    def noted(A, B):
+        seen.append(max(counts()))
+        return A @ B.T
+
+    phi = Function(noted, blockwise=True)
+    model = SMLClassifier(phi, n_jobs=n_jobs).fit(X, Y)
+    model.predict(X[:1])
+    similarity_sums(X[:9], X, Y, phi, n_jobs=n_jobs, engine=Exact())
+    assert len(seen) >= 2
+    assert max(seen) <= n_jobs
+
+
+def test_sparse_rows_keep_to_their_jobs(spy, rows):
+    X, Y = rows
+    X = sp.csr_array(np.where(X > 0.6, X, 0.0))
+    model = SMLClassifier(Linear(), influence="ridge", n_jobs=1).fit(X, Y)
+    model.predict(X[:3])
+    spy.check(1, "influence")
+
+
+def test_the_search_and_the_tagger_keep_to_their_jobs(spy, rows):
+    X, Y = rows
+    AutoSMLClassifier(n_jobs=1, random_state=0, configurations=[("l2", "rbf", "ridge")]).fit(X, Y).predict(X)
+    spy.check(1, "tuning")
+    table = [{"text": f"word{i % 7} other{i % 3}", "size": i} for i in range(30)]
+    model = Tagger(n_jobs=1, random_state=0).fit(table, [{"a"} if i % 7 else {"b"} for i in range(30)])
+    model.predict(table[:2])
+    spy.check(1, "tables", "tuning")
+
+
+@pytest.mark.parametrize(
+    "rival",
+    [MLkNN(3, n_jobs=1), BoosTexter(2, n_jobs=1), ADTBoostMH(2, n_jobs=1)],
+    ids=lambda r: type(r).__name__,
+)
+def test_rivals_keep_to_their_jobs(spy, rows, rival):
+    X, Y = rows
+    rival.fit(X, Y).predict(X)
+    spy.check(1, "baselines")
+
+
+def test_a_rival_without_jobs_keeps_to_what_others_allow(spy, rows, monkeypatch):
+    X, Y = rows
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    RankSVM().fit(X, Y).predict(X)
+    spy.check(1, "baselines")
