@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 
 from simlabel.engines._prepared import Prepared, prepare, statistic
-from simlabel.engines.planning import effective_jobs
-from simlabel.engines.running import one_blas_thread, run_tasks
+from simlabel.engines.running import run_tasks
 from simlabel.rows import blocks, is_lazy, n_rows, row_width
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 
 
@@ -78,8 +78,7 @@ class AllPairs:
             T[other, mine] = block
             T[mine, other] = block.T
 
-        with one_blas_thread():
-            run_tasks(
-                fill, list(itertools.combinations_with_replacement(parts, 2)), effective_jobs(self.n_jobs)
-            )
+        both, threads = itertools.combinations_with_replacement(parts, 2), effective_jobs(self.n_jobs)
+        with held_blas(1):
+            run_tasks(fill, list(both), threads)
         return T, np.concatenate([sides[part.start].beside for part in parts])

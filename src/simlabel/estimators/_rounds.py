@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from simlabel.engines import effective_jobs
-from simlabel.engines.running import one_blas_thread, run_tasks
+from simlabel.engines.running import run_tasks
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._trials import Shared, Trial, Trials, ranked
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.tuning import Walk
 
 _SCREEN_ROWS = 400  # all configurations are tried on so many rows,
@@ -93,8 +93,9 @@ class Rounds:
                 advance()
             return out
 
-        with one_blas_thread():
-            found = run_tasks(tried, list(groups.values()), effective_jobs(self.trials.n_jobs))
+        threads = effective_jobs(self.trials.n_jobs)
+        with held_blas(1):
+            found = run_tasks(tried, list(groups.values()), threads)
         return [trial for trials in found for trial in trials]
 
     def _out_of_time(self) -> bool:
