@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from simlabel.estimators._blends import best_blend, record_of
 from simlabel.estimators._configurations import checked_configurations, default_configurations
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
@@ -53,6 +54,10 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         As in `SMLClassifier`.
     configurations : list of (normalizer, similarity, influence), optional
         What to choose from, in place of the fixed list.
+    effort : {"normal", "high"}
+        "high" also tries sums of the best two configurations, and of them with the proximity of a forest
+        (`simlabel.similarities.ForestProximity`). They are judged by five folds, and taken if they gain more
+        than a standard error. It takes several times as long. A model with a forest cannot `forget`.
     budget : float, optional
         Seconds after which no further configuration is begun. Without it, equal data give equal
         results; with it, a slower moment may try fewer.
@@ -92,6 +97,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         label_rule: Any = "auto",
         calibration: Any = None,
         configurations: Any = None,
+        effort: Literal["normal", "high"] = "normal",
         budget: float | None = None,
         verbose: bool = False,
         engine: Any = "auto",
@@ -102,6 +108,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         self.label_rule = label_rule
         self.calibration = calibration
         self.configurations = configurations
+        self.effort = effort
         self.budget = budget
         self.verbose = verbose
         self.engine = engine
@@ -140,20 +147,29 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         search = LeaveOneOut(criterion=self.criterion)
         search.check()
         check_number("AutoSMLClassifier", "budget", self.budget, above=0, also=(None,))
+        if self.effort not in ("normal", "high"):
+            raise ValueError(f"AutoSMLClassifier: effort must be 'normal' or 'high', got {self.effort!r}.")
         rule, given = self._rule(), self.configurations
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         configurations = default_configurations(batch.X) if given is None else checked_configurations(given)
         names = getattr(self, "feature_names_in_", None)
         trials = Trials(batch, names, search, self.n_jobs, seed)
-        rounds = Rounds(trials, criterion_of(self.criterion).higher_is_better, self.budget)
-        with progress("choosing", rounds.n_steps(configurations) + 1, self.verbose) as advance:
+        criterion, high = criterion_of(self.criterion), self.effort == "high"
+        rounds = Rounds(trials, criterion.higher_is_better, self.budget)
+        with progress("choosing", rounds.n_steps(configurations) + 5 * high + 1, self.verbose) as advance:
             ranking = rounds.run(configurations, advance)
+            blend = best_blend(ranking, trials.n_rows, criterion, advance) if high else None
             chosen = self._recipe(ranking[0], rule, trials)
+            if blend is not None:
+                chosen.set_params(similarity=blend.similarity, normalizer=blend.normalizer)
+                chosen.influence.set_params(penalty=blend.penalty)
             if names is not None:
                 chosen.feature_names_in_ = names
             chosen._learn(batch, None)
             advance()
         self.tried_ = records(ranking)
+        if blend is not None:
+            self.tried_ = (record_of(blend, criterion.name, rounds.n_rows), *self.tried_)
         self.tuning_ = replace(ranking[0].curve, n_rows=trials.n_rows)
         self._publish(chosen._model)
 

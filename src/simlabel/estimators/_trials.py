@@ -169,6 +169,7 @@ def records(trials: Sequence[Trial]) -> tuple[dict[str, Any], ...]:
             trial.curve.criterion: trial.value,
             "standard_error": trial.error,
             "rows": trial.n_rows,
+            "judged": "leave-one-out",
         }
         for trial in trials
     )

@@ -87,6 +87,9 @@ class OnColumns(Around):
         fitted.similarity = self.similarity.fit(fitted._view(X), None, sample_weight)
         return fitted
 
+    def _viewed(self, X: Rows) -> Rows:
+        return self._view(X)
+
     def leaves(self) -> tuple[Leaf, ...]:
         """The parts inside, each reading these columns first."""
         return tuple(replace(leaf, views=(self._view, *leaf.views)) for leaf in self.similarity.leaves())
