@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -10,11 +11,13 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from simlabel.estimators._advice import advise_on_labels
 from simlabel.estimators._blends import best_blend, record_of
 from simlabel.estimators._configurations import checked_configurations, default_configurations
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._rounds import Rounds
+from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._trials import Trial, Trials, records
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
@@ -22,6 +25,7 @@ from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
+from simlabel.normalization import UnitsWarning
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
 from simlabel.tuning import LeaveOneOut
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class AutoSMLClassifier(OnlineMixin, InspectionMixin):
+class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     """Chooses normalization, similarity, influence and label rule by itself.
 
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The best of
@@ -95,7 +99,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         *,
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = None,
+        calibration: Any = "auto",
         configurations: Any = None,
         effort: Literal["normal", "high"] = "normal",
         budget: float | None = None,
@@ -131,10 +135,11 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         X = check_features(self, X, reset=True)
         space, Y = LabelSpace.learn(y)
         check_same_length(X.shape[0], Y, "y")
@@ -142,6 +147,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
+        return batch
 
     def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
         search = LeaveOneOut(criterion=self.criterion)
@@ -165,7 +171,9 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
                 chosen.influence.set_params(penalty=blend.penalty)
             if names is not None:
                 chosen.feature_names_in_ = names
-            chosen._learn(batch, None)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
+                chosen._learn(batch, None)
             advance()
         self.tried_ = records(ranking)
         if blend is not None:
@@ -219,6 +227,10 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin):
         plain.__dict__ |= {name: getattr(self, name) for name in learnt if hasattr(self, name)}
         plain._publish(self._model)
         return plain
+
+    @property
+    def _chosen_on_rows(self) -> tuple[str, ...]:
+        return ("the configuration",)
 
     @property
     def leaderboard_(self) -> pd.DataFrame:

@@ -52,7 +52,7 @@ def default_configurations(X: Rows) -> list[Configuration]:
         learned: list[Similarity] = [RBF(), Polynomial("auto", "auto")]
         plain: list[Similarity] = [RBF(), Cosine()]
     else:
-        normalizers = ["l2", ["zscore", "l2"], "zscore", "minmax"]
+        normalizers = ["l2", ["zscore", "l2"], "zscore", "minmax", "quantile"]
         learned = [RBF(), Laplacian(), RBF() + Laplacian(), Polynomial("auto", "auto")]
         plain = [RBF(), Laplacian()]
     chosen = [Configuration(n, s, "ridge") for s in learned for n in normalizers if _goes_with(s, n)]

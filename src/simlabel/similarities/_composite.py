@@ -39,6 +39,9 @@ class _Pair(Similarity):
     def compares_objects(self) -> bool:
         return self.left.compares_objects and self.right.compares_objects
 
+    def never_negative(self, rows: bool) -> bool:
+        return self.left.never_negative(rows) and self.right.never_negative(rows)
+
     def check(self) -> None:
         for side in ("left", "right"):
             part = getattr(self, side)
@@ -151,6 +154,10 @@ class Around(Similarity):
     def _viewed(self, X: Rows) -> Rows:
         """The rows as the similarity inside sees them."""
         return X
+
+    def never_negative(self, rows: bool) -> bool:
+        """As the similarity inside."""
+        return self.similarity.never_negative(rows)
 
     def check(self) -> None:
         """Raise where what is inside is no similarity, or is not in order."""
