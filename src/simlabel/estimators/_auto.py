@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from simlabel.estimators._advice import advise_on_labels
 from simlabel.estimators._blends import best_blend, record_of
 from simlabel.estimators._configurations import checked_configurations, default_configurations
 from simlabel.estimators._inspect import InspectionMixin
@@ -24,7 +23,7 @@ from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels
 from simlabel.normalization import UnitsWarning
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
