@@ -76,6 +76,13 @@ def test_tickets_in_five_minutes():
     assert run(TICKETS) == TICKETS.read_text(encoding="utf-8").count("\n```") // 2  # none is passed over
 
 
+def test_sets_with_a_guarantee():
+    page = ROOT / "docs" / "guarantees.md"
+    assert run(page) == page.read_text(encoding="utf-8").count("\n```") // 2
+    for picture in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / picture).is_file()
+
+
 def test_the_first_lines_of_the_readme():
     run(TICKETS, most=1)  # which writes the tables
     assert run(ROOT / "README.md", most=2) == 2
