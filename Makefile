@@ -3,19 +3,23 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .stamps/installed
 
-.PHONY: demo test test-slow fuzz lint bench install clean
+.PHONY: demo demo-serve test test-slow fuzz lint bench install clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
 	@mkdir -p .stamps
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,dask,demo,dev,excel,serve,zarr]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,dask,demo,dev,embeddings,excel,serve,zarr]'
 	@touch $@
 
 install: $(STAMP)
 
 demo: $(STAMP)
 	$(BIN)/simlabel demo
+
+# a tagging desk on made-up programmes, in a folder that goes when it ends
+demo-serve: $(STAMP)
+	$(BIN)/python -m simlabel.desk._made
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -80,6 +80,18 @@ def test_labels_that_are_part_of_others():
     assert run(ROOT / "docs" / "nested_labels.md") == 7
 
 
+def test_labels_that_are_not_known():
+    page = ROOT / "docs" / "unknown_labels.md"
+    assert run(page) == page.read_text(encoding="utf-8").count("\n```") // 2
+
+
+def test_sets_with_a_guarantee():
+    page = ROOT / "docs" / "guarantees.md"
+    assert run(page) == page.read_text(encoding="utf-8").count("\n```") // 2
+    for picture in re.findall(r"!\[.*?\]\((.*?)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / picture).is_file()
+
+
 def test_the_first_lines_of_the_readme():
     run(TICKETS, most=1)  # which writes the tables
     assert run(ROOT / "README.md", most=2) == 2

@@ -53,6 +53,7 @@ _SAVED = (
     "tuning_",
     "label_separator_",
     "title_column_",
+    "tried_",
     "n_picked_",
 )  # beside the model itself
 

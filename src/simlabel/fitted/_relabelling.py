@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from simlabel.fitted._calibrating import learnt_outcomes
 from simlabel.fitted._model import Model
-from simlabel.labels import LabelSpace, Unknown
+from simlabel.labels import LabelSpace, UnknownLabels
 
 
-def relabelled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: Unknown | None) -> Model:
+def relabelled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: UnknownLabels | None) -> Model:
     """The model with other label sets for the same rows.
 
     Similarity, normalizer and penalty are held, as is the kind of label rule; what rule and calibration

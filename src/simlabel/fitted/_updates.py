@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
-from simlabel.labels import LabelSpace, Unknown, moved
+from simlabel.labels import LabelSpace, UnknownLabels, moved
 from simlabel.rows import Chunk, Groups, Ids, LazyRows, References, is_remote, take_rows, transformed
 from simlabel.sketching import PrototypeSums
 from simlabel.support.validation import (
@@ -80,7 +80,7 @@ class Batch:
         Which of the rows that were given these are; None for all.
     groups : array or None, (n_rows,)
         Name of the group of each, None for one of its own.
-    unknown : Unknown or None
+    unknown : UnknownLabels or None
         Entries of Y that are not known; None where all are.
     """
 
@@ -91,7 +91,7 @@ class Batch:
     ids: Ids
     kept: npt.NDArray[np.int64] | None = None
     groups: Groups = None
-    unknown: Unknown | None = None
+    unknown: UnknownLabels | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -120,7 +120,7 @@ def drop_weightless(
     sample_weight: Any,
     ids: Ids,
     groups: Any,
-    unknown: Unknown | None = None,
+    unknown: UnknownLabels | None = None,
 ) -> Batch:
     """Rows of weight 0 are not there, nor are classes that only they have."""
     weights = check_sample_weight(sample_weight, Y.shape[0])
@@ -232,6 +232,11 @@ def with_fewer(model: Model, names: Any) -> Model:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
         return model
+    if model.scorer.stages.similarity.supervised:
+        raise ValueError(
+            f"{model.scorer.stages.similarity!r} has learnt from these rows, and what was learnt cannot "
+            f"forget them. Fit anew without them."
+        )
     stays = np.ones(known.n_rows, dtype=bool)
     stays[positions] = False
     if model.encoder is not None:

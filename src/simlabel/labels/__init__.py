@@ -5,7 +5,7 @@ from simlabel.labels._changes import Labelled, merged, renamed, retired, split_o
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
 from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
 from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
-from simlabel.labels._unknown import Known, Partial, Unknown, joined_unknown
+from simlabel.labels._unknown import Known, Partial, UnknownLabels, joined_unknown
 
 __all__ = [
     "advise_on_labels",
@@ -26,5 +26,5 @@ __all__ = [
     "retired",
     "SETS",
     "split_off",
-    "Unknown",
+    "UnknownLabels",
 ]

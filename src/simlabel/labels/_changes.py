@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from simlabel.labels._names import name_array, sort_of
 from simlabel.labels._space import Indicator, LabelSpace
-from simlabel.labels._unknown import Unknown, ones_at
+from simlabel.labels._unknown import UnknownLabels, ones_at
 from simlabel.support.validation import IntArray
 
-Labelled = tuple[LabelSpace, Indicator, Unknown | None]
+Labelled = tuple[LabelSpace, Indicator, UnknownLabels | None]
 
 
 def renamed(space: LabelSpace, names: Any) -> LabelSpace:
@@ -30,7 +30,9 @@ def renamed(space: LabelSpace, names: Any) -> LabelSpace:
     return _called(space, new)
 
 
-def merged(space: LabelSpace, Y: Indicator, unknown: Unknown | None, labels: Any, into: Hashable) -> Labelled:
+def merged(
+    space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any, into: Hashable
+) -> Labelled:
     """One label in place of several: a row has it if it had any of them."""
     _refuse_nameless(space)
     names = space.classes.tolist()
@@ -45,7 +47,12 @@ def merged(space: LabelSpace, Y: Indicator, unknown: Unknown | None, labels: Any
 
 
 def split_off(
-    space: LabelSpace, Y: Indicator, unknown: Unknown | None, label: Hashable, into: Hashable, rows: IntArray
+    space: LabelSpace,
+    Y: Indicator,
+    unknown: UnknownLabels | None,
+    label: Hashable,
+    into: Hashable,
+    rows: IntArray,
 ) -> Labelled:
     """Some of the rows that have a label have another in its place, which may be new."""
     _refuse_nameless(space)
@@ -66,7 +73,7 @@ def split_off(
     return space, Y, unknown
 
 
-def retired(space: LabelSpace, Y: Indicator, unknown: Unknown | None, labels: Any) -> Labelled:
+def retired(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any) -> Labelled:
     """Some labels fewer."""
     _refuse_nameless(space)
     if space.kind == "single":
@@ -75,11 +82,11 @@ def retired(space: LabelSpace, Y: Indicator, unknown: Unknown | None, labels: An
     if not len(stays):
         raise ValueError("These are all the labels; a model needs at least one.")
     if unknown is not None:
-        unknown = Unknown(sp.csr_array(unknown.entries[:, stays]), unknown.open_rows)
+        unknown = UnknownLabels(sp.csr_array(unknown.entries[:, stays]), unknown.open_rows)
     return replace(space, classes=space.classes[stays]), sp.csr_array(Y[:, stays]), unknown
 
 
-def _moved(space: LabelSpace, Y: Indicator, unknown: Unknown | None, place: IntArray) -> Labelled:
+def _moved(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, place: IntArray) -> Labelled:
     """Label k goes to column place[k], where several may meet: known to be absent only if all are."""
     B = ones_at(np.arange(len(place)), place, (len(place), len(space.classes)))
     Y = _any(Y @ B)
@@ -90,7 +97,7 @@ def _moved(space: LabelSpace, Y: Indicator, unknown: Unknown | None, place: IntA
         new = np.setdiff1d(np.arange(len(space.classes)), place)
         later = np.flatnonzero(unknown.open_rows)
         entries = entries + ones_at(np.repeat(later, len(new)), np.tile(new, len(later)), entries.shape)
-        unknown = Unknown(_any(entries), unknown.open_rows)
+        unknown = UnknownLabels(_any(entries), unknown.open_rows)
     return space, Y, unknown
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.labels._unknown import Unknown
+from simlabel.labels._unknown import UnknownLabels
 from simlabel.support.validation import FloatArray
 
 
@@ -17,7 +17,7 @@ def closed(A: sp.csr_array, Y: sp.csr_array) -> sp.csr_array:
     return Y
 
 
-def still_unknown(A: sp.csr_array, Y: sp.csr_array, unknown: Unknown) -> Unknown:
+def still_unknown(A: sp.csr_array, Y: sp.csr_array, unknown: UnknownLabels) -> UnknownLabels:
     """What the hierarchy does not say of closed rows: nothing below an absent label can be there."""
     possible = sp.csr_array(Y + unknown.entries)
     of_all = np.diff(A.indptr)  # how many labels must be possible for each to be so
@@ -27,7 +27,7 @@ def still_unknown(A: sp.csr_array, Y: sp.csr_array, unknown: Unknown) -> Unknown
     ones = np.ones(int(open_.sum()), dtype=np.int8)
     entries = sp.csr_array((ones, (rows[open_], columns[open_])), shape=Y.shape)
     entries.sort_indices()
-    return Unknown(entries, unknown.open_rows)
+    return UnknownLabels(entries, unknown.open_rows)
 
 
 def raised(A: sp.csr_array, scores: FloatArray) -> FloatArray:

@@ -33,7 +33,7 @@ from simlabel.labels._forms import (
 from simlabel.labels._hierarchy import Hierarchy
 from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
 from simlabel.labels._nesting import closed, completed, raised, still_unknown
-from simlabel.labels._unknown import Known, Partial, Unknown, ones_at
+from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, collected, is_missing
 
@@ -82,13 +82,13 @@ class LabelSpace:
     @classmethod
     def learn_known(
         cls, y: Any, hierarchy: Hierarchy | None = None
-    ) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
         space, Y, unknown = cls._found(y)
         return replace(space, hierarchy=hierarchy).nested(Y, unknown)
 
     @classmethod
-    def _found(cls, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    def _found(cls, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = collected(y)
@@ -140,7 +140,7 @@ class LabelSpace:
         refuse_unknown(unknown)
         return Y, foreign
 
-    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], Unknown | None]:
+    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], UnknownLabels | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
         other, Y, unknown = self.read(y)
         if self.kind in ("single", "sets"):
@@ -150,7 +150,7 @@ class LabelSpace:
             known = sp.csr_array(Y[:, here])
             foreign = np.diff(Y.indptr) > np.diff(known.indptr)
             if unknown is not None:
-                unknown = Unknown(sp.csr_array(unknown.entries[:, here]), unknown.open_rows)
+                unknown = UnknownLabels(sp.csr_array(unknown.entries[:, here]), unknown.open_rows)
                 unknown = unknown.moved(places[here], len(self.classes))
             return moved(known, places[here], len(self.classes)), foreign, unknown
         if Y.shape[1] != len(self.classes):
@@ -163,7 +163,7 @@ class LabelSpace:
             )
         return Y, np.zeros(Y.shape[0], dtype=np.bool_), unknown
 
-    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, Unknown | None]:
+    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
         Y = self._places_of([row.present if isinstance(row, Partial) else row for row in rows])
         open_rows = np.array([isinstance(row, Partial) for row in rows], dtype=bool)
         if not open_rows.any():
@@ -171,7 +171,7 @@ class LabelSpace:
         absent = self._places_of([row.absent if isinstance(row, Partial) else () for row in rows])
         some = np.flatnonzero(open_rows)
         at, columns = np.nonzero((Y + absent)[some].toarray() == 0)
-        return Y, Unknown(ones_at(some[at], columns, Y.shape), open_rows)
+        return Y, UnknownLabels(ones_at(some[at], columns, Y.shape), open_rows)
 
     def _places_of(self, rows: Sequence[Any]) -> Indicator:
         """The labels that rows name."""
@@ -182,7 +182,7 @@ class LabelSpace:
         column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
         return ones_at(row_of, column_of, (len(sets), len(self.classes)))
 
-    def read(self, y: Any) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    def read(self, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Find the labels of more rows, given in the same form.
 
         Returns their own space, the indicator, and what is unknown, None where nothing is.
@@ -261,18 +261,20 @@ class LabelSpace:
         return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
 
     def restricted(
-        self, Y: Indicator, unknown: Unknown | None = None
-    ) -> tuple[LabelSpace, Indicator, Unknown | None]:
+        self, Y: Indicator, unknown: UnknownLabels | None = None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Drop labels that no row of `Y` names, where the labels were found in the rows themselves."""
         if self.kind not in ("single", "sets"):
             return self, Y, unknown
         named = np.zeros(Y.shape[1], dtype=bool) if unknown is None else unknown.named()
         named[Y.indices] = True
         if unknown is not None:
-            unknown = Unknown(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
+            unknown = UnknownLabels(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
         return replace(self, classes=self.classes[named]), sp.csr_array(Y[:, named]), unknown
 
-    def nested(self, Y: Indicator, unknown: Unknown | None) -> tuple[LabelSpace, Indicator, Unknown | None]:
+    def nested(
+        self, Y: Indicator, unknown: UnknownLabels | None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Rows have the labels above theirs, too: the space may have more labels then."""
         if self.hierarchy is None:
             return self, Y, unknown
@@ -339,7 +341,7 @@ class LabelSpace:
 
 
 def refuse_unknown(
-    unknown: Unknown | None,
+    unknown: UnknownLabels | None,
     why: str = "which SMLClassifier, AutoSMLClassifier, Tagger and simlabel.metrics take, but nothing else",
 ) -> None:
     """Raise where something is unknown, for those who need all labels."""
@@ -350,9 +352,9 @@ def refuse_unknown(
         )
 
 
-def _closed(entries: Entries) -> Unknown | None:
+def _closed(entries: Entries) -> UnknownLabels | None:
     """Entries of a matrix: what it does not name is not there."""
-    return None if entries is None else Unknown(entries, np.zeros(entries.shape[0], dtype=bool))
+    return None if entries is None else UnknownLabels(entries, np.zeros(entries.shape[0], dtype=bool))
 
 
 def _is_bool(array: npt.NDArray[Any]) -> bool:

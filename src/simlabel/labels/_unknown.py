@@ -99,7 +99,7 @@ class Known:
         return Known(sp.csr_array(self.true)[rows], sp.csr_array(self.known)[rows])
 
 
-class Unknown:
+class UnknownLabels:
     """Which entries of an indicator are unknown.
 
     Parameters
@@ -118,11 +118,11 @@ class Unknown:
         """Rows all of whose labels are known, (n_rows,)."""
         return np.diff(self.entries.indptr) == 0
 
-    def part(self, rows: Any) -> Unknown | None:
+    def part(self, rows: Any) -> UnknownLabels | None:
         """Of some rows; None where these are known, and are to stay so."""
         return _unless_known(sp.csr_array(self.entries[rows]), self.open_rows[rows])
 
-    def moved(self, places: Positions, n_labels: int) -> Unknown:
+    def moved(self, places: Positions, n_labels: int) -> UnknownLabels:
         """The same where label k stands in column places[k] of `n_labels`."""
         old = self.entries
         if old.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
@@ -130,7 +130,7 @@ class Unknown:
         rows = np.repeat(np.arange(old.shape[0]), np.diff(old.indptr))
         new = np.setdiff1d(np.arange(n_labels), places)
         later = np.flatnonzero(self.open_rows)
-        return Unknown(
+        return UnknownLabels(
             ones_at(
                 np.concatenate([rows, np.repeat(later, len(new))]),
                 np.concatenate([places[old.indices], np.tile(new, len(later))]),
@@ -146,8 +146,8 @@ class Unknown:
         return counts < of_open.shape[0]
 
     def filled(
-        self, Y: sp.csr_array, before: sp.csr_array, unknown_before: Unknown | None
-    ) -> tuple[sp.csr_array, Unknown | None]:
+        self, Y: sp.csr_array, before: sp.csr_array, unknown_before: UnknownLabels | None
+    ) -> tuple[sp.csr_array, UnknownLabels | None]:
         """Y with its unknown entries as the rows had them before, and what is unknown still."""
         Y = sp.csr_array(Y + self.entries.multiply(before), dtype=np.int8)
         Y.sort_indices()
@@ -165,19 +165,23 @@ def ones_at(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:
     return made
 
 
-def _unless_known(entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> Unknown | None:
-    return Unknown(entries, open_rows) if entries.nnz or open_rows.any() else None
+def _unless_known(entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> UnknownLabels | None:
+    return UnknownLabels(entries, open_rows) if entries.nnz or open_rows.any() else None
 
 
-def joined_unknown(parts: Sequence[Unknown | None], lengths: Sequence[int], n_labels: int) -> Unknown | None:
+def joined_unknown(
+    parts: Sequence[UnknownLabels | None], lengths: Sequence[int], n_labels: int
+) -> UnknownLabels | None:
     """Parts one after the other; None where all is known."""
     if all(part is None for part in parts):
         return None
     filled = [
-        Unknown(sp.csr_array((n, n_labels), dtype=np.int8), np.zeros(n, dtype=bool)) if part is None else part
+        UnknownLabels(sp.csr_array((n, n_labels), dtype=np.int8), np.zeros(n, dtype=bool))
+        if part is None
+        else part
         for part, n in zip(parts, lengths, strict=True)
     ]
     if len(filled) == 1:
         return filled[0]
     entries = sp.csr_array(sp.vstack([part.entries for part in filled], format="csr"))
-    return Unknown(entries, np.concatenate([part.open_rows for part in filled]))
+    return UnknownLabels(entries, np.concatenate([part.open_rows for part in filled]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.labels import Indicator, Unknown
+from simlabel.labels import Indicator, UnknownLabels
 from simlabel.persistence._layout import ModelFileError, told
 from simlabel.persistence._migrations import State
 from simlabel.persistence._values import Reader
@@ -124,7 +124,7 @@ class StoredChunk(Chunk):
             return Y
 
     @cached_property
-    def unknown(self) -> Unknown | None:
+    def unknown(self) -> UnknownLabels | None:
         with told(self._reader.arrays.path):
             state = self._reader.decode(self._state["unknown"])
             if state is None:
@@ -135,7 +135,7 @@ class StoredChunk(Chunk):
                 raise ModelFileError(f"{str(open_rows)[:60]} do not say in which rows labels may be to come.")
             if open_rows.shape != (len(self),) or self._single:
                 raise ModelFileError("unknown labels are not those of the rows, which have one class each.")
-            return Unknown(entries, open_rows)
+            return UnknownLabels(entries, open_rows)
 
     def _ones(self, Y: Any, what: str) -> Indicator:
         """A 0/1 matrix of these rows by the labels, checked and sorted."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from simlabel.fitted import Model, Scorer
 from simlabel.influence import Solved, Stages
-from simlabel.labels import LabelSpace, Unknown
+from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
 from simlabel.persistence._migrations import State
@@ -70,7 +70,7 @@ def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
         value = getattr(chunk, part)
         if isinstance(value, list):
             value = object_array(value)
-        elif isinstance(value, Unknown):
+        elif isinstance(value, UnknownLabels):
             value = (value.entries, value.open_rows)
         state[part] = writer.encode(value, f"{where}/{part}")
     return state

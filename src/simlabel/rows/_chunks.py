@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.labels import Indicator, Unknown, joined_unknown, moved
+from simlabel.labels import Indicator, UnknownLabels, joined_unknown, moved
 from simlabel.rows._containers import take_rows
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import fold, joined
@@ -40,7 +40,7 @@ class Chunk:
         Features as they came, where the normalizer could not learn anew from X.
     groups : array, (n,), or None
         Name of the group that each belongs to, int64 or objects; None for a group of its own.
-    unknown : Unknown or None
+    unknown : UnknownLabels or None
         Entries of Y that are not known; None where all are.
     """
 
@@ -52,7 +52,7 @@ class Chunk:
         ids: Ids,
         raw: Rows | None,
         groups: Groups = None,
-        unknown: Unknown | None = None,
+        unknown: UnknownLabels | None = None,
     ) -> None:
         self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
         self.groups, self.unknown = groups, unknown
@@ -128,7 +128,7 @@ class Chunk:
         unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
         return self.with_labels(Y, unknown)
 
-    def with_labels(self, Y: Indicator, unknown: Unknown | None) -> Chunk:
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
         """The same rows with other label sets; the features are shared."""
         return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
 
@@ -189,7 +189,7 @@ def merged(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def merged_unknown(chunks: Sequence[Chunk]) -> Unknown | None:
+def merged_unknown(chunks: Sequence[Chunk]) -> UnknownLabels | None:
     """What is unknown in all chunks; None where nothing is."""
     parts, lengths = [chunk.unknown for chunk in chunks], [len(chunk) for chunk in chunks]
     return joined_unknown(parts, lengths, chunks[0].Y.shape[1])

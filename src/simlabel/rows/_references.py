@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.labels import Indicator, Unknown
+from simlabel.labels import Indicator, UnknownLabels
 from simlabel.rows._chunks import (
     Chunk,
     Groups,
@@ -52,7 +52,7 @@ class References:
         Features as they came, where the normalizer could not learn anew from X.
     groups : array, (n_references,), optional
         Name of the group that each belongs to: leave-one-out leaves out all of it.
-    unknown : Unknown, optional
+    unknown : UnknownLabels, optional
         Entries of Y that are not known; by default all are.
 
     Examples
@@ -74,7 +74,7 @@ class References:
         ids: Ids | None = None,
         raw: Rows | None = None,
         groups: Groups = None,
-        unknown: Unknown | None = None,
+        unknown: UnknownLabels | None = None,
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
@@ -147,7 +147,7 @@ class References:
         return all(chunk.is_complete for chunk in self.chunks)
 
     @cached_property
-    def knowledge(self) -> Unknown | None:
+    def knowledge(self) -> UnknownLabels | None:
         """What is unknown, and in which rows labels that come later will be; None where nothing is."""
         return merged_unknown(self.chunks)
 
@@ -277,7 +277,7 @@ class References:
             chunks.append(Chunk(wider, chunk.Y, *companions))
         return References.of(chunks, self.next_id, self._handed_on())
 
-    def with_labels(self, Y: Indicator, unknown: Unknown | None) -> References:
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> References:
         """The same rows with other label sets."""
         chunks = [
             chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))

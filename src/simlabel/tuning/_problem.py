@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.influence import Problem
-from simlabel.labels import Unknown
+from simlabel.labels import UnknownLabels
 from simlabel.rows import References, take_rows
 from simlabel.similarities import Grid
 from simlabel.support.validation import IntArray
@@ -76,7 +76,7 @@ def two_sided(problem: Problem) -> Problem:
     if known.unknown is not None:
         absent -= known.unknown.toarray()
         both = sp.csr_array(sp.hstack([known.unknown, known.unknown], format="csr"))
-        unknown = Unknown(both, np.zeros(known.n_rows, dtype=bool))
+        unknown = UnknownLabels(both, np.zeros(known.n_rows, dtype=bool))
     Y = sp.csr_array(np.hstack([absent, present]).astype(np.int8))
     references = References(known.X, Y, known.weights, groups=known.groups, unknown=unknown)
     return replace(problem, references=references)
