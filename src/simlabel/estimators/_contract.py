@@ -41,6 +41,11 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         """What answers."""
         return self._model
 
+    @property
+    def _model_jobs(self) -> int | None:
+        """The threads that what answers was fitted with."""
+        return self._current.scorer.stages.n_jobs
+
     @contextmanager
     def _changing(self) -> Iterator[Self]:
         """A copy to work on, which one assignment publishes.
