@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Plan, Sampled, resolve_engine
 from simlabel.estimators._checks import client_of, labels_here
+from simlabel.estimators._labels import LabelsMixin
 from simlabel.estimators._picked import PickedMixin
 from simlabel.fitted import (
     Batch,
@@ -57,7 +58,7 @@ _SAVED = (
 )  # beside the model itself
 
 
-class OnlineMixin(PickedMixin):
+class OnlineMixin(PickedMixin, LabelsMixin):
     """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
 
     label_rule: Any

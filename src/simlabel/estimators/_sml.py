@@ -36,7 +36,7 @@ from simlabel.fitted import (
 )
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace, advise_on_labels, refuse_unknown
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy, refuse_unknown
 from simlabel.normalization import Normalizer, UnitsWarning, resolve_normalizer, told_units
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
@@ -105,6 +105,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         Where rows are those of a table with texts, categories and empty cells: what makes numbers of them.
         Columns are then matched by name, and all that a model does takes tables. `Tagger` chooses it and
         the other stages by itself.
+    hierarchy : None, str, dict or Hierarchy
+        Labels that are part of others: a dict from labels to their parents, or what stands between the steps
+        of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all labels above theirs, in
+        fit and in what is predicted, and no label is less probable than those below it.
     absent : None, "unknown" or PresenceOnly
         What it means that a row has not been given a label: None, that it has it not; "unknown", that it
         may have it all the same. Then weights, probabilities and sets are put right for the share of labels
@@ -156,6 +160,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         encoder: Any = None,
+        hierarchy: Any = None,
         absent: Any = None,
     ) -> None:
         self.similarity = similarity
@@ -171,6 +176,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.encoder = encoder
+        self.hierarchy = hierarchy
         self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
@@ -210,7 +216,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
-        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client))
+        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client), as_hierarchy(self.hierarchy))
         check_same_length(n_rows(X), Y, "y")
         names = resolve_ids(ids, n_rows(X), None)
         batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)

@@ -19,7 +19,7 @@ from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge, fits_in_matrix
 from simlabel.label_rules import PerLabel
-from simlabel.labels import LabelSpace, advise_on_labels
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.rows import References, n_rows
 from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
 from simlabel.support.limits import limits
@@ -77,6 +77,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         labels, takes a threshold for each (`PerLabel("f1_micro")`).
     calibration : None, str or LeaveOneOutCalibration
         As in `SMLClassifier`.
+    hierarchy : None, str, dict or Hierarchy
+        Labels that are part of others, as in `SMLClassifier`.
     engine : str or engine
         As in `SMLClassifier`.
     verbose : bool
@@ -124,6 +126,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
         calibration: Any = "auto",
+        hierarchy: Any = None,
         engine: Any = "auto",
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -137,6 +140,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.criterion = criterion
         self.label_rule = label_rule
         self.calibration = calibration
+        self.hierarchy = hierarchy
         self.engine = engine
         self.verbose = verbose
         self.n_jobs = n_jobs
@@ -173,7 +177,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_features_in_ = len(cells.names)
         self.feature_names_in_ = np.array(cells.names, dtype=object)
         self.label_separator_ = separator_for(y, self.label_separator)
-        space, Y, unknown = LabelSpace.learn_known(label_sets(y, self.label_separator_))
+        found = label_sets(y, self.label_separator_)
+        space, Y, unknown = LabelSpace.learn_known(found, as_hierarchy(self.hierarchy))
         check_same_length(len(cells.rows), Y, "y")
         names = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
         batch = drop_weightless(cells.rows, space, Y, sample_weight, names, groups, unknown)

@@ -11,6 +11,7 @@ from simlabel.fitted._leave_one_out import (
     training_blocks,
 )
 from simlabel.fitted._model import Model, Outputs
+from simlabel.fitted._relabelling import relabelled
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import total_similarity
 from simlabel.fitted._updates import (
@@ -48,6 +49,7 @@ __all__ = [
     "refuse_precomputed",
     "refuse_samples",
     "refuse_short_forms",
+    "relabelled",
     "resolve_ids",
     "told_probabilities",
     "total_similarity",

@@ -276,6 +276,18 @@ class Scorer:
             stages.engine.carry(self.prepared, self.job, ready, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
+    def with_labels(self, references: References) -> Scorer:
+        """The same rows with other label sets, every resolved value held."""
+        stages = self.stages
+        solved = stages.influence.updated(self.solved, Problem(stages, references), range(references.n_rows))
+        rows = used_rows(references, solved)
+        ready = prepare(rows, [stages.similarity], keep_views=True, known=self.prepared)
+        after = replace(self, references=references, ready=ready, solution=solved)
+        if self.sketch is None:
+            return after
+        assert isinstance(self.sketch, FeatureSums)  # others are refused
+        return replace(after, sketch=self.sketch.emptied(after.V.shape[1]).added(references.X, after.V))
+
     def _updated_sketch(self, after: Scorer, kept: Kept) -> FeatureSums:
         """The short form with what came and without what went; where the columns differ, all anew."""
         assert isinstance(self.sketch, FeatureSums)  # others are refused

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -136,7 +136,7 @@ def drop_weightless(
     return replace(batch, labels=labels, Y=Y, unknown=unknown)
 
 
-def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget", "correct"]) -> None:
+def refuse_short_forms(model: Model, what: str) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
     if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):

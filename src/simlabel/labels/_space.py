@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -23,18 +22,20 @@ from simlabel.labels._forms import (
     check_indicator_dense,
     check_indicator_sparse,
     check_known,
-    check_names_known,
     frame_library,
     is_label_sets,
     make_frame,
-    named_in,
     set_type,
 )
 from simlabel.labels._forms import (
     Indicator as Indicator,
 )
+from simlabel.labels._hierarchy import Hierarchy
+from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
+from simlabel.labels._nesting import closed, completed, raised, still_unknown
 from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
-from simlabel.support.validation import collected, is_missing, object_array
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray, collected, is_missing
 
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 
@@ -52,6 +53,8 @@ class LabelSpace:
     container : object
         What `decode` needs in order to give back the same kind: a dtype, a sparse type,
         one of the forms of data frames, or the type of the label sets.
+    hierarchy : Hierarchy or None
+        Which labels are part of which: rows have all labels above theirs.
 
     Examples
     --------
@@ -67,17 +70,25 @@ class LabelSpace:
     kind: Kind
     classes: Names
     container: Any
+    hierarchy: Hierarchy | None = None
 
     @classmethod
-    def learn(cls, y: Any) -> tuple[LabelSpace, Indicator]:
+    def learn(cls, y: Any, hierarchy: Hierarchy | None = None) -> tuple[LabelSpace, Indicator]:
         """Find the labels in `y`, all known; return the space and the indicator, (n_rows, n_labels)."""
-        space, Y, unknown = cls.learn_known(y)
+        space, Y, unknown = cls.learn_known(y, hierarchy)
         refuse_unknown(unknown)
         return space, Y
 
     @classmethod
-    def learn_known(cls, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
+    def learn_known(
+        cls, y: Any, hierarchy: Hierarchy | None = None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
+        space, Y, unknown = cls._found(y)
+        return replace(space, hierarchy=hierarchy).nested(Y, unknown)
+
+    @classmethod
+    def _found(cls, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = collected(y)
@@ -89,14 +100,14 @@ class LabelSpace:
             return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y, None
         library = frame_library(y)
         if library is not None:
-            names = _name_array(y.columns)
+            names = name_array(y.columns)
             array = y.to_numpy()
             Y, entries = check_indicator_dense(array, names)
             form = f"{library}, bool" if _is_bool(array) else library
             return cls("frame", names, form), Y, _closed(entries)
         if is_label_sets(y):
             rows = list(y)
-            space = cls("sets", _names_of(rows), set_type(rows))
+            space = cls("sets", names_of(rows), set_type(rows))
             return space, *space._encode_sets(rows)
         array = as_array(y)
         if array.ndim == 2 and array.shape[1] == 1:
@@ -104,7 +115,7 @@ class LabelSpace:
                 "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
                 "For one label, present or absent, give a one-column DataFrame, a sparse matrix or sets.",
                 DataConversionWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             array = array[:, 0]
         if array.ndim == 1:
@@ -181,9 +192,9 @@ class LabelSpace:
             wrong = [i for i, row in enumerate(rows) if not isinstance(row, ROWS)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
-            space = LabelSpace("sets", _names_of(rows), self.container)
-            return space, *space._encode_sets(rows)
-        space, Y, unknown = LabelSpace.learn_known(y)
+            space = replace(self, classes=names_of(rows))
+            return space.nested(*space._encode_sets(rows))
+        space, Y, unknown = LabelSpace.learn_known(y, self.hierarchy)
         if space.kind != self.kind:
             raise ValueError(
                 f"y is given as {space.kind!r}, but fit saw {self.kind!r}; give it in the same form."
@@ -201,22 +212,24 @@ class LabelSpace:
                 )
             return self
         if self.kind == "sets":
-            names = _sorted_names([*known.tolist(), *new.tolist()])
+            if set(new.tolist()) <= set(known.tolist()):
+                return self  # in the order in which its labels stand, which a new name need not have kept
+            names = sorted_names([*known.tolist(), *new.tolist()])
         elif self.kind == "frame":
             missing = [name for name in known if name not in set(new)]
             if missing:
                 raise ValueError(f"y has no column {missing[0]!r}, which fit saw; give 0 where it is absent.")
-            names = _name_array(dict.fromkeys([*known, *new]))
+            names = name_array(dict.fromkeys([*known, *new]))
         else:
             if np.isin(new, known).all():
                 return self
-            if _sort(known) != _sort(new):
+            if sort_of(known) != sort_of(new):
                 raise ValueError(
                     f"y holds {new.dtype}, but fit saw {known.dtype}: "
                     f"{new.tolist()[0]!r} beside {known.tolist()[0]!r}."
                 )
             names = np.unique(np.concatenate([known, new]))
-        return LabelSpace(self.kind, names, self.container)
+        return replace(self, classes=names)
 
     def declared(self, classes: Any, known: Names | None = None) -> LabelSpace:
         """This space with labels that a user names, though no row may have them.
@@ -226,7 +239,7 @@ class LabelSpace:
         listed = isinstance(classes, Iterable) and not isinstance(classes, str)
         if not listed or not all(isinstance(name, Hashable) for name in classes):
             raise TypeError(f"classes must be a list of labels, got {classes!r}.")
-        names = np.asarray(classes) if self.kind == "single" else _sorted_names(classes)
+        names = np.asarray(classes) if self.kind == "single" else sorted_names(classes)
         if self.kind in ("array", "sparse"):
             if names.tolist() != self.classes.tolist():
                 raise ValueError(
@@ -239,8 +252,8 @@ class LabelSpace:
         if others:
             raise ValueError(f"y has the label {others[0]!r}, which is not in classes={names.tolist()!r}.")
         if self.kind == "frame":
-            names = _name_array(dict.fromkeys([*self.classes, *classes]))
-        return self.united(LabelSpace(self.kind, names, self.container))
+            names = name_array(dict.fromkeys([*self.classes, *classes]))
+        return self.united(replace(self, classes=names))
 
     def places(self, other: LabelSpace) -> npt.NDArray[np.int64]:
         """Where each label of `other` is among those of this space."""
@@ -257,7 +270,49 @@ class LabelSpace:
         named[Y.indices] = True
         if unknown is not None:
             unknown = UnknownLabels(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
-        return LabelSpace(self.kind, self.classes[named], self.container), sp.csr_array(Y[:, named]), unknown
+        return replace(self, classes=self.classes[named]), sp.csr_array(Y[:, named]), unknown
+
+    def nested(
+        self, Y: Indicator, unknown: UnknownLabels | None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
+        """Rows have the labels above theirs, too: the space may have more labels then."""
+        if self.hierarchy is None:
+            return self, Y, unknown
+        space = self._with_labels_above(self.hierarchy)
+        places, n_labels = space.places(self), len(space.classes)
+        Y = closed(space.closure, moved(Y, places, n_labels))
+        if unknown is not None:
+            unknown = still_unknown(space.closure, Y, unknown.moved(places, n_labels))
+        return space, Y, unknown
+
+    def _with_labels_above(self, hierarchy: Hierarchy) -> LabelSpace:
+        if self.kind == "single":
+            raise ValueError("hierarchy: a 1-D y has one class in each row; give label sets.")
+        names = self.classes.tolist()
+        above = [one for name in names for one in hierarchy.above(name)]
+        if self.kind == "sets":
+            return replace(self, classes=sorted_names([*names, *above]))
+        missing = set(above).difference(names)
+        if missing:
+            raise ValueError(
+                f"hierarchy: y has no column for {min(missing, key=str)!r}, which is above others; add it, "
+                f"or give label sets."
+            )
+        return self
+
+    @cached_property
+    def closure(self) -> sp.csr_array:
+        """A[k, j] = 1 where label j is k or above it, (n_labels, n_labels), of a space with a hierarchy."""
+        assert self.hierarchy is not None
+        return self.hierarchy.closure(self.classes)
+
+    def raised(self, scores: FloatArray) -> FloatArray:
+        """Scores in which no label stands below those that it is above, (n_rows, n_labels)."""
+        return scores if self.hierarchy is None else raised(self.closure, scores)
+
+    def completed(self, Y: Indicator, ranking: FloatArray) -> Indicator:
+        """Predicted sets with the labels above theirs, each row's entries strongest first."""
+        return Y if self.hierarchy is None else completed(self.closure, Y, ranking)
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
         """Give `Y` back as the kind of y that was learnt.
@@ -317,40 +372,3 @@ def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicat
     Y = sp.csr_array((Y.data, places[Y.indices], Y.indptr), shape=(Y.shape[0], n_labels))
     Y.sort_indices()
     return Y
-
-
-def _sort(classes: Names) -> str:
-    return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
-
-
-def _names_of(rows: Sequence[Any]) -> Names:
-    """The labels that label sets hold, all of them known."""
-    try:
-        names = dict.fromkeys(chain.from_iterable(map(named_in, rows)))
-    except TypeError:
-        bad = next(i for i, row in enumerate(rows) if not _is_set(row))
-        raise ValueError(
-            f"y must hold sets of labels, which are numbers, strings or other hashable names; row {bad} is "
-            f"{rows[bad]!r}."
-        ) from None
-    check_names_known(names, rows)
-    return _sorted_names(names)
-
-
-def _is_set(row: Any) -> bool:
-    """Whether labels can be members of a set; a tuple may hold a list, so their types do not say."""
-    try:
-        return len(set(row)) >= 0
-    except TypeError:
-        return False
-
-
-def _sorted_names(labels: Iterable[Hashable]) -> Names:
-    seen = list(dict.fromkeys(labels))
-    with contextlib.suppress(TypeError):  # names that do not compare stay in the order in which they came
-        seen = sorted(seen)  # type: ignore[type-var]
-    return _name_array(seen)
-
-
-def _name_array(names: Iterable[Hashable]) -> Names:
-    return object_array(list(names))

@@ -68,10 +68,11 @@ def _from_2(state: State) -> State:
 
 
 def _from_3(state: State) -> State:
-    """Format 4 has labels that are unknown, and labels of which only the presence is recorded."""
+    """Format 4 has labels that are unknown, recorded by their presence alone, or part of others."""
     model = {"recorded": None, **state["model"]}
     chunks = [{"groups": None, "unknown": None, **chunk} for chunk in model.get("chunks", ())]
-    return {**state, "model": {**model, "chunks": chunks}}
+    labels = {"hierarchy": None, **model.get("labels", {})}
+    return {**state, "model": {**model, "chunks": chunks, "labels": labels}}
 
 
 _STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2, _from_3)

@@ -18,6 +18,7 @@ from simlabel.persistence._schema import (
     OUTSIDE,
     PARTS,
     STAGES,
+    check_hierarchy,
     check_labels,
     check_model,
     check_parts,
@@ -46,6 +47,7 @@ def model_state(model: Model, writer: Writer) -> State:
             "kind": model.labels.kind,
             "classes": writer.array(model.labels.classes, "labels"),
             "container": encode(_container_state(model.labels), "the container of y"),
+            "hierarchy": encode(model.labels.hierarchy, "hierarchy"),
         },
         **{name: encode(getattr(model, name), name) for name in OUTSIDE},
         **{name: encode(getattr(stages, name), name) for name in STAGES},
@@ -136,4 +138,6 @@ def _restored_labels(labels: State, reader: Reader) -> LabelSpace:
     kind, classes = labels["kind"], reader.decode(labels["classes"])
     container = _container_of(kind, reader.decode(labels["container"]))
     check_labels(kind, classes, container)
-    return LabelSpace(kind, classes, container)
+    hierarchy = reader.decode(labels["hierarchy"])
+    check_hierarchy(kind, hierarchy)
+    return LabelSpace(kind, classes, container, hierarchy)

@@ -17,7 +17,7 @@ from simlabel.engines import Sampled
 from simlabel.fitted import Model
 from simlabel.influence import Solved, Stages
 from simlabel.label_rules import AutoRule
-from simlabel.labels import FRAMES, SETS
+from simlabel.labels import FRAMES, SETS, Hierarchy
 from simlabel.normalization import Chain, Normalizer
 from simlabel.persistence._layout import ModelFileError
 from simlabel.similarities import ColumnView, OnColumns, Product, Scaled, Sum
@@ -114,6 +114,12 @@ def check_parts(parts: Mapping[str, Any]) -> None:
         open_ = [each for each, value in given.items() if isinstance(value, str) and value == "auto"]
         if not _MAY_BE_AUTO.issuperset(open_):
             raise ModelFileError(f"{open_[0]} of the {name} is still to be found.")
+
+
+def check_hierarchy(kind: str, hierarchy: Any) -> None:
+    """What is said to be part of what fits the form of the labels."""
+    if hierarchy is not None and (not isinstance(hierarchy, Hierarchy) or kind == "single"):
+        raise ModelFileError(f"labels written as {kind!r} have the hierarchy {str(hierarchy)[:60]}.")
 
 
 def check_labels(kind: Any, classes: Any, container: Any) -> None:

@@ -14,6 +14,7 @@ from simlabel.calibration import ABSENCES, CALIBRATIONS, LogisticCurve, Piecewis
 from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
 from simlabel.label_rules import LABEL_RULES, CustomRule
+from simlabel.labels import Hierarchy
 from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import (
@@ -42,7 +43,7 @@ def _classes() -> Iterable[type[Any]]:
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
     yield from (FeatureSums, PrototypeSums, Waves, ForestProximity, Trees)
     yield from (Column, Vocabulary, TermColumn, NumberColumn, Embedding, EmbeddedColumn)
-    yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
+    yield from (Hierarchy, Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
 #: name in a file -> class: the names that the classes declare, which stay when code moves

@@ -126,6 +126,10 @@ class Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
         Y = moved(self.Y, places, n_labels)
         unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
+        return self.with_labels(Y, unknown)
+
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
+        """The same rows with other label sets; the features are shared."""
         return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
 
 

@@ -277,6 +277,14 @@ class References:
             chunks.append(Chunk(wider, chunk.Y, *companions))
         return References.of(chunks, self.next_id, self._handed_on())
 
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> References:
+        """The same rows with other label sets."""
+        chunks = [
+            chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))
+            for chunk, rows in zip(self.chunks, map(slice, self.starts, self.starts[1:]), strict=False)
+        ]
+        return References.of(chunks, self.next_id, self._handed_on())
+
     def relabelled(self, places: Positions, n_labels: int) -> References:
         """The same where label k has moved to places[k]."""
         if n_labels == self.n_labels:
