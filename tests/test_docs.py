@@ -76,6 +76,15 @@ def test_tickets_in_five_minutes():
     assert run(TICKETS) == TICKETS.read_text(encoding="utf-8").count("\n```") // 2  # none is passed over
 
 
+def test_labels_that_are_part_of_others():
+    assert run(ROOT / "docs" / "nested_labels.md") == 7
+
+
+def test_labels_that_are_not_known():
+    page = ROOT / "docs" / "unknown_labels.md"
+    assert run(page) == page.read_text(encoding="utf-8").count("\n```") // 2
+
+
 def test_sets_with_a_guarantee():
     page = ROOT / "docs" / "guarantees.md"
     assert run(page) == page.read_text(encoding="utf-8").count("\n```") // 2
