@@ -41,7 +41,7 @@ model.fit(X[first], [sets[i] for i in first], ids=[genes[i] for i in first])
 
 def quality() -> float:
     """Average precision on the test genes."""
-    scores = model.decision_function(X[test])
+    scores = model.label_weights(X[test])
     order_of = [list(names).index(name) for name in model.classes_]
     return average_precision(Y[test][:, order_of], scores)
 
@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
     again = load(path, mmap=True)
     content = path.read_bytes()
     print(f"saved in {len(content) / 2**20:.1f} MiB; {voice} is in it: {voice.encode() in content}")
-    same = np.array_equal(again.decision_function(X[test]), model.decision_function(X[test]))
+    same = np.array_equal(again.label_weights(X[test]), model.label_weights(X[test]))
     print(f"loaded, it predicts the same: {same}")
 
 # %% Find planted errors: 5% of all labels are flipped

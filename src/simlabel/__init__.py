@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-__all__ = ["SMLClassifier", "AutoSMLClassifier", "Tagger", "similarity_sums", "load"]
+__all__ = ["SMLClassifier", "AutoSMLClassifier", "Tagger", "similarity_sums", "load", "SimlabelWarning"]
 
 if TYPE_CHECKING:
     from simlabel.engines import similarity_sums
     from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger, load
+    from simlabel.support.advice import SimlabelWarning
 else:
+    _ELSEWHERE = {"similarity_sums": "engines", "SimlabelWarning": "support.advice"}
 
     def __getattr__(name: str) -> object:
         """A public name, or a room of the package, when it is first asked for: the shell needs few."""
         if name in __all__:
-            home = "engines" if name == "similarity_sums" else "estimators"
+            home = _ELSEWHERE.get(name, "estimators")
             globals()[name] = getattr(import_module(f"simlabel.{home}"), name)
             return globals()[name]
         try:

@@ -69,7 +69,7 @@ def test_predictions_are_those_of_the_same_model_in_python(run, model, files):
     X = pd.DataFrame(data.X, columns=list(data.feature_names))
     assert [tuple(filter(None, labels.split(";"))) for labels in found["labels"]] == fitted.predict_sets(X)
     scores = found[[f"score:{label}" for label in fitted.classes_]].to_numpy()
-    np.testing.assert_allclose(scores, fitted.decision_function(X), rtol=1e-6)
+    np.testing.assert_allclose(scores, fitted.label_weights(X), rtol=1e-6)
     assert found["row"].tolist() == list(range(700))
 
 
@@ -163,7 +163,7 @@ def test_evaluate_gives_the_criteria(run, model, files):
     sets = fitted.predict_sets(X)
     predicted = np.array([[int(name in labels) for name in data.label_names] for labels in sets])
     usual = [*CRITERIA, "f1_micro", "f1_macro", "f1_instance"]
-    wanted = evaluate(data.Y, predicted, fitted.decision_function(X)[:, order], criteria=usual)
+    wanted = evaluate(data.Y, predicted, fitted.label_weights(X)[:, order], criteria=usual)
     assert found["criteria"] == pytest.approx({name: wanted[name] for name in usual})
     shown = run(
         "evaluate", model, "new.csv", "--label-column", "tags", "--report", "e.html", "--criteria", "all"
@@ -189,7 +189,7 @@ def test_evaluate_counts_labels_that_only_one_side_knows(run, model, files):
 def test_explain_names_the_instances(run, model):
     shown = run("explain", model, "new.csv", "--rows", "3,5-6", "--top", 2).stdout
     assert "query 1 is row 5" in shown
-    assert " times the usual " in shown
+    assert " of all rows " in shown
     sets = [
         json.loads(line) for line in run("predict", model, "new.csv", "--to", "jsonl").stdout.splitlines()
     ]

@@ -10,9 +10,9 @@ import pytest
 
 from film_tables import films, said, write_csv
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.cli import _console
 from simlabel.datasets import read_table
 from simlabel.metrics import evaluate
+from simlabel.support import progress
 
 KINDS = {
     "id": "id",
@@ -155,7 +155,7 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     rows = held_out.drop(columns="tags")
     truth = np.array([[name in (tags or "").split("|") for name in names] for tags in held_out["tags"]])
     sets = np.array([[name in labels for name in names] for labels in model.predict(rows)])
-    scores = np.hstack([model.decision_function(rows), np.full((30, 2), -9.0)])
+    scores = np.hstack([model.label_weights(rows), np.full((30, 2), -9.0)])
     criteria = ["hamming_loss", "average_precision", "f1_micro", "f1_macro"]
     wanted = evaluate(truth.astype(int), sets.astype(int), scores, criteria=criteria)
     assert {name: found["criteria"][name] for name in criteria} == pytest.approx(dict(wanted.values))
@@ -221,9 +221,9 @@ def test_a_column_that_gives_the_labels_away_is_told_as_the_shell_has_it(shell):
 
 
 def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
-    monkeypatch.setattr(_console, "_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
     told = shell("fit", "films.csv", "--label-column", "tags", "-o", "m", "--ignore", "synopsis").stderr
-    assert "weighing columns, at most 80 tries: 1 done, at most " in told
+    assert "weighing columns, at most 80 tries: 1%, about " in told
     assert " s left\n" in told
 
 

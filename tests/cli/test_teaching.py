@@ -140,6 +140,25 @@ def test_models_of_matrices_are_taught_and_asked_too(shell, tmp_path):
     assert len(json.loads(shell("suggest", "m.simlabel", "more.csv", "-n", 2, "--json").stdout)) == 2
 
 
+def test_correct_knows_the_models_column_of_ids(shell, film_folder, tmp_path):
+    table = films(4, 1)[["id", "tags"]].rename(columns={"id": "film"})
+    shown = films(40, 1).rename(columns={"id": "film"})
+    write_csv("renamed.csv", shown)
+    write_csv("right.csv", table.assign(tags="crime"))
+    shell("fit", "renamed.csv", "--label-column", "tags", "--id", "film", "-o", "r.simlabel")
+    assert "4 rows corrected" in shell("correct", "r.simlabel", "right.csv", "--label-column", "tags").stdout
+
+
+def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
+    write_csv("plain.csv", films(40, 1))
+    told = shell("fit", "plain.csv", "--label-column", "tags", "-o", "p.simlabel").stdout
+    assert "Rows are called by their numbers; by 'id' with --id 'id'." in told
+    assert "Rows are compared by inner products, numbers and dates" in told
+    assert "its rows are called '0', '1', '2' and so on" in said(
+        shell("forget", "p.simlabel", "--ids", "tt1-0", code=2)
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

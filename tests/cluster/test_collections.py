@@ -53,7 +53,7 @@ def test_arrays_on_workers_give_what_arrays_here_give(client, data, case):
     here = SMLClassifier(**CASES[case], random_state=0).fit(X, Y)
     engine = DaskEngine(client)
     there = SMLClassifier(**CASES[case], random_state=0, engine=engine).fit(chunked(X), chunked(Y, 50))
-    np.testing.assert_allclose(there.decision_function(Q), here.decision_function(Q), rtol=1e-8)
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-8)
     predicted = there.predict(chunked(Q, 10))
     np.testing.assert_array_equal(predicted, here.predict(Q))
     assert predicted.dtype == Y.dtype
@@ -69,7 +69,7 @@ def test_references_stay_on_the_workers(client, data):
     assert [len(chunk) for chunk in chunks] == [30, 30, 30, 20]
     assert all(isinstance(chunk.X, LazyRows) and chunk.X.remote for chunk in chunks)
     fresh = SMLClassifier(RBF(1.0)).fit(X, Y)
-    np.testing.assert_allclose(model.decision_function(Q), fresh.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), fresh.label_weights(Q), rtol=1e-9)
 
 
 def test_data_frames(client, data):
@@ -103,7 +103,7 @@ def test_sparse_blocks(client, data):
     here = SMLClassifier(RBF(1.0), normalizer=["zscore", "l2"]).fit(sp.csr_array(X), Y)
     there = SMLClassifier(RBF(1.0), normalizer=["zscore", "l2"], engine=DaskEngine(client)).fit(blocks, Y)
     np.testing.assert_allclose(
-        there.decision_function(sp.csr_array(Q)), here.decision_function(sp.csr_array(Q)), rtol=1e-9
+        there.label_weights(sp.csr_array(Q)), here.label_weights(sp.csr_array(Q)), rtol=1e-9
     )
 
 
@@ -116,9 +116,9 @@ def test_learn_forget_and_retune(client, data):
     left = np.setdiff1d(np.arange(N), [3, 65, 100])
     held = SMLClassifier(RBF(1.0), normalizer=model.normalizer_).fit(X[:60], Y[:60])
     held.partial_fit(X[60:], Y[60:]).forget([3, 65, 100])
-    np.testing.assert_allclose(model.decision_function(Q), held.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), held.label_weights(Q), rtol=1e-9)
     fresh = SMLClassifier(RBF(1.0), normalizer="zscore").fit(X[left], Y[left])
-    np.testing.assert_allclose(model.retune().decision_function(Q), fresh.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(model.retune().label_weights(Q), fresh.label_weights(Q), rtol=1e-9)
 
 
 def test_a_model_here_takes_queries_from_there(client, data):

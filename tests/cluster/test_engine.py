@@ -87,7 +87,7 @@ def test_the_same_as_on_one_machine(client, data, case, kind):
     if kind == "sparse":
         X, Q = sp.csr_array(np.where(X > 0.4, X, 0.0)), sp.csr_array(np.where(Q > 0.4, Q, 0.0))
     here, there = both(client, X, Y, case, weights)
-    np.testing.assert_allclose(there.decision_function(Q), here.decision_function(Q), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(there.predict(Q), here.predict(Q))
     np.testing.assert_array_equal(there.predict_set_size(Q), here.predict_set_size(Q))
     np.testing.assert_allclose(there.leave_one_out(), here.leave_one_out(), rtol=1e-8, atol=1e-12)
@@ -97,8 +97,8 @@ def test_the_same_as_on_one_machine(client, data, case, kind):
 def test_float32_stays(client, data):
     X, Y, Q = (part.astype(np.float32) for part in data)
     here, there = both(client, X, Y, "plain")
-    assert there.decision_function(Q).dtype == np.float32
-    np.testing.assert_allclose(there.decision_function(Q), here.decision_function(Q), rtol=1e-5)
+    assert there.label_weights(Q).dtype == np.float32
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-5)
 
 
 def test_of_equal_similarities_the_first_rows_count(client):
@@ -114,7 +114,7 @@ def test_any_objects_and_a_function(client):
     alike = lambda a, b: len(set(a) & set(b)) / len(set(a) | set(b))  # noqa: E731
     here = SMLClassifier(alike).fit(words, y)
     there = SMLClassifier(alike, engine=DaskEngine(client)).fit(words, y)
-    np.testing.assert_allclose(there.decision_function(["tea"]), here.decision_function(["tea"]))
+    np.testing.assert_allclose(there.label_weights(["tea"]), here.label_weights(["tea"]))
 
 
 def test_rows_on_a_disk_are_read_by_the_workers(client, data, tmp_path):
@@ -122,7 +122,7 @@ def test_rows_on_a_disk_are_read_by_the_workers(client, data, tmp_path):
     np.save(tmp_path / "X.npy", X)
     here = SMLClassifier(RBF(1.0)).fit(X, Y)
     there = SMLClassifier(RBF(1.0), engine=DaskEngine(client)).fit(open_rows(tmp_path), Y)
-    np.testing.assert_allclose(there.decision_function(Q), here.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-9)
 
 
 def test_learn_and_forget(client, data):
@@ -131,7 +131,7 @@ def test_learn_and_forget(client, data):
     model.partial_fit(X[80:], Y[80:]).forget([5, 90])
     left = np.setdiff1d(np.arange(N), [5, 90])
     fresh = SMLClassifier(RBF(1.0)).fit(X[left], Y[left])
-    np.testing.assert_allclose(model.decision_function(Q), fresh.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), fresh.label_weights(Q), rtol=1e-9)
 
 
 def test_references_are_sent_once(client, data):
@@ -145,9 +145,9 @@ def test_references_are_sent_once(client, data):
 def test_copies_and_pickles_know_the_cluster(client, data):
     X, Y, Q = data
     model = SMLClassifier(RBF(1.0), engine=DaskEngine(client)).fit(X, Y)
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(other.decision_function(Q), scores)
+        np.testing.assert_array_equal(other.label_weights(Q), scores)
     assert clone(model).engine.client is client
 
 
@@ -156,7 +156,7 @@ def test_progress_and_plan(client, data):
     seen = []
     engine = DaskEngine(client, on_block=lambda done, total: seen.append((done, total)))
     model = SMLClassifier(RBF(1.0), engine=engine).fit(X, Y)
-    model.decision_function(Q)
+    model.label_weights(Q)
     assert seen[-1] == (N * len(Q), N * len(Q))
     assert "on 2 workers of a Dask cluster" in str(model.plan(Q))
 

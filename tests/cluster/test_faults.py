@@ -59,10 +59,10 @@ def check_kill(client, data, seed):
     here = SMLClassifier(RBF(1.0), normalizer=None).fit(X, Y)
     timer = threading.Timer(rng.uniform(0.0, 0.6), kill_one, [client, rng])
     timer.start()
-    found = there.decision_function(Q)
+    found = there.label_weights(Q)
     timer.join()
-    np.testing.assert_allclose(found, here.decision_function(Q), rtol=1e-9)
-    np.testing.assert_allclose(there.decision_function(Q), found, rtol=1e-12)  # and what was lost is back
+    np.testing.assert_allclose(found, here.label_weights(Q), rtol=1e-9)
+    np.testing.assert_allclose(there.label_weights(Q), found, rtol=1e-12)  # and what was lost is back
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -85,7 +85,7 @@ def test_the_work_of_a_slow_worker_is_stolen(client, data, tmp_path, change_limi
     similarity = Function(Held(names[0], 24, log), blockwise=True)
     model = SMLClassifier(similarity, normalizer=None, engine=DaskEngine(client)).fit(X, Y)
     here = SMLClassifier(RBF(1.0), normalizer=None).fit(X, Y)
-    np.testing.assert_allclose(model.decision_function(Q), here.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), here.label_weights(Q), rtol=1e-9)
     done = log.read_text().split()
     assert done[:24] == [str(names[1])] * 24
 

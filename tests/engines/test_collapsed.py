@@ -98,7 +98,7 @@ def test_auto_collapses_where_it_pays_and_only_there(rng):
 def test_the_estimator_predicts_the_same(rng):
     X, Y = rng.normal(size=(300, 5)), rng.integers(0, 2, (300, 4))
     one, other = (SMLClassifier("quadratic", engine=engine).fit(X, Y) for engine in ("exact", "collapsed"))
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(one.label_weights(X), other.label_weights(X), rtol=1e-9)
     assert "collapsed" in one.set_params(engine="collapsed").fit(X, Y).plan_.how
 
 
@@ -110,12 +110,12 @@ def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch, change_limits
     model.partial_fit(X[40:], Y[40:])
     collapsed = []
     monkeypatch.setattr(CollapsedSums, "empty", lambda *args: collapsed.append(args))
-    result = model.decision_function(X)
+    result = model.label_weights(X)
     assert not collapsed  # carried over, not made anew
     fresh = SMLClassifier("quadratic", engine="exact").fit(X, Y)
-    np.testing.assert_allclose(result, fresh.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(result, fresh.label_weights(X), rtol=1e-9)
     monkeypatch.undo()
     model.forget(list(range(10, 50)))
     left = np.r_[0:10, 50:60]
     fewer = SMLClassifier("quadratic", engine="exact").fit(X[left], Y[left])
-    np.testing.assert_allclose(model.decision_function(X), fewer.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(X), fewer.label_weights(X), rtol=1e-9)

@@ -123,7 +123,7 @@ def test_far_from_everything_the_most_frequent_is_predicted(name):
     X = [[0.0, 0.0], [0.1, 0.0], [0.0, 0.1], [0.2, 0.1], [0.1, 0.1]]
     y = [{"sea"}, {"sea"}, {"sea"}, {"sea", "sky"}, {"sea"}]
     model = SMLClassifier(RBF(1.0), normalizer=None, random_state=0, **ESTIMATORS[name]).fit(X, y)
-    scores = model.decision_function([[1e4, 1e4]])
+    scores = model.label_weights([[1e4, 1e4]])
     assert np.isfinite(scores).all()
     if name != "ridge":
         assert not scores.any()
@@ -143,4 +143,4 @@ def test_rows_without_any_label(name):
     Y = np.zeros((4, 2), dtype=int)
     model = SMLClassifier(RBF(1.0), normalizer=None, **ESTIMATORS[name]).fit(np.eye(4), Y)
     assert not model.predict(np.eye(4)).any()
-    assert not model.decision_function(np.eye(4)).any()
+    assert not model.label_weights(np.eye(4)).any()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, similarity_sums
-from simlabel._kernels import nonzero_products
+from simlabel._kernels import PRODUCT, common_terms
 from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
-from simlabel.similarities import RBF, Cosine, Jaccard, Laplacian, Linear, OnColumns, Polynomial
+from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns, Polynomial
 from simlabel.weightings import Cutoff, Power, TopK
 
 NONZERO = Exact(visit="nonzero")
@@ -24,6 +26,11 @@ CASES = [
     (Polynomial(degree=2, coef0=0.0), naive.polynomial(2, 0.0)),
     (Cosine(), naive.cosine),
     (Jaccard(weighted=False), naive.jaccard_of_sets),
+    (Jaccard(), naive.jaccard),
+    (Laplacian(gamma=0.7), naive.laplacian(0.7)),
+    (Laplacian(gamma=50.0), naive.laplacian(50.0)),
+    (ChiSquare(gamma=0.7), naive.chi_square(0.7)),
+    (OnColumns(Laplacian(gamma=2.0), [0, 2, 4]), lambda x, z: naive.laplacian(2.0)(x[0:5:2], z[0:5:2])),
     (3 * RBF(gamma=0.7), lambda x, z: 3 * naive.rbf(0.7)(x, z)),
     (0.5 * OnColumns(Cosine(), [0, 2, 4]), lambda x, z: 0.5 * naive.cosine(x[0:5:2], z[0:5:2])),
     (OnColumns(RBF(gamma=2.0), [0, 2, 4]), lambda x, z: naive.rbf(2.0)(x[0:5:2], z[0:5:2])),
@@ -108,6 +115,32 @@ def test_both_ways_agree(seed, density, gamma):
     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+@given(seed=st.integers(0, 2**32 - 1), density=st.floats(0.0, 1.0), gamma=st.floats(0.01, 100.0))
+def test_absolute_differences_of_either_sign(seed, density, gamma):
+    rng = np.random.default_rng(seed)
+    Q, X, V = data(rng, n=7, n_queries=4, density=density)
+    Q, X = (rows * rng.choice([-1.0, 1.0], rows.shape) for rows in (Q, X))
+    Q[0] = X[0]
+    result = similarity_sums(sp.csr_array(Q), sp.csr_array(X), V, Laplacian(gamma), engine=NONZERO)
+    wanted = [naive.sums(q, X.tolist(), V.tolist(), naive.laplacian(gamma)) for q in Q.tolist()]
+    np.testing.assert_allclose(result, wanted, rtol=1e-10, atol=1e-300)
+
+
+def test_other_sums_are_not_read_off_what_rows_share(rng):
+    class Doubled(Laplacian):
+        @staticmethod
+        def sums(X, panels, step, out):
+            Laplacian.sums(X, panels, step, out)
+            out *= 2.0
+
+    Q, X, V = data(rng)
+    with pytest.raises(ValueError, match="columns in common"):
+        similarity_sums(sp.csr_array(Q), sp.csr_array(X), V, Doubled(0.5), engine=NONZERO)
+    result = similarity_sums(sp.csr_array(Q), sp.csr_array(X), V, Doubled(0.5))
+    wanted = [naive.sums(q, X.tolist(), V.tolist(), naive.laplacian(1.0)) for q in Q.tolist()]
+    np.testing.assert_allclose(result, wanted, rtol=1e-10)
+
+
 @pytest.mark.parametrize(("similarity", "phi"), [(Linear(), naive.dot), (Cosine(), naive.cosine)])
 def test_negative_features_where_there_is_no_background(similarity, phi, rng):
     Q, X, V = data(rng)
@@ -141,8 +174,8 @@ def test_what_cannot_be_done_says_why(rng):
     Q, X, V = data(rng)
     with pytest.raises(ValueError, match="not possible: the references are not sparse"):
         similarity_sums(Q, X, V, "linear", engine=NONZERO)
-    with pytest.raises(ValueError, match="is not a function of one inner product"):
-        similarity_sums(sp.csr_array(Q), sp.csr_array(X), V, Laplacian(1.0), engine=NONZERO)
+    with pytest.raises(ValueError, match="is not a function of one sum over the columns in common"):
+        similarity_sums(sp.csr_array(Q), sp.csr_array(X), V, RBF(1.0) + Linear(), engine=NONZERO)
     with pytest.raises(ValueError, match="no sum over references"):
         similarity_sums(sp.csr_array(Q), sp.csr_array(X), V, "linear", weighting=TopK(2), engine=NONZERO)
     with pytest.raises(ValueError, match="does not leave pairs with nothing in common at 0"):
@@ -158,6 +191,21 @@ def test_the_plan_takes_it_where_it_pays(rng):
     assert "non-zero products" in str(model.plan(X[:500]))
     full = sp.csr_array(rng.random((300, 20)))
     assert "all pairs" in str(SMLClassifier(RBF(5.0)).fit(full, Y[:300]).plan_)
+
+
+def test_the_plan_says_what_takes_long(rng):
+    """Twice as many pairs take twice as long; rows of which little is in common take a fraction of it."""
+    X = sp.random_array((2_000, 50_000), density=0.001, format="csr", rng=rng)
+    Y = sp.csr_array(rng.integers(0, 2, (2_000, 3)))
+    engines = [Exact(visit="all"), Exact(visit="nonzero")]
+    plans = [
+        [SMLClassifier(Laplacian(1.0), engine=each, n_jobs=1).fit(X, Y)._model.scorer.plan(n) for n in sizes]
+        for each, sizes in zip(engines, [(10_000, 20_000)] * 2, strict=True)
+    ]
+    (one, two), few = plans
+    seconds = [int(re.search(r"about (\d+) s ", str(plan)).group(1)) for plan in (one, two)]
+    assert seconds[1] == pytest.approx(2 * seconds[0], rel=0.01)
+    assert not any("expected to take" in str(plan) for plan in few)
 
 
 def test_the_plan_counts_the_products_that_are_made(rng):
@@ -191,7 +239,8 @@ def test_products_that_overflow_both_ways_stay_within_their_arrays():
         similarity_sums(sp.csr_array(row), X, np.ones((50, 1)), Linear(), engine=Exact(visit="nonzero"))
     dense, positions, products = np.full(50, np.nan), np.full(51, -7), np.zeros(50)
     csc = X.tocsc()
-    count = nonzero_products(
+    count = common_terms(
+        PRODUCT,
         np.arange(4),
         row[0],
         csc.indptr,

@@ -22,7 +22,7 @@ def test_correct_is_forget_and_teach(rng, influence):
     wanted.partial_fit(X[[7, 2]], [{"a", "c"}, set()], sample_weight=weights[[7, 2]], ids=["r7", "r2"])
     model.correct(["r7", "r2"], [{"a", "c"}, set()])
     assert model.classes_.tolist() == ["a", "b", "c"]
-    np.testing.assert_allclose(model.decision_function(X), wanted.decision_function(X), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(model.label_weights(X), wanted.label_weights(X), rtol=1e-8, atol=1e-12)
 
 
 def test_a_corrected_row_stays_in_its_group(rng):
@@ -47,10 +47,10 @@ def test_a_corrected_row_stays_in_its_group(rng):
 def test_what_cannot_be_corrected_changes_nothing(ids, y, message):
     X = np.eye(3)
     model = SMLClassifier("linear").fit(X, [{"x"}, {"y"}, {"x"}], ids=["a", "b", "c"])
-    before = model.decision_function(X)
+    before = model.label_weights(X)
     with pytest.raises((ValueError, LookupError), match=message):
         model.correct(ids, y)
-    np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(model.label_weights(X), before)
 
 
 def test_rows_of_tables_are_called_and_corrected():

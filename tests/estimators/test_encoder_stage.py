@@ -39,15 +39,15 @@ def test_it_is_the_same_as_encoding_first(options, tmp_path):
     encoder = TableEncoder({"t": "text"}, {"t": 2.0}).fit(table_cells(TABLE))
     plain = SMLClassifier(**options).fit(encoder.encode(table_cells(TABLE).rows), SETS)
     Q = encoder.encode(table_cells(ASKED).rows)
-    np.testing.assert_allclose(model.decision_function(ASKED), plain.decision_function(Q), rtol=1e-12)
+    np.testing.assert_allclose(model.label_weights(ASKED), plain.label_weights(Q), rtol=1e-12)
     assert model.predict(ASKED) == plain.predict(Q)
     np.testing.assert_allclose(model.leave_one_out(), plain.leave_one_out(), rtol=1e-12)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    np.testing.assert_array_equal(again.decision_function(ASKED), model.decision_function(ASKED))
+    np.testing.assert_array_equal(again.label_weights(ASKED), model.label_weights(ASKED))
     for each in (model, again):
         each.partial_fit([{"t": "whales", "n": 9}], [{"sea"}], ids=["w"]).forget([0])
-    np.testing.assert_allclose(again.decision_function(ASKED), model.decision_function(ASKED), rtol=1e-9)
+    np.testing.assert_allclose(again.label_weights(ASKED), model.label_weights(ASKED), rtol=1e-9)
     with pytest.warns(TableWarning, match="'n' is not there"):
         model.predict([{"t": "a boat"}])
 
@@ -119,7 +119,7 @@ def test_an_embedding_that_is_a_function(tmp_path):
     assert not block[1].any()
     tagger.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    np.testing.assert_array_equal(again.decision_function(ASKED), tagger.decision_function(ASKED))
+    np.testing.assert_array_equal(again.label_weights(ASKED), tagger.label_weights(ASKED))
     again.partial_fit([{"t": "whales", "n": 9}], [{"sea"}]).forget([0]).retune()
     assert again.n_references_ == 5
 
@@ -139,7 +139,7 @@ def test_an_embedding_in_a_folder(tmp_path):
     np.testing.assert_allclose(block, expected / np.linalg.norm(expected), rtol=1e-4, atol=1e-5)
     tagger.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    np.testing.assert_allclose(again.decision_function(ASKED), tagger.decision_function(ASKED), rtol=1e-9)
+    np.testing.assert_allclose(again.label_weights(ASKED), tagger.label_weights(ASKED), rtol=1e-9)
 
 
 @pytest.mark.parametrize(

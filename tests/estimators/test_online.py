@@ -99,7 +99,7 @@ def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
     numbers = [{NAMES.index(label) for label in labels} for labels in y]
     xs = [naive.unit_length(x) for x in X.tolist()]
     phi = naive.rbf(model.similarity_.gamma)
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     for q, row in zip(Q.tolist(), scores, strict=True):
         wanted = naive.label_weights(naive.unit_length(q), xs, numbers, 7, phi, weights=weights)
         by_name = dict(zip(model.classes_, row, strict=True))
@@ -109,6 +109,7 @@ def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
 
 
 @given(steps=STEPS, seed=st.integers(0, 2**32 - 1), data=st.data())
+@pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
 def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
     case, which = data.draw(st.sampled_from(SIMILARITY_CASES)), data.draw(st.sampled_from(WEIGHTING_CASES))
     rng = np.random.default_rng(seed)
@@ -121,7 +122,7 @@ def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
     Q = rng.random((4, 3))
     ready = model.normalizer_.transform(Q)
     assert model.classes_.tolist() == fresh.classes_.tolist()
-    for method in ("decision_function", "predict_proba"):
+    for method in ("label_weights", "decision_function", "predict_proba"):
         wanted = getattr(fresh, method)(ready)
         np.testing.assert_allclose(getattr(model, method)(Q), wanted, rtol=1e-8, atol=1e-10)
     if which.name != "row-function":  # there sums are near zero, and rounding decides
@@ -154,9 +155,9 @@ def test_any_sequence_with_every_engine(small_chunks, engine, similarity, sparse
     fresh = SMLClassifier(similarity, engine=Exact(visit="all"), influence=influence, normalizer=None)
     fresh.partial_fit(X, y, classes=life.model.classes_, sample_weight=weights)
     Q = rng.random((4, 3))
-    wanted = fresh.decision_function(Q)
+    wanted = fresh.label_weights(Q)
     given = sp.csr_array(Q) if sparse else Q
-    np.testing.assert_allclose(life.model.decision_function(given), wanted, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(life.model.label_weights(given), wanted, rtol=1e-8, atol=1e-8)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -171,8 +172,8 @@ def test_retune_is_a_fit_on_what_is_left(small_chunks, seed):
         life.model.retune()
         assert life.model.similarity_.gamma == pytest.approx(fresh.similarity_.gamma, rel=1e-9)
         assert life.model.classes_.tolist() == fresh.classes_.tolist()
-        scores, rule = fresh.decision_function(Q), fresh.label_rule_
-        np.testing.assert_allclose(life.model.decision_function(Q), scores, rtol=1e-7)
+        scores, rule = fresh.label_weights(Q), fresh.label_rule_
+        np.testing.assert_allclose(life.model.label_weights(Q), scores, rtol=1e-7)
         above = scores - (scores @ rule.coef_ + rule.intercept_)[:, None]
         clear = Q[(np.abs(above) > 1e-9).all(axis=1)]  # where a score is the threshold, rounding decides
         if len(clear):
@@ -199,7 +200,7 @@ def test_every_kind_of_y(kind, rng):
     model.partial_fit(X[20:], make(Y[20:])).forget([3, 25])
     left = np.delete(np.arange(30), [3, 25])
     fresh = SMLClassifier(RBF(3.0)).fit(X[left], make(Y[left]))
-    np.testing.assert_allclose(model.decision_function(Q), fresh.decision_function(Q), rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), fresh.label_weights(Q), rtol=1e-9)
     one, other = model.predict(Q), fresh.predict(Q)
     assert type(one) is type(other)
     same = (one != other).nnz == 0 if kind == "csr" else np.array_equal(one, other)
@@ -228,7 +229,7 @@ def test_what_the_threshold_has_learnt_is_held(rng):
     model.partial_fit(X[:2] + 0.1, [{"a", "c"}, {"g"}])
     now = dict(zip(model.classes_, model.label_rule_.coef_, strict=True))
     assert now == {"a": 0.0, "g": 0.0} | learnt
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     t = scores @ model.label_rule_.coef_ + model.label_rule_.intercept_
     assert [set(s) for s in model.predict(Q)] == [
         set(model.classes_[row > limit]) for row, limit in zip(scores, t, strict=True)
@@ -239,7 +240,7 @@ def test_classes_are_known_before_they_are_seen():
     X = np.eye(3)
     model = SMLClassifier(Linear()).partial_fit(X[:1], ["b"], classes=["a", "b", "c"])
     assert model.classes_.tolist() == ["a", "b", "c"]
-    assert model.decision_function(X[:1]).tolist() == [[0.0, 1.0, 0.0]]
+    assert model.label_weights(X[:1]).tolist() == [[0.0, 1.0, 0.0]]
     assert model.partial_fit(X[1:2], ["c"], classes=["a", "b", "c"]).predict(X[1:2]).tolist() == ["c"]
     with pytest.raises(ValueError, match=r"label 'x', which is not in classes=\['a', 'b', 'c'\]"):
         model.partial_fit(X[2:], ["x"], classes=["a", "b", "c"])
@@ -314,11 +315,11 @@ def test_what_fails_changes_nothing(call, error, message):
     model = SMLClassifier("jaccard", normalizer=None).fit(GOOD_X, GOOD_Y)
     if "in classes" in message:
         model.forget([1]).retune()  # so that b is not known
-    state, scores = dict(vars(model)), model.decision_function(GOOD_X)
+    state, scores = dict(vars(model)), model.label_weights(GOOD_X)
     with pytest.raises(error, match=message):
         call(model)
     assert vars(model) == state
-    np.testing.assert_array_equal(model.decision_function(GOOD_X), scores)
+    np.testing.assert_array_equal(model.label_weights(GOOD_X), scores)
 
 
 def test_forms_of_y_must_stay():
@@ -354,23 +355,23 @@ def test_precision_and_kind_stay_as_they_were(rng):
     model = SMLClassifier(RBF(1.0), normalizer="zscore").fit(X, y)
     model.partial_fit(sp.csr_array(rng.random((2, 3))), y[:2])
     assert model._model.scorer.references.X.dtype == np.float32
-    assert model.decision_function(X).dtype == np.float32
+    assert model.label_weights(X).dtype == np.float32
 
 
 def test_the_callers_batch_is_not_kept(rng):
     X, y = rng.random((6, 3)), [{"a"}, {"b"}] * 3
     model = SMLClassifier(RBF(1.0), normalizer=None).fit(X, y)
     batch = rng.random((1, 3))
-    scores = model.partial_fit(batch, y[:1]).decision_function(X)
+    scores = model.partial_fit(batch, y[:1]).label_weights(X)
     batch[:] = 0.0
-    np.testing.assert_array_equal(model.decision_function(X), scores)
+    np.testing.assert_array_equal(model.label_weights(X), scores)
 
 
 def test_pickled_and_cloned_as_ever(rng):
     X, y = rng.random((6, 3)), [{"a"}, {"b"}] * 3
     model = SMLClassifier(RBF(1.0)).fit(X, y).partial_fit(X, y).forget([2])
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.label_weights(X), model.label_weights(X))
     assert again.partial_fit(X, y).n_references_ == 17
     assert not clone(model).__sklearn_is_fitted__()
 
@@ -385,7 +386,7 @@ def test_two_predict_while_a_third_teaches(rng, small_chunks):
     def predict():
         for turn in itertools.count():
             last = done.is_set()
-            a, b = model.decision_function(X)[0]
+            a, b = model.label_weights(X)[0]
             seen.add(float(a))
             if a != b or a % 2:
                 wrong.append((a, b))
@@ -406,7 +407,7 @@ def test_two_predict_while_a_third_teaches(rng, small_chunks):
         thread.join()
     assert not wrong
     assert seen >= {2.0, 2.0 * 61}
-    assert model.decision_function(X)[0, 0] == 2 * 61
+    assert model.label_weights(X)[0, 0] == 2 * 61
 
 
 def test_teachers_do_not_undo_each_other():
@@ -442,8 +443,8 @@ def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, monkeyp
             grown.partial_fit(X[30:], Y[30:])
             used = grown._model.scorer.solved.used.tolist()
             assert used == fresh._model.scorer.solved.used.tolist()
-            scores = fresh.decision_function(Q)
-            np.testing.assert_allclose(grown.decision_function(Q), scores, rtol=1e-6, atol=1e-9)
+            scores = fresh.label_weights(Q)
+            np.testing.assert_allclose(grown.label_weights(Q), scores, rtol=1e-6, atol=1e-9)
         drawn[seed] = used
     assert drawn[0] != drawn[1]
 

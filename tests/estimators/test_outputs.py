@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from simlabel import AutoSMLClassifier, SMLClassifier
@@ -46,7 +47,7 @@ def test_they_are_those_of_the_single_methods(stages, rng, small_blocks):
     X, Y, Q = problem(rng)
     model = SMLClassifier(**{"similarity": RBF(2.0), **stages}, random_state=0).fit(X, Y)
     outputs = model.outputs(Q)
-    np.testing.assert_allclose(outputs.weights, model.decision_function(Q), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(outputs.weights, model.label_weights(Q), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(outputs.probabilities, model.predict_proba(Q), rtol=1e-9)
     np.testing.assert_array_equal(outputs.sets.toarray(), model.predict(Q))
     np.testing.assert_array_equal(outputs.sizes, model.predict_set_size(Q))
@@ -82,7 +83,7 @@ def test_label_weights_alone_do_without_set_sizes(stages, rng, widths):
     X, Y, Q = problem(rng)
     model = SMLClassifier(RBF(2.0), **stages).fit(X, Y).partial_fit(X[:3], Y[:3])
     widths.clear()
-    model.decision_function(Q)
+    model.label_weights(Q)
     assert widths == [4]
 
 
@@ -90,5 +91,26 @@ def test_what_is_collapsed_already_is_not_collapsed_again(rng, widths):
     X, Y, Q = problem(rng)
     model = SMLClassifier(Quadratic(), engine="collapsed").fit(X, Y)
     widths.clear()
-    model.decision_function(Q)
+    model.label_weights(Q)
     assert widths == [4 + len(np.unique(Y.sum(axis=1)))]
+
+
+def test_frames_have_names_and_the_index_that_was_asked_about(rng):
+    X, Y, Q = problem(rng)
+    names = [f"label {k}" for k in range(Y.shape[1])]
+    model = SMLClassifier(RBF(2.0)).fit(X, pd.DataFrame(Y, columns=names))
+    asked = pd.DataFrame(Q, index=[f"row {i}" for i in range(len(Q))])
+    outputs = model.outputs(asked)
+    for what, wanted in {
+        "probabilities": model.predict_proba(asked),
+        "weights": model.label_weights(asked),
+        "sets": model.predict(asked).to_numpy(),
+    }.items():
+        frame = outputs.frame(what)
+        np.testing.assert_allclose(frame.to_numpy(), wanted)
+        assert frame.columns.tolist() == names
+        assert frame.index.tolist() == asked.index.tolist()
+    assert model.outputs(Q).frame().index.tolist() == list(range(len(Q)))
+    assert isinstance(model.predict_proba(asked), np.ndarray)  # scikit-learn's tools index its columns
+    with pytest.raises(ValueError, match="'scores'"):
+        outputs.frame("scores")

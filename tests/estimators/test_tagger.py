@@ -28,7 +28,7 @@ def fitted():
 
 
 def same(one, other, X, rtol=1e-9):
-    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=rtol, atol=1e-12)
+    np.testing.assert_allclose(one.label_weights(X), other.label_weights(X), rtol=rtol, atol=1e-12)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=rtol, atol=1e-12)
     assert one.predict_sets(X) == other.predict_sets(X)
 
@@ -52,13 +52,13 @@ def test_films_are_tagged(fitted):
 
 def test_rows_in_parts_and_columns_in_any_order(fitted):
     tagger, new = fitted
-    whole = tagger.decision_function(new.drop(columns="tags"))
+    whole = tagger.label_weights(new.drop(columns="tags"))
     turned = new[[*new.columns[::-1]]].drop(columns="tags")
-    np.testing.assert_allclose(tagger.decision_function(turned), whole, rtol=1e-12)
-    one_by_one = [tagger.decision_function(turned[i : i + 1])[0] for i in range(len(new))]
+    np.testing.assert_allclose(tagger.label_weights(turned), whole, rtol=1e-12)
+    one_by_one = [tagger.label_weights(turned[i : i + 1])[0] for i in range(len(new))]
     np.testing.assert_allclose(one_by_one, whole, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(tagger.decision_function(pl.DataFrame(turned)), whole, rtol=1e-12)
-    np.testing.assert_allclose(tagger.decision_function(turned.to_dict("records")), whole, rtol=1e-12)
+    np.testing.assert_allclose(tagger.label_weights(pl.DataFrame(turned)), whole, rtol=1e-12)
+    np.testing.assert_allclose(tagger.label_weights(turned.to_dict("records")), whole, rtol=1e-12)
 
 
 def test_absent_and_new_columns_are_told_and_predicted(fitted):
@@ -77,7 +77,7 @@ def test_row_order_does_not_matter():
     turned = table[::-1]
     other = Tagger().fit(turned.drop(columns="tags"), turned["tags"])
     assert one.encoder_.weights == other.encoder_.weights
-    np.testing.assert_allclose(one.decision_function(new), other.decision_function(new), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(one.label_weights(new), other.label_weights(new), rtol=1e-6, atol=1e-9)
 
 
 def test_saved_and_loaded_is_the_same_and_lives_on(fitted, tmp_path):
@@ -109,7 +109,7 @@ def test_taught_and_forgotten_equals_a_fresh_fit_with_what_was_resolved_held(fit
     fresh.fit(rows, references.Y.toarray())
     asked = pd.DataFrame(references.raw[:8], columns=list(before.names_))
     np.testing.assert_allclose(
-        tagger.decision_function(asked), fresh.decision_function(rows[:8]), rtol=1e-7, atol=1e-9
+        tagger.label_weights(asked), fresh.label_weights(rows[:8]), rtol=1e-7, atol=1e-9
     )
     old, now = (dict(zip(v.terms, v.weights, strict=True)) for v in (_words(before), _words(tagger.encoder_)))
     assert all(now[word] == weight for word, weight in old.items() if word in now)
@@ -216,11 +216,11 @@ def test_groups_change_the_weights():
 )
 def test_wrong_parameters_change_nothing(options, X, error, said):
     tagger = Tagger().fit(TEXTS, TAGS)
-    before = tagger.decision_function(ASKED)
+    before = tagger.label_weights(ASKED)
     tagger.set_params(**options)
     with pytest.raises(error, match=said):
         tagger.fit(X, TAGS)
-    np.testing.assert_array_equal(tagger.decision_function(ASKED), before)
+    np.testing.assert_array_equal(tagger.label_weights(ASKED), before)
 
 
 def test_rows_that_can_be_read_only_once():
@@ -263,15 +263,15 @@ def test_predictions_while_it_is_taught():
     """Every prediction is that of one state: before or after a row was taught, never of halves."""
     tagger = Tagger(n_jobs=1).fit(TEXTS, TAGS)
     new = [f"new{i} word{i}" for i in range(12)]
-    states = [tagger.decision_function(ASKED)]
+    states = [tagger.label_weights(ASKED)]
     other = pickle.loads(pickle.dumps(tagger))
-    states += [other.partial_fit([text], ["sea"]).decision_function(ASKED) for text in new]
+    states += [other.partial_fit([text], ["sea"]).label_weights(ASKED) for text in new]
     seen, errors, done = [], [], threading.Event()
 
     def ask():
         try:
             while not done.is_set():
-                seen.append(tagger.decision_function(ASKED))
+                seen.append(tagger.label_weights(ASKED))
         except Exception as error:
             errors.append(error)
 
@@ -285,4 +285,4 @@ def test_predictions_while_it_is_taught():
         thread.join()
     assert not errors
     assert all(any(np.allclose(each, state, rtol=1e-9) for state in states) for each in seen)
-    np.testing.assert_allclose(tagger.decision_function(ASKED), states[-1], rtol=1e-9)
+    np.testing.assert_allclose(tagger.label_weights(ASKED), states[-1], rtol=1e-9)

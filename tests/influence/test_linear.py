@@ -116,7 +116,7 @@ def test_a_model_scores_as_the_exact_one(rng, kind, n_columns, inducing):
         assert (solved(far).residual is None) == (n_columns > 0)
     atol = 1e-3 if kind(X).dtype == np.float32 else 1e-6
     Q = kind(rows(rng, 9)[0])
-    np.testing.assert_allclose(far.decision_function(Q), exact.decision_function(Q), atol=atol)
+    np.testing.assert_allclose(far.label_weights(Q), exact.label_weights(Q), atol=atol)
 
 
 def test_products_of_few_features_too(rng):
@@ -160,7 +160,7 @@ def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch
     if not mixing:  # a mixture is learnt from scores of folds, which are drawn anew
         np.testing.assert_allclose(solved(taught).V, solved(fresh).V, atol=1e-6)
     Q = rows(rng, 9)[0]
-    np.testing.assert_allclose(taught.decision_function(Q), fresh.decision_function(Q), atol=0.03)
+    np.testing.assert_allclose(taught.label_weights(Q), fresh.label_weights(Q), atol=0.03)
 
 
 def test_labels_that_come_later(rng):
@@ -171,7 +171,7 @@ def test_labels_that_come_later(rng):
         fresh = model().fit(X, y)
     Q = rows(rng, 9)[0]
     order = [list(taught.classes_).index(name) for name in fresh.classes_]
-    np.testing.assert_allclose(taught.decision_function(Q)[:, order], fresh.decision_function(Q), atol=1e-6)
+    np.testing.assert_allclose(taught.label_weights(Q)[:, order], fresh.label_weights(Q), atol=1e-6)
 
 
 def test_what_is_left_over_is_in_the_file(rng, tmp_path):
@@ -181,7 +181,7 @@ def test_what_is_left_over_is_in_the_file(rng, tmp_path):
     far.save(tmp_path / "model.simlabel")
     again = load(tmp_path / "model.simlabel")
     assert solved(again).residual == solved(far).residual > 0
-    np.testing.assert_array_equal(again.decision_function(X), far.decision_function(X))
+    np.testing.assert_array_equal(again.label_weights(X), far.label_weights(X))
 
 
 def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
@@ -196,7 +196,7 @@ def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
 def test_rows_without_differences(X):
     Y = np.eye(12, 3, dtype=int)
     with beyond():
-        scores = model().fit(X, Y).decision_function(X)
+        scores = model().fit(X, Y).label_weights(X)
     np.testing.assert_allclose(scores, np.tile(scores[0], (12, 1)), atol=1e-6)
     np.testing.assert_allclose(scores[0], Y.mean(axis=0), atol=1e-6)
 

@@ -76,7 +76,7 @@ def test_related_labels_gain(rng, inducing):
         influence = Ridge(0.5, inducing=inducing, mixing=mixing)
         model = SMLClassifier(RBF(3.0), normalizer=None, influence=influence, random_state=0)
         model.fit(X[train], Y[train].astype(int))
-        scores = model.decision_function(X[test])
+        scores = model.label_weights(X[test])
         errors[mixing] = ((scores - Y[test]) ** 2).mean()
     assert errors[True] < errors[False]
 
@@ -88,7 +88,7 @@ def test_unrelated_labels_are_left_alone_or_nearly(rng):
     errors = []
     for mixing in (False, True):
         model = SMLClassifier(RBF(3.0), normalizer=None, influence=Ridge(0.5, mixing=mixing))
-        scores = model.fit(X[:300], Y[:300]).decision_function(X[300:])
+        scores = model.fit(X[:300], Y[:300]).label_weights(X[300:])
         errors.append(((scores - Y[300:]) ** 2).mean())
     assert errors[1] < 1.02 * errors[0]
 

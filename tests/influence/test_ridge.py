@@ -44,7 +44,7 @@ def test_scores_and_leave_one_out(case):
     model = SMLClassifier(case.similarity, normalizer=None, influence=Ridge(0.5)).fit(X, Y)
     ones = np.ones(len(X))
     wanted = [ridge_scores(q, X.tolist(), Y, ones, case.phi, 0.5) for q in Q.tolist()]
-    np.testing.assert_allclose(model.decision_function(Q), wanted, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), wanted, rtol=1e-7, atol=1e-9)
     left = []
     for i, x in enumerate(X.tolist()):
         weights = ones.copy()
@@ -61,7 +61,7 @@ def test_weights_leave_out_one_copy(seed, penalty, fractions):
     model = SMLClassifier(RBF(1.5), normalizer=None, influence=Ridge(penalty)).fit(X, Y, sample_weight=w)
     phi = naive.rbf(1.5)
     wanted = [ridge_scores(q, X.tolist(), Y, w, phi, penalty) for q in Q.tolist()]
-    np.testing.assert_allclose(model.decision_function(Q), wanted, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(model.label_weights(Q), wanted, rtol=1e-6, atol=1e-7)
     left = []
     for i, x in enumerate(X.tolist()):
         without = w.copy()
@@ -110,7 +110,7 @@ def test_few_inducing_rows_are_a_least_squares_fit():
         return np.array([[phi(q, X[j]) for j in used] for q in queries]) @ V + mean
 
     everything = np.arange(40)
-    np.testing.assert_allclose(model.decision_function(Q), fit_and_score(everything, Q), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.label_weights(Q), fit_and_score(everything, Q), rtol=1e-4, atol=1e-5)
     left = [fit_and_score(np.delete(everything, i), X[i : i + 1])[0] for i in range(40)]
     np.testing.assert_allclose(model.leave_one_out(), left, rtol=1e-4, atol=1e-5)
 
@@ -141,7 +141,7 @@ def test_label_mean_and_its_leave_one_out(seed):
         return [a / c if c > 0 else 0.0 for a, c in zip(f, counts, strict=True)]
 
     wanted = [mean_scores(q, w) for q in Q.tolist()]
-    np.testing.assert_allclose(model.decision_function(Q), wanted, rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights(Q), wanted, rtol=1e-9)
     left = [mean_scores(x, w, i) for i, x in enumerate(X.tolist())]
     np.testing.assert_allclose(model.leave_one_out(), left, rtol=1e-9, atol=1e-12)
 
@@ -166,8 +166,8 @@ def test_bandwidth_and_penalty_are_chosen_by_leave_one_out():
 def test_kinds_of_x(kind):
     X, Y, Q, _ = problem(4)
     model = SMLClassifier(RBF(1.0), influence=Ridge(0.1)).fit(kind(X), Y)
-    wanted = SMLClassifier(RBF(1.0), influence=Ridge(0.1)).fit(X, Y).decision_function(Q)
-    np.testing.assert_allclose(model.decision_function(kind(Q)), wanted, rtol=1e-3, atol=1e-4)
+    wanted = SMLClassifier(RBF(1.0), influence=Ridge(0.1)).fit(X, Y).label_weights(Q)
+    np.testing.assert_allclose(model.label_weights(kind(Q)), wanted, rtol=1e-3, atol=1e-4)
 
 
 def test_what_cannot_be_learnt_is_named():
@@ -198,11 +198,11 @@ def test_odd_data_have_a_clear_result(X, Y):
     for similarity in ("rbf", Polynomial("auto", "auto")):
         y = sp.csr_array(Y)
         model = SMLClassifier(similarity, influence="ridge", label_rule="auto", calibration="loo").fit(X, y)
-        assert np.isfinite(model.decision_function(X)).all()
+        assert np.isfinite(model.label_weights(X)).all()
         proba = model.predict_proba(X)
         assert proba.min() > 0
         assert proba.max() < 1
         if Y.all():
             assert (model.predict(X).toarray() == 1).all()
     single = SMLClassifier("rbf", influence="ridge").fit(X[:1], y[:1])
-    assert np.isfinite(single.decision_function(X)).all()
+    assert np.isfinite(single.label_weights(X)).all()

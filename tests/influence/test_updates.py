@@ -52,9 +52,7 @@ class Life:
 def check(life, rng):
     Q = rng.random((5, 3))
     fresh = life.refitted()
-    np.testing.assert_allclose(
-        life.model.decision_function(Q), fresh.decision_function(Q), rtol=1e-8, atol=1e-8
-    )
+    np.testing.assert_allclose(life.model.label_weights(Q), fresh.label_weights(Q), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(life.model.leave_one_out(), fresh.leave_one_out(), rtol=1e-8, atol=1e-8)
     V = life.model._model.scorer.solved.V
     wanted = fresh._model.scorer.solved.V
@@ -138,7 +136,7 @@ def test_inducing_rows_are_held_and_forgotten(rng):
     V, mean = normal_equations(X[left], Y[left], inside, 2.0, 0.5)
     Q = rng.random((4, 3))
     S = np.exp(-2.0 * ((Q[:, None, :] - X[left][inside][None, :, :]) ** 2).sum(axis=2))
-    np.testing.assert_allclose(model.decision_function(Q), S @ V + mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.label_weights(Q), S @ V + mean, rtol=1e-5, atol=1e-6)
 
 
 def test_it_says_when_a_retune_is_due(rng, change_limits):

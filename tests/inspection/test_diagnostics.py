@@ -209,6 +209,23 @@ def test_suggestions_are_in_doubt_and_unlike_each_other(rng):
         model.suggest(pool, n=0)
 
 
+@pytest.mark.parametrize("influence", ["uniform", "ridge"])
+def test_suggest_passes_over_the_references_three_times(monkeypatch, rng, influence):
+    """For the doubt, for what they have in common with the pool, and with each other."""
+    X, Y = rng.random((30, 4)), rng.integers(0, 2, (30, 3))
+    model = SMLClassifier(RBF(2.0), influence=influence, calibration="loo").fit(X, Y)
+    passes, reduce = [], Exact.reduce
+
+    def counted(engine, call):
+        passes.append((call.n_queries, call.prepared.n_rows))
+        return reduce(engine, call)
+
+    monkeypatch.setattr(Exact, "reduce", counted)
+    model.suggest(rng.random((17, 4)), n=5)
+    assert sum(30 in sizes for sizes in passes) <= 3
+    assert len(passes) <= 4  # the pool with itself
+
+
 def test_refused_without_features():
     model = SMLClassifier("precomputed").fit(np.eye(3), [{"a"}, {"b"}, {"a"}])
     for call in (

@@ -38,7 +38,7 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
     why = model.explain(Q, top=top)
     frame = why.to_frame()
     sums = frame[frame["what"] != "size"].groupby(["query", "label"])["contribution"].sum()
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     scale = np.abs(scores).max()
     for query, q in enumerate(Q.tolist()):
         counted = naive.influences(q, X.tolist(), case.phi, which.psi, weights)
@@ -67,7 +67,7 @@ def test_learned_influence_adds_up_with_its_mean(influence, rng):
     model = SMLClassifier(RBF(2.0), influence=influence, random_state=0).fit(X, y).partial_fit(Q[:1], y[:1])
     why = model.explain(Q, top=3)
     frame = why.to_frame()
-    scores = model.decision_function(Q)
+    scores = model.label_weights(Q)
     parts = frame.query("what != 'size'").groupby(["query", "label"])["contribution"].sum()
     for query in range(3):
         for k, name in enumerate(NAMES):
@@ -93,7 +93,7 @@ def test_labels_that_are_numbers_are_not_taken_for_sizes(influence, rng):
     model = SMLClassifier(RBF(2.0), influence=influence).fit(X, y)
     frame = model.explain(Q, top=2).to_frame()
     sums = frame.groupby(["query", "label"])["contribution"].sum().unstack()
-    np.testing.assert_allclose(sums.to_numpy(dtype=float), model.decision_function(Q), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sums.to_numpy(dtype=float), model.label_weights(Q), rtol=1e-9, atol=1e-12)
     assert set(frame["size"].dropna()) == {1, 2, 3}
     assert (frame["label"].isna() != frame["size"].isna()).all()
 
@@ -156,8 +156,10 @@ def test_it_prints_and_plots(rng):
     why = model.explain([[1.0, 0.0], [0.0, 1.0]], top=1)
     text = str(why)
     assert "Query 0: sea, sunset" in text
-    assert "sea, 100%: 1.5 times the usual 67%; like 'beach'" in text
-    assert "2 labels: as 'beach' have" in text
+    text = " ".join(text.split())
+    assert "sea, 100%: 100% of its similarity is to rows that have it, first 'beach'" in text
+    assert "while 67% of all rows do" in text
+    assert "2 labels: the 2 strongest labels are taken, since" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
     assert {label.get_text() for label in bars.get_yticklabels()} == {"beach"}
@@ -209,13 +211,31 @@ def test_what_a_sentence_names_has_what_it_explains(influence, rng):
     )
     for query in range(len(why)):
         for each in told(why, query):
-            text = each.sentence.partition("; like " if "; like " in each.sentence else ": as ")[2]
-            named = [int(word) for word in text.removesuffix(" have").split(", ")]
+            text = each.sentence.partition(", first ")[2].partition(", while")[0].partition(";")[0]
+            named = [int(word) for word in text.replace(" and ", ", ").split(", ")]
             assert named
             if each.name in NAMES:
                 assert all(each.name in y[i] for i in named)
             else:
                 assert {len(y[i]) for i in named} == {int(each.name.split()[0])}
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1)])
+def test_what_a_sentence_counts(influence, rng):
+    X, y, Q = problem(rng, n=40)
+    model = SMLClassifier(RBF(2.0), normalizer=None, influence=influence, random_state=0).fit(X, y)
+    why = model.explain(Q, top=3)
+    for query, q in enumerate(Q):
+        similar = [naive.rbf(2.0)(q, x) for x in X]
+        first = sorted(range(len(X)), key=lambda i: -similar[i])[:10]
+        for each in told(why, query):
+            number = each.name.split()[0]
+            have = [(each.name in names) if each.name in NAMES else len(names) == int(number) for names in y]
+            share = sum(s for s, there in zip(similar, have, strict=True) if there) / sum(similar)
+            count = sum(have[i] for i in first)
+            said = f"{share:.0%} of its" if influence == "uniform" else f"{count or 'none'} of the 10 most"
+            assert said in each.sentence
+            assert f"{sum(have) / len(X):.0%} of all rows" in each.sentence
 
 
 def test_lift_is_over_what_frequency_alone_gives(rng):
@@ -272,4 +292,4 @@ def test_estimates_are_not_explained(rng):
         with pytest.raises(ValueError, match="explain lists the terms of a sum"):
             model.explain(Q)
     drawn = SMLClassifier(RBF(2.0), sampler=8, random_state=0).fit(X, y)
-    np.testing.assert_allclose(drawn.explain(Q).scores, drawn.decision_function(Q), rtol=1e-12)
+    np.testing.assert_allclose(drawn.explain(Q).scores, drawn.label_weights(Q), rtol=1e-12)

@@ -53,7 +53,7 @@ def why(tagger):
 
 
 def test_words_and_columns_add_up_to_the_score(tagger, why):
-    scores = tagger.decision_function(NEW)
+    scores = tagger.label_weights(NEW)
     for query in range(2):
         for k, name in enumerate(tagger.classes_):
             words, columns = why.words(query, name), why.by_column(query, name)
@@ -85,7 +85,7 @@ def test_sums_without_learned_influence_have_words_too():
     model = SMLClassifier("linear", normalizer=None, encoder="table").fit(FILMS, TAGS_AS_SETS)
     why = model.explain(NEW)
     assert model.title_column_ == "title"
-    scores = model.decision_function(NEW)
+    scores = model.label_weights(NEW)
     for k, name in enumerate(model.classes_):
         assert why.words(0, name)["contribution"].sum() == pytest.approx(scores[0, k])
 

@@ -80,7 +80,7 @@ def test_tuned_on_leave_one_out_scores(rng):
     scores = model.leave_one_out()
     (wanted,) = tuned_thresholds(Gathered(scores, Y, np.ones(80)), "f1_macro")
     np.testing.assert_allclose(model.label_rule_.thresholds_, wanted)
-    assert np.array_equal(model.predict(X), (model.decision_function(X) > wanted).astype(int))
+    assert np.array_equal(model.predict(X), (model.label_weights(X) > wanted).astype(int))
 
 
 def test_thresholds_of_your_own(rng):
@@ -88,7 +88,7 @@ def test_thresholds_of_your_own(rng):
     model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=PerLabel(thresholds=[1.0, 2.0, 3.0])).fit(
         X, Y
     )
-    assert np.array_equal(model.predict(X), (model.decision_function(X) > [1.0, 2.0, 3.0]).astype(int))
+    assert np.array_equal(model.predict(X), (model.label_weights(X) > [1.0, 2.0, 3.0]).astype(int))
     some = SMLClassifier(RBF(8.0), normalizer=None, label_rule=PerLabel(thresholds={1: 0.5})).fit(X, Y)
     assert some.label_rule_.thresholds_[1] == 0.5
     with pytest.raises(ValueError, match="but there are 3 labels"):
@@ -100,12 +100,12 @@ def test_thresholds_of_your_own(rng):
 def test_a_rule_is_changed_without_a_refit(rng):
     X, Y = data(rng)
     model = SMLClassifier(RBF(8.0), normalizer=None).fit(X, Y)
-    before, references = model.decision_function(X), model._model.scorer
+    before, references = model.label_weights(X), model._model.scorer
     changed = model.change_rule(SetSize(maximum=1))
     assert changed is model
     assert model._model.scorer is references
     assert model.predict_set_size(X).max() <= 1
-    np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(model.label_weights(X), before)
     fresh = SMLClassifier(RBF(8.0), normalizer=None, label_rule="threshold").fit(X, Y)
     assert np.array_equal(model.change_rule("threshold").predict(X), fresh.predict(X))
     with pytest.raises(ValueError, match="Unknown label_rule"):

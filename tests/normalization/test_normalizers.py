@@ -5,9 +5,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import rankdata
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, normalize
 
-from simlabel.normalization import NORMALIZERS, Chain, fit_normalizer, resolve_normalizer
+from simlabel.normalization import (
+    NORMALIZERS,
+    Chain,
+    Quantile,
+    fit_normalizer,
+    resolve_normalizer,
+    told_units,
+)
+from simlabel.rows import open_rows
 
 
 def fitted(spec, X, w=None):
@@ -23,6 +33,7 @@ def test_equal_scikit_learn(dtype, rng):
         "l2": normalize(X),
         "zscore": StandardScaler().fit_transform(X),
         "minmax": MinMaxScaler().fit_transform(X),
+        "quantile": np.column_stack([ndtri((rankdata(column) - 0.5) / len(X)) for column in X.T]),
     }
     assert set(wanted) == set(NORMALIZERS.names)
     for name, want in wanted.items():
@@ -33,7 +44,10 @@ def test_equal_scikit_learn(dtype, rng):
     np.testing.assert_allclose(both, normalize(wanted["zscore"]), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", NORMALIZERS.names)
+SPARSE = [name for name in NORMALIZERS.names if name != "quantile"]
+
+
+@pytest.mark.parametrize("name", SPARSE)
 def test_sparse_stays_sparse(name, rng):
     X = sp.random_array((20, 6), density=0.3, format="csr", rng=rng)
     got = fitted(name, X).transform(X)
@@ -72,3 +86,66 @@ def test_a_chain_that_was_fitted_holds_normalizers(rng):
     chain.fitted_ = ["l2"]
     with pytest.raises(TypeError, match="what was fitted must be normalizers, got 'l2'"):
         chain.check()
+
+
+# --- quantile ------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_only_the_order_of_values_counts(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (30, 2)).astype(float)
+    np.testing.assert_allclose(
+        fitted("quantile", np.exp(X)).transform(np.exp(X)), fitted("quantile", X).transform(X), rtol=1e-9
+    )
+    between = fitted("quantile", X).transform(rng.uniform(-1, 7, (50, 2)))
+    assert np.abs(between).max() <= np.abs(fitted("quantile", X).transform(X)).max()
+
+
+def test_many_values_are_read_off_a_short_curve(rng):
+    """The curve passes through true points, a thousandth of the rows apart; order stays."""
+    X = rng.normal(size=(20_000, 1)) ** 3
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    normal = fitted("quantile", X, weights)
+    assert normal.values_.shape[1] <= 1000
+    order = np.argsort(X[:, 0])
+    got = normal.transform(X)[order, 0]
+    assert (np.diff(got) >= 0).all()
+    share = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
+    middle = (share > 0.02) & (share < 0.98)
+    np.testing.assert_allclose(got[middle], ndtri(share[middle]), atol=0.03)
+    assert abs(got[0] - ndtri(share[0])) < 1e-9
+    assert abs(got[-1] - ndtri(share[-1])) < 1e-9
+    again = fitted("quantile", np.repeat(X, weights.astype(int), axis=0))
+    np.testing.assert_allclose(normal.values_, again.values_)
+    np.testing.assert_allclose(normal.scores_, again.scores_, rtol=1e-9)
+
+
+def test_what_quantiles_refuse(rng, tmp_path):
+    for kind in (sp.csr_array, sp.csr_matrix):
+        with pytest.raises(TypeError, match="would fill a sparse matrix"):
+            fitted("quantile", kind(np.eye(3)))
+    np.save(tmp_path / "rows.npy", rng.random((20, 2)))
+    with pytest.raises(TypeError, match="not in memory; take 'zscore'"):
+        fitted("quantile", open_rows(tmp_path / "rows.npy"))
+    broken = Quantile().fit(rng.random((5, 2)))
+    broken.values_ = broken.values_[:, ::-1]
+    with pytest.raises(ValueError, match="rise"):
+        broken.check()
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+def test_a_column_that_decides_all_is_named(rng):
+    X = rng.random((50, 4)) + 1.0
+    assert told_units(X, None) is None
+    assert told_units(X, resolve_normalizer("l2")) is None
+    X[:, 2] *= 1000
+    assert "column 2 makes up 100.0% of squared distances" in told_units(X, None)
+    told = told_units(X, resolve_normalizer("l2"), ["a", "b", "income", "d"])
+    assert "column 'income' makes up 100.0% of squared lengths" in told
+    assert "normalizer='auto' or 'zscore'" in told
+    assert told_units(X, resolve_normalizer("zscore")) is None
+    assert told_units(X[:, 1:3], None) is None  # two columns: one of them is soon the larger
+    assert told_units(sp.csr_array(X), None) is None

@@ -39,10 +39,10 @@ def change(path, how):
 def test_a_model_in_memory_has_left_its_file(kind, how, tmp_path):
     path = tmp_path / "model"
     MODELS[kind].fit(X, Y).save(path)
-    expected = load(path).decision_function(X)
+    expected = load(path).label_weights(X)
     model = load(path)
     change(path, how)
-    np.testing.assert_array_equal(model.decision_function(X), expected)
+    np.testing.assert_array_equal(model.label_weights(X), expected)
     np.testing.assert_array_equal(model.partial_fit(X[:1], Y[:1]).forget([30]).predict(X), model.predict(X))
 
 
@@ -84,7 +84,7 @@ def test_a_mapped_file_may_be_replaced(tmp_path):
     model.save(path)
     mapped = load(path, mmap=True)
     SMLClassifier(RBF(9.0)).fit(X[:5], Y[:5]).save(path)
-    np.testing.assert_array_equal(mapped.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(mapped.label_weights(X), model.label_weights(X))
 
 
 @pytest.mark.parametrize("mmap", [False, True])

@@ -130,7 +130,7 @@ def test_a_mapped_model_can_be_pickled(saved):
 
     model = load(saved, mmap=True)
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.label_weights(X), model.label_weights(X))
 
 
 @pytest.mark.parametrize("where", ["replace", "fsync"])
@@ -187,7 +187,7 @@ def kill_while_saving(path, times, seed):
             model = load(path)
             n = model.n_references_
             assert n in (20_000, 30_000)
-            assert model.decision_function(np.ones((1, 50)))[0, 0] == n * n * 50.0
+            assert model.label_weights(np.ones((1, 50)))[0, 0] == n * n * 50.0
             seen.append(n)
         parent.stdin.close()
     SMLClassifier(Linear()).fit(np.eye(2), [{"a"}, {"b"}]).save(path)

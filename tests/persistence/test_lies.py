@@ -179,7 +179,7 @@ def believed(path, state, arrays, asked):
         return True
     with contextlib.suppress(ModelFileError):  # what is not read is not seen; what is, does no harm
         model = load(path, mmap=True)
-        model.decision_function(asked[0])
+        model.label_weights(asked[0])
         model.ids_.tolist(), model.leave_one_out()
     return False
 

@@ -80,9 +80,9 @@ def test_predictions_are_those_of_rows_in_memory(kind, data, tmp_path, tiny_bloc
     X, Y, Q = data
     here = SMLClassifier(RBF(1.5)).fit(X, Y)
     there = SMLClassifier(RBF(1.5)).fit(stored(X, kind, tmp_path), Y)
-    np.testing.assert_allclose(there.decision_function(Q), here.decision_function(Q), rtol=1e-5)
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-5)
     np.testing.assert_array_equal(there.predict(Q), here.predict(Q))
-    assert there.decision_function(Q).dtype == np.float32
+    assert there.label_weights(Q).dtype == np.float32
 
 
 def flattened(S):
@@ -120,7 +120,7 @@ def test_every_stage(name, data, tmp_path, tiny_blocks):
         for rows in (X, open_rows(tmp_path))
     ]
     here, there = models
-    np.testing.assert_allclose(there.decision_function(Q), here.decision_function(Q), rtol=1e-8)
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-8)
     np.testing.assert_allclose(there.leave_one_out(), here.leave_one_out(), rtol=1e-7)
     np.testing.assert_array_equal(there.predict(Q), here.predict(Q))
 
@@ -142,8 +142,8 @@ def test_learn_forget_and_retune(data, tmp_path, tiny_blocks):
     model.partial_fit(open_rows(tmp_path / "b.npy"), Y[60:80]).partial_fit(X[80:], Y[80:]).forget([3, 70, 85])
     left = np.setdiff1d(np.arange(N), [3, 70, 85])
     fresh = SMLClassifier(RBF(1.0)).fit(X[left], Y[left])
-    np.testing.assert_allclose(model.decision_function(Q), fresh.decision_function(Q), rtol=1e-5)
-    np.testing.assert_allclose(model.retune().decision_function(Q), fresh.decision_function(Q), rtol=1e-5)
+    np.testing.assert_allclose(model.label_weights(Q), fresh.label_weights(Q), rtol=1e-5)
+    np.testing.assert_allclose(model.retune().label_weights(Q), fresh.label_weights(Q), rtol=1e-5)
 
 
 class Counted:
@@ -162,7 +162,7 @@ def test_each_block_is_read_once_for_all_queries(data, tiny_blocks):
     source = Counted(X)
     model = SMLClassifier(RBF(1.0)).fit(DiskRows(source), Y)
     source.reads.clear()
-    model.decision_function(np.tile(X, (20, 1)))
+    model.label_weights(np.tile(X, (20, 1)))
     rows = np.concatenate([np.arange(part.start, part.stop) for part in source.reads])
     np.testing.assert_array_equal(rows, np.arange(N))
 
@@ -187,7 +187,7 @@ def test_the_next_block_is_read_while_one_is_worked_on(data, tiny_blocks):
         DiskRows(Source(X)), Y
     )
     second.clear()
-    model.decision_function(Q)
+    model.label_weights(Q)
     assert seen[-1] == (N * len(Q), N * len(Q))
 
 
@@ -204,7 +204,7 @@ def test_a_large_map_is_not_copied(data, tmp_path, change_limits):
     model = SMLClassifier(RBF(1.0)).fit(mapped, Y)
     assert all(isinstance(chunk.X, DiskRows) for chunk in model._model.scorer.references.chunks)
     fresh = SMLClassifier(RBF(1.0)).fit(X, Y)
-    np.testing.assert_allclose(model.decision_function(Q), fresh.decision_function(Q), rtol=1e-5)
+    np.testing.assert_allclose(model.label_weights(Q), fresh.label_weights(Q), rtol=1e-5)
 
 
 def test_queries_on_a_disk(data, tmp_path):

@@ -45,7 +45,7 @@ def test_drawn_at_fit_the_label_weights_are_unbiased(sampler, rng):
         model = SMLClassifier(RBF(0.3), normalizer=None, sampler=sampler, random_state=seed).fit(
             X, sp.csr_array(Y)
         )
-        estimates.append(model.decision_function(q))
+        estimates.append(model.label_weights(q))
     wanted = [naive.sums(x, X.tolist(), Y.tolist(), naive.rbf(0.3)) for x in q.tolist()]
     assert_mean(estimates, wanted)
 
@@ -81,10 +81,10 @@ def test_each_query_has_its_own_draw_whatever_its_company(make, rng):
         make(X), Y
     )
     Q = make(rng.normal(size=(6, 3)))
-    together = model.decision_function(Q)
-    alone = np.vstack([model.decision_function(Q[i : i + 1]) for i in range(6)])
+    together = model.label_weights(Q)
+    alone = np.vstack([model.label_weights(Q[i : i + 1]) for i in range(6)])
     np.testing.assert_allclose(together, alone, rtol=1e-12)
-    exact = SMLClassifier(RBF(0.3)).fit(make(X), Y).decision_function(Q)
+    exact = SMLClassifier(RBF(0.3)).fit(make(X), Y).label_weights(Q)
     assert not np.allclose(together, exact)
     assert model.n_references_ == 60
     assert "drawn for each query" in str(model.plan_)
@@ -104,9 +104,7 @@ def test_saved_and_loaded_it_answers_the_same(sampler, rng, tmp_path):
     X, Y = data(rng)
     model = SMLClassifier(RBF(0.3), sampler=sampler, random_state=0).fit(X, Y)
     model.save(tmp_path / "model.simlabel")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model.simlabel").decision_function(X), model.decision_function(X)
-    )
+    np.testing.assert_array_equal(load(tmp_path / "model.simlabel").label_weights(X), model.label_weights(X))
 
 
 def test_rare_labels_are_drawn_as_often():
@@ -163,7 +161,7 @@ def test_label_means_are_those_of_the_sample_with_each_row_counted_for_what_it_s
     np.testing.assert_allclose(model.leave_one_out(), wanted, rtol=1e-9, atol=1e-12)
     q = rng.normal(size=3)
     wanted = [mean(q.tolist(), k) for k in range(4)]
-    np.testing.assert_allclose(model.decision_function([q])[0], wanted, rtol=1e-9)
+    np.testing.assert_allclose(model.label_weights([q])[0], wanted, rtol=1e-9)
 
 
 @pytest.mark.parametrize("tuning", ["loo", "validation"])

@@ -62,7 +62,7 @@ def test_a_matrix_can_be_vouched_for(rng):
         SMLClassifier(Precomputed(), influence="ridge").fit(S, Y)
     given = SMLClassifier(Precomputed(positive_definite=True), influence="ridge").fit(S, Y)
     same = SMLClassifier(RBF(2.0), normalizer=None, influence="ridge").fit(X, Y)
-    np.testing.assert_allclose(given.decision_function(to_queries), same.decision_function(Q), rtol=1e-6)
+    np.testing.assert_allclose(given.label_weights(to_queries), same.label_weights(Q), rtol=1e-6)
 
 
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])
@@ -82,7 +82,7 @@ def test_a_multiple_of_a_similarity(rng):
     X, Q = rng.random((20, 3)), rng.random((4, 3))
     plain, twice = (SMLClassifier(one).fit(X, Y) for one in (RBF(3.0), np.float64(2.0) * RBF(3.0)))
     assert repr(twice.similarity_) == repr(RBF(3.0) * 2.0) == repr(Scaled(RBF(3.0), 2.0))
-    np.testing.assert_allclose(twice.decision_function(Q), 2 * plain.decision_function(Q), rtol=1e-12)
+    np.testing.assert_allclose(twice.label_weights(Q), 2 * plain.label_weights(Q), rtol=1e-12)
     assert SMLClassifier(2 * RBF()).fit(X, Y).tuning_.best.keys() == {"similarity__gamma"}
     assert (2 * RBF()).positive_definite
     assert not (2 * Function(letters)).positive_definite
@@ -98,7 +98,7 @@ def test_a_multiple_that_is_no_similarity(factor):
 
 def test_a_large_factor_is_not_for_float32(rng):
     X = rng.random((20, 3)).astype(np.float32)
-    assert np.isfinite(SMLClassifier(1e60 * RBF(1.0)).fit(X, Y).decision_function(X)).all()
+    assert np.isfinite(SMLClassifier(1e60 * RBF(1.0)).fit(X, Y).label_weights(X)).all()
 
 
 def test_sums_and_multiples_of_functions_compare_objects():

@@ -100,7 +100,7 @@ def test_the_estimator_predicts_nearly_the_same(sketch, rng):
     Q = X[:50] + 0.1
     exact = SMLClassifier(RBF(1.0), normalizer=None).fit(X, Y)
     sketched = SMLClassifier(RBF(1.0), normalizer=None, sketch=sketch, random_state=0).fit(X, Y)
-    one, other = exact.decision_function(Q), sketched.decision_function(Q)
+    one, other = exact.label_weights(Q), sketched.label_weights(Q)
     assert np.abs(one - other).max() < 0.25 * one.max()
     assert (exact.predict(Q) == sketched.predict(Q)).mean() > 0.9
     assert sketched.sketch_ is not None
@@ -111,8 +111,8 @@ def test_the_estimator_predicts_nearly_the_same(sketch, rng):
 def test_sparse_rows(sketch, rng):
     X = sp.random_array((300, 20), density=0.2, rng=rng, format="csr", dtype=np.float32)
     Y = sp.csr_array((X[:, :4] > 0).astype(int))
-    exact = SMLClassifier(RBF(0.3)).fit(X, Y).decision_function(X)
-    sketched = SMLClassifier(RBF(0.3), sketch=sketch, random_state=0).fit(X, Y).decision_function(X)
+    exact = SMLClassifier(RBF(0.3)).fit(X, Y).label_weights(X)
+    sketched = SMLClassifier(RBF(0.3), sketch=sketch, random_state=0).fit(X, Y).label_weights(X)
     assert np.abs(exact - sketched).max() < 0.15 * exact.max()
 
 
@@ -134,7 +134,7 @@ def test_saved_and_loaded_it_answers_the_same(sketch, rng, tmp_path):
     model = SMLClassifier(RBF(1.0), sketch=sketch, random_state=0).fit(X, Y)
     model.save(tmp_path / "model.simlabel")
     loaded = load(tmp_path / "model.simlabel")
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.label_weights(X), model.label_weights(X))
     assert str(loaded.plan_) == str(model.plan_)
 
 
@@ -156,8 +156,8 @@ def test_taught_the_sums_are_those_of_all_references(similarity, again, rng):
     whole = short.emptied(references.influence.shape[1]).added(references.X[:], references.influence[:])
     scale = np.abs(whole.sums(X)).max()
     np.testing.assert_allclose(model.sketch_.sums(X), whole.sums(X), atol=1e-8 * scale)
-    exact = SMLClassifier(similarity, normalizer=None).fit(X, names).decision_function(X)
-    assert np.abs(model.decision_function(X) - exact).max() < 0.25 * exact.max()
+    exact = SMLClassifier(similarity, normalizer=None).fit(X, names).label_weights(X)
+    assert np.abs(model.label_weights(X) - exact).max() < 0.25 * exact.max()
 
 
 @pytest.mark.parametrize("similarity", [RBF(1.0), Laplacian(0.1)], ids=repr)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import naive
 from simlabel.rows import References
 from simlabel.tuning import MOST_CANDIDATES, ColumnSearch
-from simlabel.tuning._columns import PENALTY
+from simlabel.tuning._columns import GAMMA, PENALTY, STRAIGHT_SHARE, weight_of
 
 
 def problem(seed=0, n=30):
@@ -26,53 +26,66 @@ def squared_error(Y, scores):
     return -float(np.mean((np.asarray(scores) - Y.toarray()) ** 2))
 
 
-def search(blocks, Y, criterion="average_precision", **companions):
+def search(blocks, Y, criterion="average_precision", bent=None, **companions):
     references = References(
         sp.csr_array(Y.shape), Y, companions.pop("weights", np.ones(Y.shape[0])), **companions
     )
     rows = [(name, sp.csr_array(block)) for name, block in blocks.items()]
-    return ColumnSearch(rows, references, criterion)
+    return ColumnSearch(rows, references, criterion, bent)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_block_that_knows_weighs_more_than_noise(seed):
     found = search(*problem(seed), squared_error).run()
     assert found.weights["noise"] < 0.5 * found.weights["telling"]
-    assert found.curve.best == found.weights | {PENALTY: found.penalty}
+    weights = {weight_of(name): weight for name, weight in found.weights.items()}
+    assert found.curve.best == weights | {PENALTY: found.penalty}
     at = found.curve.candidates.index(found.curve.best)
     assert found.curve.values[at] > found.curve.values[0]
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.8], ids=["straight", "bent"])
 @pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_a_candidate_is_worth_what_solving_without_each_row_says(grouped, weighted):
+def test_a_candidate_is_worth_what_solving_without_each_row_says(grouped, weighted, gamma):
     blocks, Y = problem(n=14)
     weights = np.arange(1.0, 15.0) % 3 + 1 if weighted else np.ones(14)
     groups = np.arange(14) // 3 if grouped else None
-    chosen = {"telling": 0.7, "noise": 2.0, PENALTY: 0.4}
+    chosen = {"telling": 0.7, "noise": 2.0}
     seen = []
     one = search(
-        blocks, Y, lambda Y, scores: seen.append(np.array(scores)) or 0.0, weights=weights, groups=groups
+        blocks,
+        Y,
+        lambda Y, scores: seen.append(np.array(scores)) or 0.0,
+        "noise",
+        weights=weights,
+        groups=groups,
     )
-    one._measure(chosen)
-    X = np.hstack([np.sqrt(chosen[name]) * block for name, block in blocks.items()]).tolist()
+    one._measure({weight_of(name): value for name, value in chosen.items()} | {PENALTY: 0.4, GAMMA: gamma})
+    X = np.hstack([*blocks.values()]).tolist()
     targets = Y.toarray().tolist()
+
+    def similarity(x, z):
+        straight = naive.dot(x[3:], z[3:])
+        noise = naive.rbf(gamma)(x[3:], z[3:]) + STRAIGHT_SHARE * straight if gamma else straight
+        return chosen["telling"] * naive.dot(x[:3], z[:3]) + chosen["noise"] * noise
+
     expected = [
-        naive.ridge(x, X, targets, naive.dot, 0.4, weights.tolist(), absent=naive.own_group(i, groups))
+        naive.ridge(x, X, targets, similarity, 0.4, weights.tolist(), absent=naive.own_group(i, groups))
         if grouped
-        else _without(i, x, X, targets, weights)
+        else _without(i, x, X, targets, weights, similarity)
         for i, x in enumerate(X)
     ]
     expected /= np.abs(expected).max(axis=1, keepdims=True)  # a criterion sees each row by its largest score
     np.testing.assert_allclose(np.concatenate(seen), expected, rtol=2e-5, atol=2e-5)  # products are float32
 
 
-def _without(i, x, X, targets, weights):
+def _without(i, x, X, targets, weights, similarity):
     """One copy less of the row itself."""
     fewer = weights.copy()
     fewer[i] -= min(1.0, fewer[i])
     absent = [i] if fewer[i] == 0 else []
-    return naive.ridge(x, X, targets, naive.dot, 0.4, np.maximum(fewer, 1e-300).tolist(), absent=absent)
+    return naive.ridge(x, X, targets, similarity, 0.4, np.maximum(fewer, 1e-300).tolist(), absent=absent)
 
 
 def test_one_block_is_not_weighed():
@@ -96,3 +109,21 @@ def test_a_criterion_that_is_undefined_leaves_all_equal():
     blocks, _ = problem()
     found = search(blocks, sp.csr_array((30, 2))).run()  # no labels: no row has an average precision
     assert set(found.weights.values()) == {1.0}
+
+
+def test_a_block_that_tells_nothing_in_a_straight_line_is_bent():
+    rng = np.random.default_rng(0)
+    block = rng.normal(size=(120, 2))
+    alike = block.prod(axis=1) > 0
+    Y = sp.csr_array(np.column_stack([alike, ~alike]).astype(float))
+    found = search({"numbers": block}, Y, bent="numbers").run()
+    assert found.curve.best[GAMMA] == found.gamma > 0
+    straight = max(v for c, v in zip(found.curve.candidates, found.curve.values, strict=True) if not c[GAMMA])
+    assert found.curve.values[found.curve.candidates.index(found.curve.best)] > straight + 0.1
+
+
+def test_equal_rows_are_not_bent():
+    _, Y = problem()
+    Y = sp.vstack([Y] * 4).tocsr()
+    found = search({"numbers": np.ones((120, 2))}, Y, bent="numbers").run()
+    assert found.gamma is None

@@ -30,7 +30,7 @@ def test_the_curve_is_leave_one_out_by_that_criterion(name):
         # the normalizer is unit length, which does not learn from rows
         left = SMLClassifier(RBF(gamma=gamma)).fit(data.X[others], data.Y[others])
         predicted.append(left.predict(data.X[[i]]).toarray()[0])
-        scores.append(left.decision_function(data.X[[i]])[0])
+        scores.append(left.label_weights(data.X[[i]])[0])
     found = evaluate(data.Y, np.array(predicted), np.array(scores), criteria=[name])
     assert curve[name][curve["gamma"] == gamma].item() == pytest.approx(found[name])
 

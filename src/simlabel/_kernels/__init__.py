@@ -5,9 +5,15 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 """
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
+from simlabel._kernels._conformal import (
+    count_larger_residuals,
+    count_weaker_shares,
+    worst_ridge,
+    worst_shares,
+)
 from simlabel._kernels._finish import negative_exponential, rbf_from_products
 from simlabel._kernels._gather import WORD, add_present, sort_by_label
-from simlabel._kernels._inverted import add_rows, nonzero_products
+from simlabel._kernels._inverted import HARMONIC, PRODUCT, SMALLER, add_rows, common_terms
 from simlabel._kernels._lanes import panel_width
 from simlabel._kernels._panels import (
     chi_square_distances,
@@ -26,6 +32,9 @@ from simlabel._kernels._ranking import ranking_criteria, top_labels
 from simlabel._kernels._sparse_products import sparse_times_dense
 
 __all__ = [
+    "HARMONIC",
+    "PRODUCT",
+    "SMALLER",
     "WORD",
     "add_by_label",
     "add_by_reference",
@@ -34,11 +43,13 @@ __all__ = [
     "keep_largest",
     "chi_square_distances",
     "chi_square_sums",
+    "common_terms",
+    "count_larger_residuals",
+    "count_weaker_shares",
     "in_panels",
     "l1_distances",
     "laplacian_sums",
     "negative_exponential",
-    "nonzero_products",
     "panel_width",
     "power_sums",
     "ranking_criteria",
@@ -52,4 +63,6 @@ __all__ = [
     "top_labels",
     "turn_over",
     "weighted_set_sums",
+    "worst_ridge",
+    "worst_shares",
 ]

@@ -1,15 +1,30 @@
-"""Inner products of one sparse row with many, through the rows' inverted index."""
+"""What one sparse row has in common with many, through the rows' inverted index."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from simlabel._kernels._compile import kernel
+from simlabel._kernels._compile import inlined, kernel
 from simlabel._kernels._types import Bools, Floats, Ints
+
+PRODUCT, SMALLER, HARMONIC = 0, 1, 2  # what a column that two rows have in common adds
+
+
+@inlined
+def _term(kind: int, a: float, b: float) -> float:
+    """a b; or of numbers of one sign the smaller size; or a b / (a + b), of numbers not below 0."""
+    if kind == PRODUCT:
+        return a * b
+    if kind == SMALLER:
+        if (a > 0.0) == (b > 0.0):
+            return min(abs(a), abs(b))
+        return 0.0
+    return a * b / (a + b) if a + b > 0.0 else 0.0
 
 
 @kernel
-def nonzero_products(
+def common_terms(
+    kind: int,
     q_indices: Ints,
     q_data: Floats,
     indptr: Ints,
@@ -20,10 +35,12 @@ def nonzero_products(
     found: Ints,
     products: Floats,
 ) -> int:
-    """Fill `found` with the rows that share a column with q, `products` with their inner products.
+    """Fill `found` with the rows that share a column with q, `products` with the sums of their terms.
 
     Parameters
     ----------
+    kind : int
+        Which term: PRODUCT gives inner products.
     q_indices, q_data : array, (n_entries,)
         The row q.
     indptr, indices, data : array
@@ -51,7 +68,7 @@ def nonzero_products(
                     dense[j] = 0.0
                     found[count] = j
                     count += 1
-            dense[j] += value * data[entry]
+            dense[j] += _term(kind, value, data[entry])
     for c in range(count):
         products[c] = dense[found[c]]
         dense[found[c]] = float("nan")

@@ -1,15 +1,15 @@
-"""A progress bar for long fits."""
+"""How far long fits have come."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from simlabel.support.progress import progress
+
 
 def rounds(n_rounds: int, description: str, verbose: bool) -> Iterator[int]:
-    """Count from 0 to `n_rounds`, with a bar on the terminal where `verbose`."""
-    if not verbose:
-        yield from range(n_rounds)
-        return
-    from rich.progress import track
-
-    yield from track(range(n_rounds), description=description)
+    """Count from 0 to `n_rounds`, and show it where `verbose`."""
+    with progress(description, n_rounds, verbose) as advance:
+        for each in range(n_rounds):
+            yield each
+            advance()

@@ -1,7 +1,7 @@
 """Calibration: from scores to probabilities that mean what they say."""
 
 from simlabel.calibration._leave_one_out import LeaveOneOutCalibration, LogisticCurve, PiecewiseCurve
-from simlabel.calibration._shares import binary_margin, class_shares, label_shares
+from simlabel.calibration._shares import ShareWarning, binary_margin, class_shares, label_shares, n_outside
 from simlabel.support.registry import Registry
 
 CALIBRATIONS: Registry[LeaveOneOutCalibration] = Registry(
@@ -13,7 +13,9 @@ __all__ = [
     "LeaveOneOutCalibration",
     "LogisticCurve",
     "PiecewiseCurve",
+    "ShareWarning",
     "binary_margin",
     "class_shares",
     "label_shares",
+    "n_outside",
 ]

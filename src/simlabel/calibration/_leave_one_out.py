@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -14,7 +14,7 @@ import scipy.special
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
-from simlabel.calibration._shares import class_shares, label_shares
+from simlabel.calibration._shares import class_shares, label_shares, n_outside, squeezed
 from simlabel.label_rules import ScoreBlock, TrainingBlock
 from simlabel.support.validation import FloatArray, IntArray, check_flag, check_number, check_numbers
 
@@ -22,13 +22,15 @@ Labels = npt.NDArray[np.int8]  # 0/1
 
 _STEEPEST = 100.0  # slope or offset of a logistic curve
 _NEWTON_STEPS = 100
+_FEW_OUTSIDE = 0.2  # of the shares: with more of them outside [0, 1], they are none
 
 
 class LeaveOneOutCalibration(BaseEstimator):
     """For each label, how often it was right at a given share of the similarity.
 
     The shares of the training rows are taken with each row left out, so that they are like those
-    of new instances. A label with enough examples on both sides gets an isotonic curve, a rarer one
+    of new instances; where similarities may be below 0 and sums are no shares, the sums themselves. A
+    label with enough examples on both sides gets an isotonic curve, a rarer one
     a logistic curve with Platt's smoothing. A 1-D y gets one temperature for all classes, which
     keeps their order.
 
@@ -49,7 +51,9 @@ class LeaveOneOutCalibration(BaseEstimator):
 
     name = "loo"
     file_key = "calibration.LeaveOneOutCalibration"
-    fitted_state = ("single_", "temperature_", "curves_")
+    fitted_state = ("single_", "temperature_", "curves_", "sum_scale_")
+    #: what sums are divided by before a curve sees them; None where they are shares
+    sum_scale_: float | None = None
 
     def __init__(self, enough: int = 100) -> None:
         self.enough = enough
@@ -59,24 +63,31 @@ class LeaveOneOutCalibration(BaseEstimator):
         check_number("LeaveOneOutCalibration", "enough", self.enough, at_least=1, integer=True)
         check_flag("LeaveOneOutCalibration", "single_", getattr(self, "single_", False))
         check_number("LeaveOneOutCalibration", "temperature_", getattr(self, "temperature_", 1.0), above=0)
+        check_number("LeaveOneOutCalibration", "sum_scale_", self.sum_scale_, above=0, also=(None,))
         for curve in getattr(self, "curves_", ()):
             curve.check()
 
     def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
         """Return a copy that has learnt from leave-one-out scores; `single` for one class per row."""
-        shares, truth, weights = [], [], []
-        for block in blocks:
-            shares.append(class_shares(block.scores) if single else label_shares(block.scores))
-            truth.append(block.Y.toarray())
-            weights.append(block.weights)
-        p, Y, w = np.concatenate(shares), np.concatenate(truth), np.concatenate(weights)
+        blocks = list(blocks)
         fitted = copy.copy(self)
         fitted.single_ = single
+        if not single:
+            fitted.sum_scale_ = _scale([block.scores for block in blocks])
+        p = np.concatenate([fitted._evidence(block.scores) for block in blocks])
+        Y = np.concatenate([block.Y.toarray() for block in blocks])
+        w = np.concatenate([block.weights for block in blocks])
         if single:
             fitted.temperature_ = _temperature(p, Y, w)
         else:
             fitted.curves_ = [_curve(p[:, k], Y[:, k], w, self.enough) for k in range(p.shape[1])]
         return fitted
+
+    def _evidence(self, scores: ScoreBlock) -> FloatArray:
+        """What the curves, or the temperature, are applied to: numbers between 0 and 1."""
+        if self.single_:
+            return class_shares(scores)
+        return label_shares(scores) if self.sum_scale_ is None else squeezed(scores, self.sum_scale_)
 
     def adapted(self, places: IntArray, n_labels: int) -> Self:
         """Return a copy for more labels: those that it has not learnt from keep their share."""
@@ -91,8 +102,8 @@ class LeaveOneOutCalibration(BaseEstimator):
     def probabilities(self, scores: ScoreBlock) -> FloatArray:
         """Calibrated probabilities, (n_queries, n_labels), strictly inside (0, 1) for label sets."""
         if self.single_:
-            return scipy.special.softmax(_logarithm(class_shares(scores)) / self.temperature_, axis=1)
-        shares = label_shares(scores)
+            return scipy.special.softmax(_logarithm(self._evidence(scores)) / self.temperature_, axis=1)
+        shares = self._evidence(scores)
         calibrated = np.empty(shares.shape)  # there may be no label at all
         for k, curve in enumerate(self.curves_):
             calibrated[:, k] = curve(shares[:, k])
@@ -140,6 +151,17 @@ class LogisticCurve:
     def __call__(self, shares: FloatArray) -> FloatArray:
         p = scipy.special.expit(self.slope * scipy.special.logit(shares) + self.offset)
         return np.clip(p, self.edge, 1 - self.edge)
+
+
+def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
+    """What sums are divided by where they are no shares: their root mean square; None where they are."""
+    n, outside = (
+        sum(counts) for counts in zip(*((b.ranking.size, n_outside(b)) for b in blocks), strict=True)
+    )
+    if outside <= _FEW_OUTSIDE * n:
+        return None
+    squares = sum(float(np.sum(np.square(b.ranking, dtype=np.float64))) for b in blocks)
+    return float(np.sqrt(squares / n)) or None
 
 
 def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:

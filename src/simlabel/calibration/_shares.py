@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.special
 
 from simlabel.label_rules import ScoreBlock
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.validation import FloatArray
+
+_ROUNDING = 1e-5  # of the whole similarity: what sums in single precision may be off
+
+
+class ShareWarning(SimlabelWarning):
+    """Shares of the similarity were asked for as probabilities, and are none."""
 
 
 def label_shares(scores: ScoreBlock) -> FloatArray:
     """f_k over the whole similarity, strictly inside (0, 1)."""
-    total = scores.sizes.sum(axis=1, dtype=np.float64)[:, None]
-    ranking = scores.ranking.astype(np.float64)
-    shares = np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
+    ranking, total = _double(scores)
+    return _inside(np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0))
+
+
+def n_outside(scores: ScoreBlock) -> int:
+    """How many of the shares would lie outside [0, 1], or are not defined, but for rounding."""
+    ranking, total = _double(scores)
+    rounding = _ROUNDING * np.abs(total)
+    return int(np.count_nonzero((ranking < -rounding) | (ranking > total + rounding)))
+
+
+def squeezed(scores: ScoreBlock, scale: float) -> FloatArray:
+    """Sums of any sign as numbers strictly inside (0, 1), in the same order."""
+    return _inside(scipy.special.expit(scores.ranking.astype(np.float64) / scale))
+
+
+def _double(scores: ScoreBlock) -> tuple[FloatArray, FloatArray]:
+    """Scores, (n_queries, n_labels), and the whole similarity, (n_queries, 1), in double precision."""
+    return scores.ranking.astype(np.float64), scores.sizes.sum(axis=1, dtype=np.float64)[:, None]
+
+
+def _inside(shares: FloatArray) -> FloatArray:
     edge = np.finfo(np.float64).eps
     return np.clip(shares, edge, 1.0 - edge)
 

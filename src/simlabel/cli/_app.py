@@ -18,7 +18,7 @@ from simlabel.cli._signals import ended_by_signals, leave_reader
 # the verb x is the function x_verb of the module _x
 _VERBS = (
     *("demo", "datasets", "columns", "fit", "predict", "evaluate", "explain"),
-    *("teach", "correct", "forget", "suspicious", "suggest", "compare", "reproduce"),
+    *("teach", "correct", "forget", "suspicious", "suggest", "compare", "reproduce", "serve", "backup"),
 )
 
 

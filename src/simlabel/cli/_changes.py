@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from simlabel.cli._console import Terminal, progress, say, show_json
+from simlabel.cli._console import Terminal, say, show_json
 from simlabel.cli._models import FittedModel
-from simlabel.support.progress import heard_by
+from simlabel.support.progress import heard_by, shown_progress
 
 Output = Annotated[
     Path | None,
@@ -25,7 +25,7 @@ def save_changed(
     """Retune if that is wanted, write the model, and say what was done, and with how many rows."""
     estimator, place = fitted.estimator, output or model
     if retune:
-        with progress("choosing anew", lines=True) as bar, heard_by(bar):
+        with shown_progress("choosing anew") as bar, heard_by(bar):
             estimator.retune()
     estimator.save(place)
     what, count = done

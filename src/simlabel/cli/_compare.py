@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import Terminal, guarded, progress, say, show_json
+from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._tables import say_failures, show_comparison
 from simlabel.experiments import (
     ALGORITHMS,
@@ -18,6 +18,7 @@ from simlabel.experiments import (
     list_algorithms,
 )
 from simlabel.reports import check_report_path, comparison_report, write_report
+from simlabel.support.progress import shown_progress
 
 _DEFAULT = "sml,autosml,mlknn,br,rf"
 
@@ -78,7 +79,7 @@ def compare_verb(
         labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
     )
     sets = [reading.load(source) for source in data]
-    with progress("comparing") as bar:
+    with shown_progress("comparing", announced=False) as bar:
         comparison = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
     if comparison.results and report:
         page = comparison_report(comparison, sets, protocol, criteria=shown, seed=seed)

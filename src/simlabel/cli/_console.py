@@ -6,7 +6,6 @@ import functools
 import inspect
 import json
 import sys
-import time
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from simlabel.cli._wording import in_shell
@@ -22,10 +20,6 @@ from simlabel.support.text import for_terminal, one_line
 
 FAILED, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, OSError, ImportError, LookupError, MemoryError)  # what users can do something about
-
-_SECONDS = 10.0  # between two lines about progress, where there is no terminal
-
-Report = Callable[[int, int | None, str], None]
 
 
 class Terminal(Console):
@@ -101,39 +95,3 @@ def say(text: object, *, mark: str = "", style: str = "bold") -> None:
 def show_json(value: Any) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False, default=str) + "\n")
-
-
-@contextmanager
-def progress(description: str, *, lines: bool = False) -> Iterator[Report]:
-    """A bar on stderr with what is being done and the time left; into a pipe lines, if wanted."""
-    if lines and not Terminal(stderr=True).is_terminal:
-        yield _Lines()
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
-        task = bar.add_task(description, total=None)
-        yield lambda done, total, what: bar.update(
-            task, completed=done, total=total, description=for_terminal(what)
-        )
-
-
-class _Lines:
-    """Progress without a terminal: a line when something begins, and one every few seconds."""
-
-    def __init__(self) -> None:
-        self._what, self._began, self._said = "", 0.0, 0.0
-
-    def __call__(self, done: int, total: int | None, what: str) -> None:
-        now = time.monotonic()
-        if what != self._what:
-            self._what, self._began, self._said = what, now, now
-            say(what)
-        elif now - self._said >= _SECONDS and done and total:
-            self._said = now
-            left = (now - self._began) / done * (total - done)
-            say(f"{what}: {done} done, at most {left:.0f} s left")

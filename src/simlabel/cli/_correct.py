@@ -23,7 +23,9 @@ def correct_verb(
     data: Annotated[Path, typer.Argument(help="A table with ids and labels; other columns do not matter.")],
     output: Output = None,
     retune: tables.Retune = False,
-    id_column: Annotated[str, typer.Option("--id", help="The column of ids.")] = "id",
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="The column of ids; by default the model's own, or id.")
+    ] = None,
     label_column: Annotated[str, typer.Option(help="The column of labels.")] = "labels",
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
@@ -39,6 +41,7 @@ def correct_verb(
     Nothing else of the rows changes. An empty cell means no label.
     """
     fitted = FittedModel.open(model)
+    id_column = id_column or getattr(fitted.estimator, "id_column", None) or "id"
     reading = options.Reading(
         separator=separator,
         delimiter=delimiter,

@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from simlabel import SMLClassifier
-from simlabel.cli._console import Terminal, guarded, progress
+from simlabel.cli._console import Terminal, guarded
 from simlabel.cli._options import Debug
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments import PUBLISHED, CrossValidation, cross_validate
 from simlabel.metrics import CRITERIA
+from simlabel.support.progress import shown_progress
 
 _EXAMPLES = 5
 
@@ -32,7 +33,7 @@ def demo_verb(
     started = time.perf_counter()
     data = load_dataset("yeast")
     console.print(f"{data!r}")
-    with progress(f"{folds}-fold cross-validation") as bar:
+    with shown_progress(f"{folds}-fold cross-validation", announced=False) as bar:
         result = cross_validate(
             SMLClassifier(random_state=seed),
             data.X,

@@ -11,16 +11,20 @@ import scipy.sparse as sp
 import typer
 from rich.table import Table
 
+from simlabel.cli import _guarantees as guarantees
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
-from simlabel.cli._console import Terminal, guarded, note, progress, say, show_json
+from simlabel.cli._console import Terminal, guarded, note, say, show_json
 from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile
 from simlabel.cli._rows import BLOCK
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
+from simlabel.guarantees import Measured, Promise
+from simlabel.inspection import advise_on_copies
 from simlabel.metrics import evaluate, find_criterion
 from simlabel.reports import check_report_path, evaluation_report, write_report
+from simlabel.support.progress import shown_progress
 
 _LISTED = 10  # labels that the model does not know, by name
 
@@ -31,6 +35,10 @@ def evaluate_verb(
     data: Annotated[str, typer.Argument(help="A labelled file, or the name of a data set.")],
     criteria: options.Criteria = "usual",
     report: options.Reports = None,
+    recall: guarantees.Recall = None,
+    precision: guarantees.Precision = None,
+    label_coverage: guarantees.LabelCoverage = None,
+    set_coverage: guarantees.SetCoverage = None,
     index_base: IndexBase = None,
     labels: options.Labels = None,
     label_prefix: options.LabelPrefix = None,
@@ -44,7 +52,13 @@ def evaluate_verb(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Compare a model's predictions with the true labels of a file."""
+    """Compare a model's predictions with the true labels of a file.
+
+    Guarantees that are asked for are worked out from the model's own rows, and measured on the file.
+    """
+    wanted = guarantees.asked_for(
+        recall=recall, precision=precision, label_coverage=label_coverage, set_coverage=set_coverage
+    )
     shown = [name for name in options.criteria_of(criteria) if not find_criterion(name).needs_propensities]
     for path in report or ():
         check_report_path(path)
@@ -54,11 +68,13 @@ def evaluate_verb(
     )
     loaded = fitted.labelled(data, reading, index_base)
     unknown = _unknown_labels(fitted, loaded)
+    fitted.ask(lambda X: advise_on_copies(*fitted.estimator._check_queries(X)), loaded.X)
     result, joint = evaluated(fitted, loaded)
+    kept = guarantees.measured_promises(fitted, wanted, joint)
     for path in report or ():
-        write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown), path)
+        write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown, kept), path)
         say(f"wrote {path}")
-    _show(result, joint, shown, unknown, json)
+    _show(result, joint, shown, unknown, kept, json)
 
 
 def _unknown_labels(fitted: FittedModel, data: Dataset) -> dict[str, int]:
@@ -88,7 +104,7 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     scores, probabilities = np.zeros(shape), np.zeros(shape)
     parts = []
     started = time.perf_counter()
-    with progress("evaluating") as bar:
+    with shown_progress("evaluating", announced=False) as bar:
         for start in range(0, data.n_rows, BLOCK):
             part = slice(start, min(data.n_rows, start + BLOCK))
             outputs = fitted.outputs(data.X[part])
@@ -107,7 +123,12 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
 
 
 def _show(
-    result: FoldResult, data: Dataset, criteria: list[str], unknown: dict[str, int], json: bool
+    result: FoldResult,
+    data: Dataset,
+    criteria: list[str],
+    unknown: dict[str, int],
+    kept: list[tuple[Promise, Measured]],
+    json: bool,
 ) -> None:
     evaluation = result.evaluation
     shown = [name for name in criteria if name in evaluation.values]
@@ -115,7 +136,8 @@ def _show(
         values = {name: None if np.isnan(evaluation[name]) else evaluation[name] for name in shown}
         undefined = {name: evaluation.undefined[name] for name in shown}
         facts = {"data": data.name, "rows": evaluation.n_rows, "criteria": values}
-        show_json(facts | {"undefined_rows": undefined, "unknown_labels": unknown})
+        facts |= {"undefined_rows": undefined, "unknown_labels": unknown}
+        show_json(facts | ({"guarantees": guarantees.promises_json(kept)} if kept else {}))
         return
     table = Table(
         title=f"{data.name}: {evaluation.n_rows:,} rows, {data.n_labels:,} labels", title_justify="left"
@@ -127,3 +149,7 @@ def _show(
         value = "undefined" if np.isnan(evaluation[name]) else f"{evaluation[name]:.4f}"
         table.add_row(find_criterion(name).heading, value, str(evaluation.undefined[name] or ""))
     Terminal().print(table)
+    if kept:
+        Terminal().print(guarantees.promises_table(kept))
+        for promise, _ in kept:
+            note(str(promise))

@@ -19,6 +19,7 @@ from simlabel.cli._wording import spelled
 from simlabel.experiments import find_algorithm
 from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES
+from simlabel.labels import advise_on_labels
 from simlabel.normalization import NORMALIZERS
 from simlabel.similarities import SIMILARITIES
 from simlabel.support.registry import Registry
@@ -43,7 +44,7 @@ def fit_verb(
     normalizer: Annotated[
         str | None,
         typer.Option(
-            help=f"One or more of {', '.join(NORMALIZERS.names)}, with commas between; or none.",
+            help=f"One or more of {', '.join(NORMALIZERS.names)}, with commas between; auto; or none.",
             rich_help_panel=_STAGES,
         ),
     ] = None,
@@ -131,6 +132,7 @@ def _fit_matrix(
     estimator: Any, reading: options.Reading, data: str, output: Path, json: bool
 ) -> dict[str, Any]:
     loaded = reading.load(data)
+    advise_on_labels(loaded.label_names, loaded.Y)  # label sets do not know of those that no row has
     started = time.perf_counter()
     with Terminal(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
@@ -163,7 +165,7 @@ def _normalizer(text: str | None) -> Any:
         return None
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name != "none":
+        if name not in ("none", "auto") or (name == "auto" and len(names) > 1):
             _check(NORMALIZERS, name)
     return names if len(names) > 1 else names[0]
 

@@ -127,7 +127,11 @@ class FittedModel:
         if unknown:
             more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
             shown = ", ".join(map(repr, unknown[:5]))
-            raise typer.BadParameter(f"{option}: the model has no labelled rows called {shown}{more}.")
+            own = ", ".join(map(repr, list(known)[:3]))
+            raise typer.BadParameter(
+                f"{option}: the model has no labelled rows called {shown}{more}; its rows are called {own} "
+                f"and so on (fit --id names the column by which they are called)."
+            )
         return [known[name] for name in names]
 
     def outputs(self, X: Rows) -> Outputs:

@@ -9,13 +9,15 @@ from typing import Annotated
 
 import typer
 
+from simlabel.cli import _guarantees as guarantees
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._cluster import on_cluster
-from simlabel.cli._console import guarded, progress, say
+from simlabel.cli._console import guarded, note, say
 from simlabel.cli._models import FittedModel
 from simlabel.cli._rows import RowSource, stacked, taken
 from simlabel.cli._writers import ENDINGS, WrittenColumns, open_writer
+from simlabel.support.progress import shown_progress
 from simlabel.support.text import for_spreadsheet, for_terminal
 from simlabel.support.validation import Rows
 
@@ -51,6 +53,10 @@ def predict_verb(
             help="In CSV, put an apostrophe before what a spreadsheet would take for a formula.",
         ),
     ] = False,
+    recall: guarantees.Recall = None,
+    precision: guarantees.Precision = None,
+    label_coverage: guarantees.LabelCoverage = None,
+    set_coverage: guarantees.SetCoverage = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows that are read at a time.")] = 4096,
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
@@ -68,8 +74,14 @@ def predict_verb(
 ) -> None:
     """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory.
 
-    Where the model knows a column of ids or titles, they are written too.
+    Where the model knows a column of ids or titles, they are written too. With a guarantee a column
+    ``abstained`` says of which rows no useful set keeps it: they are left to a person.
     """
+    wanted = guarantees.only_one(
+        guarantees.asked_for(
+            recall=recall, precision=precision, label_coverage=label_coverage, set_coverage=set_coverage
+        )
+    )
     kind = _kind(output, to)
     shown = _shown(output, kind, spreadsheet_safe)
     fitted = FittedModel.open(model)
@@ -78,8 +90,9 @@ def predict_verb(
     )
     source = fitted.rows(data, reading, chunk_rows, index_base)
     figures = ["score"] * scores + ["probability"] * probabilities
-    columns = WrittenColumns(source.called, list(map(shown, fitted.labels)), figures)
-    total, done, now = source.total, 0, 0
+    called = [*source.called, *(["abstained"] if wanted else [])]
+    columns = WrittenColumns(called, list(map(shown, fitted.labels)), figures)
+    total, done, now, warned = source.total, 0, 0, ""
 
     def show(pairs: int, all_pairs: int) -> None:
         """What workers have done of the rows that they have now."""
@@ -88,18 +101,29 @@ def predict_verb(
     with (
         on_cluster(fitted.estimator, cluster, workers, show) as size,
         open_writer(output, kind, columns, separator or fitted.separator or ";") as writer,
-        progress("predicting") as bar,
+        shown_progress("predicting", announced=False) as bar,
     ):
+        promise = None if wanted is None else fitted.estimator.guarantee(wanted)
         for X in source.blocks(size):
             now = X.shape[0]
             outputs = fitted.outputs(X)
-            sets = [tuple(map(shown, labels)) for labels in fitted.sets(outputs)]
             names = {what: list(map(shown, cells)) for what, cells in source.names(X).items()}
+            found = fitted.sets(outputs)
+            if promise is not None:
+                kept = guarantees.promised_sets(fitted, promise, X)
+                names["abstained"] = ["yes" if each is None else "no" for each in kept]
+                found = [each or () for each in kept]
+            sets = [tuple(map(shown, labels)) for labels in found]
+            warned = warned or (outputs.warning if probabilities else "")
             given = {"score": outputs.weights, "probability": outputs.probabilities}
             writer.write(done, names, sets, {name: given[name] for name in figures})
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
     source.tell()
+    if warned:
+        say(f"warning: {warned}")
+    if promise is not None:
+        note(str(promise))
     if str(output) != "-":
         say(f"wrote {done:,} rows to {output}")
 

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import Terminal, guarded, progress, say, show_json
+from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._tables import say_failures, show_reproduction
 from simlabel.experiments import FULL, QUICK, KFolds, reproduce
 from simlabel.reports import check_report_path, reproduction_report, write_report
+from simlabel.support.progress import shown_progress
 
 
 class PaperTable(StrEnum):
@@ -39,7 +40,7 @@ def reproduce_verb(
     """
     for path in report or ():
         check_report_path(path)
-    with progress("reproducing") as bar:
+    with shown_progress("reproducing", announced=False) as bar:
         reproduction = reproduce(
             table.value,
             algorithms=QUICK if quick else FULL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zipfile
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from simlabel import Tagger
-from simlabel.cli._console import progress
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import label_cells, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
 from simlabel.datasets import TABLE_FORMATS, DatasetError, TableFile, read_table
 from simlabel.datasets._formats import detect_format
-from simlabel.support.progress import heard_by
+from simlabel.support.progress import heard_by, shown_progress
 from simlabel.tables import LEFT_OUT, Column, detect_columns, table_cells
 
 
@@ -67,11 +66,13 @@ class TableFit:
             **rule,
         )
         started = time.perf_counter()
-        with progress("fitting", lines=True) as bar, heard_by(bar):
+        with shown_progress("fitting") as bar, heard_by(bar):
             tagger.fit(frame, labels, **groups)
             tagger.save(output)
         facts = _facts(tagger, output, round(time.perf_counter() - started, 3))
         _show(console, facts)
+        if self.id_column is None:
+            _tell_ids(console, facts["columns"])
         return facts
 
     def _kinds(self, columns: Iterable[Hashable], source: Path) -> dict[str, str]:
@@ -125,11 +126,12 @@ def show_columns(console: Console, columns: list[Column]) -> None:
 
 
 def _facts(tagger: Tagger, output: Path, seconds: float) -> dict[str, Any]:
-    assert tagger.encoder_ is not None
+    about = tagger.describe()
     return {
         "model": str(output),
         "rows": tagger.n_references_,
-        "columns": tagger.encoder_.to_frame().to_dict("records"),
+        "columns": about.tables[0][1].to_dict("records"),
+        "similarity": dict(about.facts)["similarity"],
         "labels": len(tagger.classes_),
         "separator": tagger.label_separator_,
         "penalty": tagger.influence_.penalty,
@@ -149,3 +151,13 @@ def _show(console: Console, facts: Mapping[str, Any]) -> None:
         f"{one['column']} {one['weight']:g}" for one in facts["columns"] if one["kind"] not in LEFT_OUT
     ]
     console.print(f"How much columns count, by leave-one-out: {', '.join(weights)}.", soft_wrap=True)
+    console.print(f"Rows are compared by {facts['similarity']}.", soft_wrap=True)
+
+
+def _tell_ids(console: Console, columns: Sequence[Mapping[str, Any]]) -> None:
+    """Say how rows could be called, where there is a column that looks like it."""
+    ids = [one["column"] for one in columns if one["kind"] == "id"]
+    if ids:
+        console.print(
+            f"Rows are called by their numbers; by {ids[0]!r} with --id {ids[0]!r}.", soft_wrap=True
+        )

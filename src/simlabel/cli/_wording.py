@@ -14,6 +14,9 @@ _CALLED = {
     "n_jobs": "--jobs",
     "random_state": "--seed",
     "retune()": "--retune",
+    "normalizer": "--normalizer",
+    "influence": "--influence",
+    "AutoSMLClassifier()": "--auto",
 }
 _KIND = re.compile(r"""columns=\{(['"])(.*?)\1: '(\w+)'\}""")
 

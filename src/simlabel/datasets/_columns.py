@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, finite_number, is_truth
+from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, advise_on_texts, finite_number, is_truth
 
 Place = tuple[int, float]  # a column and the number there
 
@@ -80,6 +80,12 @@ class TableColumns:
         if number:
             self.implied[j] = column
         return places.__getitem__
+
+    def advise(self, n_rows: int) -> None:
+        """Warn of features that are texts, of which nearly every row has its own."""
+        for j, attribute in enumerate(self._attributes):
+            if attribute.values is not None and j not in self._labels:
+                advise_on_texts(attribute.name, len(attribute.values), n_rows)
 
     def explain(self, j: int, text: str | None, line: int) -> Place:
         """Give the place of a missing value, or say why the text has none."""

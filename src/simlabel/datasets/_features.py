@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 
+from simlabel.support.advice import DataWarning, advise
 from simlabel.support.validation import Rows
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
@@ -16,6 +17,8 @@ MISSING_HINT = "Fill it in, or choose an imputation: missing='mean', 'median' or
 TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 
 _LARGEST = sys.float_info.max
+_ENOUGH = 20  # rows: in fewer, all may be different by chance
+_NEARLY_ALL = 0.8
 
 
 def finite_number(text: str) -> float:
@@ -42,6 +45,16 @@ def is_truth(values: tuple[str, ...]) -> bool:
     """
     truths = [TRUTH.get(value.lower()) for value in values]
     return None not in truths and len(set(truths)) == len(truths)
+
+
+def advise_on_texts(name: str, n_values: int, n_rows: int) -> None:
+    """Warn of a column of texts, to be a column for each, of which nearly every row has its own."""
+    if n_rows >= _ENOUGH and n_values >= _NEARLY_ALL * n_rows:
+        advise(
+            f"column {name!r} has {n_values:,} different texts in {n_rows:,} rows, and tells rows apart but "
+            f"nothing else: leave it out, or let Tagger read its words.",
+            DataWarning,
+        )
 
 
 def check_missing(missing: str) -> None:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, impute, is_truth
+from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, advise_on_texts, impute, is_truth
 from simlabel.datasets._gather import WIDE
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
 from simlabel.support.validation import Rows
@@ -81,6 +81,7 @@ def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) ->
             raise DatasetError(message, path)
         return [name], None, numbers
     values, codes = _texts(name, column, absent, path)
+    advise_on_texts(name, len(values), len(column))
     if not is_truth(values):
         return [f"{name}={value}" for value in values], codes, None
     truth = np.array([TRUTH[value.lower()] for value in values] + [np.nan])

@@ -106,6 +106,7 @@ def gather(rows: FileRows, columns: TableColumns) -> tuple[Rows, sp.csr_array]:
                 dense[column] = number
             values.extend(dense)
     Y = Y_rows.finish(len(columns.label_names))
+    columns.advise(len(Y_rows))
     if sparse:
         return X_rows.finish(width), Y
     return np.frombuffer(values, dtype=np.float64).reshape(len(Y_rows), width), Y

@@ -31,7 +31,7 @@ from simlabel.support.validation import FloatArray, Rows, check_nonnegative
 
 @dataclass(frozen=True)
 class Side:
-    """Some rows, viewed, and the squared length or the sum of each."""
+    """Some rows, viewed, and the squared length or the sum of sizes of each."""
 
     rows: Rows
     beside: FloatArray
@@ -228,12 +228,12 @@ def _rows_per_block(X: Rows) -> int:
 
 
 def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:
-    """Squared lengths (form "dot"), sums ("coordinate"), or zeros where none are needed."""
+    """Squared lengths (form "dot"), sums of sizes ("coordinate"), or zeros where none are needed."""
     form = leaf.similarity.form
     if form == "dot":
         return squared_lengths(rows)
     if form == "coordinate":
-        return np.asarray(rows.sum(axis=1, dtype=np.float64)).ravel()
+        return np.asarray(abs(rows).sum(axis=1, dtype=np.float64)).ravel()
     return np.zeros(n_rows(rows))
 
 

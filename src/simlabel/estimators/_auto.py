@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.estimators._contract import FittedBase
+from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._trials import (
     Configuration,
@@ -29,6 +30,7 @@ from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace
+from simlabel.normalization import UnitsWarning
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
@@ -39,7 +41,7 @@ _SCREEN_ROWS = 400  # all configurations are tried on so many rows
 _FINALISTS = 3  # and the best of so many similarities on all rows
 
 
-class AutoSMLClassifier(FittedBase):
+class AutoSMLClassifier(SetsMixin):
     """Chooses normalization, similarity, influence and label rule by itself.
 
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The
@@ -94,7 +96,7 @@ class AutoSMLClassifier(FittedBase):
         *,
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = None,
+        calibration: Any = "auto",
         configurations: Any = None,
         budget: float | None = None,
         verbose: bool = False,
@@ -142,7 +144,10 @@ class AutoSMLClassifier(FittedBase):
         trials = Trials(batch, getattr(self, "feature_names_in_", None), search, self.n_jobs, seed)
         ranking = ranked(list(self._tried(configurations, trials)), self._higher_is_better)
         self.leaderboard_ = leaderboard(ranking)
-        self.best_estimator_ = self._chosen(ranking[0], rule, trials).fit(X, y, sample_weight, groups=groups)
+        chosen = self._chosen(ranking[0], rule, trials)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
+            self.best_estimator_ = chosen.fit(X, y, sample_weight, groups=groups)
         self.best_estimator_.label_rule = clone(self.best_estimator_.label_rule_)
         self.classes_ = self.best_estimator_.classes_
 
@@ -200,6 +205,10 @@ class AutoSMLClassifier(FittedBase):
     @property
     def _current(self) -> Model:
         return self.best_estimator_._current
+
+    @property
+    def _chosen_on_rows(self) -> tuple[str, ...]:
+        return ("the configuration",)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.calibration import binary_margin
+from simlabel.estimators._advice import advise_on_sets, advise_on_unknown
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
+from simlabel.inspection import advise_on_copies
 from simlabel.rows import n_rows
 from simlabel.support.threads import held_to, within_n_jobs
 from simlabel.support.validation import FloatArray, Rows, check_same_length
@@ -74,7 +77,8 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         Outputs
             ``sets`` (sparse 0/1, each row's entries strongest first), ``weights`` and
             ``probabilities``, (n_queries, n_labels) each, with columns as in `classes_`; ``sizes`` of
-            the sets, (n_queries,).
+            the sets, (n_queries,); ``frame("probabilities")`` has the names of the labels, and the index
+            of X where that is a data frame.
 
         Examples
         --------
@@ -84,23 +88,55 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         >>> outputs.sets.toarray(), outputs.sizes, outputs.weights.round(2)
         (array([[0, 1]], dtype=int8), array([1]), array([[0.6, 0.8]]))
         """
+        index = X.index if hasattr(X, "iloc") else None
         model, X = self._check_queries(X)
-        return model.outputs(X)
+        outputs = model.outputs(X)
+        advise_on_sets(model, X, outputs.sets)
+        return replace(outputs, index=index)
+
+    @within_n_jobs
+    def label_weights(self, X: Any) -> FloatArray:
+        """The paper's f_k(x), (n_queries, n_labels): what label rules and explanations rest on.
+
+        They rank the labels of one query. Between queries they cannot be compared: one in the thick of
+        the labelled instances has larger sums for all labels. `decision_function` can.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.label_weights([[0.6, 0.8]]).round(2)
+        array([[0.6, 0.8]])
+        """
+        model, X = self._check_queries(X)
+        return model.label_weights(X)
 
     @within_n_jobs
     def decision_function(self, X: Any) -> FloatArray:
-        """Label weights f_k(x).
+        """Scores that rank labels as `label_weights` does, and that can be compared between queries.
+
+        Where no similarity is below 0 they are shares: f_k(x) over the query's similarity to all labelled
+        instances together; a query that is similar to none has the frequencies of the labels. Learned
+        influence gives scores that compare as they are. Plain sums of similarities that may be below 0
+        (linear or cosine with such features, a function without ``nonnegative=True``) have no share: they
+        are label weights, and rank the labels of one query only.
 
         Returns
         -------
         array, (n_queries, n_labels)
             For a 1-D y with two classes (n_queries,): (F1 - F0) / (F1 + F0), above 0 for the second.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.decision_function([[0.6, 0.8]]).round(2)
+        array([[0.43, 0.57]])
         """
         model, X = self._check_queries(X)
-        weights = model.label_weights(X)
-        if model.labels.kind == "single" and weights.shape[1] == 2:
-            return binary_margin(weights)
-        return weights
+        if model.labels.kind == "single" and len(model.labels.classes) == 2:
+            return binary_margin(model.label_weights(X))
+        return model.decisions(X)
 
     @within_n_jobs
     def predict(self, X: Any) -> Any:
@@ -108,17 +144,9 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         index = X.index if hasattr(X, "iloc") else None  # of a list or tuple, index is a method
         model, X = self._check_queries(X)
         Y = model.label_sets(X)
+        advise_on_sets(model, X, Y)
         Y.sort_indices()
         return model.labels.decode(Y, index)
-
-    @within_n_jobs
-    def predict_sets(self, X: Any) -> list[tuple[Any, ...]]:
-        """Label sets as tuples of names, strongest first."""
-        model, X = self._check_queries(X)
-        Y = model.label_sets(X)
-        names = model.labels.classes.tolist()
-        ends = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
-        return [tuple(names[k] for k in Y.indices[start:stop]) for start, stop in ends]
 
     @within_n_jobs
     def predict_set_size(self, X: Any) -> npt.NDArray[np.int64]:
@@ -128,9 +156,12 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
     @within_n_jobs
     def predict_proba(self, X: Any) -> FloatArray:
-        """Share of the similarity that speaks for each label, (n_queries, n_labels).
+        """How probable each label is, (n_queries, n_labels); `plan_` says whether that is calibrated.
 
-        Strictly inside (0, 1) for label sets; rows sum to 1 for a 1-D y.
+        If not, it is the share of the similarity that speaks for the label; where similarities may be
+        below 0 or are divided by counts that is no probability, and a `ShareWarning` says so. Strictly
+        inside (0, 1) for label sets; rows sum to 1 for a 1-D y. Always an array, which scikit-learn's tools
+        cut by columns; ``outputs(X).frame()`` has the names.
         """
         model, X = self._check_queries(X)
         return model.probabilities(X)
@@ -141,7 +172,13 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         model, X = self._check_queries(X)
         truth, unknown = model.labels.encode(y)
         check_same_length(n_rows(X), truth, "y")
-        differs: sp.csr_array = model.label_sets(X) != truth
+        if unknown.any():
+            advise_on_unknown(model.labels, y, int(unknown.sum()))
+        if n_rows(X) != model.scorer.references.n_rows:  # else it is the score of the training rows, as asked
+            advise_on_copies(model, X)
+        sets = model.label_sets(X)
+        advise_on_sets(model, X, sets)
+        differs: sp.csr_array = sets != truth
         exact = (differs.sum(axis=1) == 0) & ~unknown
         return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
 

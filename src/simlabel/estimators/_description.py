@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simlabel.fitted import Model
+from simlabel.fitted import Model, told_probabilities
 from simlabel.metrics import find_criterion
 from simlabel.support.html import element, escaped, table
 from simlabel.support.text import for_terminal
+from simlabel.tables import TableEncoder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +74,7 @@ def describe(estimator: Any, model: Model) -> Description:
     """Describe a fitted estimator by the model that answers for it, and by what it knows of its search."""
     tables = []
     if model.encoder is not None:
-        tables.append(("Columns", model.encoder.to_frame()))
+        tables.append(("Columns", _columns(model, model.encoder)))
     if hasattr(estimator, "leaderboard_"):
         tables.append(("What was tried", estimator.leaderboard_))
     return Description(type(estimator).__name__, tuple(_facts(estimator, model)), tuple(tables))
@@ -85,13 +86,14 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
     yield "labels", f"{len(model.labels.classes):,}"
     if model.encoder is None:
         yield "normalizer", repr(model.normalizer)
-    yield "similarity", repr(stages.similarity)
+    yield "similarity", _similarity(model)
     if stages.weighting is not None:
         yield "weighting", repr(stages.weighting)
     yield "influence", repr(stages.influence)
     if model.labels.kind != "single":
         yield "label rule", repr(model.rule)
     yield "calibration", repr(model.calibration)
+    yield "probabilities", told_probabilities(model, estimator.calibration).removeprefix("probabilities are ")
     for what, name in (("label separator", "label_separator_"), ("title", "title_column_")):
         value = getattr(estimator, name, None)
         if value is not None:
@@ -100,6 +102,24 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
     if curve is not None and curve.candidates:
         at = curve.candidates.index(curve.best)
         yield f"{_titled(curve.criterion)}, leave-one-out", f"{curve.values[at]:.4f}"
+
+
+def _similarity(model: Model) -> str:
+    """What rows are compared by; of a table, also how its numbers are."""
+    similarity, leaf = model.scorer.stages.similarity, model.number_rbf
+    if leaf is not None:
+        return f"inner products, and numbers and dates also by RBF(gamma={leaf.similarity.gamma:.4g})"
+    if not model.compares_by_words or model.encoder is None:
+        return repr(similarity)
+    return "inner products" + ", numbers and dates as splines" * bool(len(model.encoder.number_slots))
+
+
+def _columns(model: Model, encoder: TableEncoder) -> pd.DataFrame:
+    """The columns of a table; numbers weigh what their RBF does, where they have one."""
+    frame, leaf = encoder.to_frame(), model.number_rbf
+    if leaf is not None:
+        frame.loc[frame["kind"].isin(["number", "date"]), "weight"] = leaf.factor
+    return frame
 
 
 def _titled(name: str) -> str:

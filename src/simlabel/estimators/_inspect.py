@@ -10,9 +10,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Plan
-from simlabel.estimators._contract import FittedBase
+from simlabel.estimators._picked import PickedMixin
 from simlabel.fitted import (
     left_out_scores,
+    left_out_shares,
     refuse_estimates,
     refuse_groups,
     refuse_precomputed,
@@ -30,7 +31,7 @@ from simlabel.inspection import (
     titles_of,
     uncertainty,
 )
-from simlabel.rows import n_rows
+from simlabel.rows import n_rows, take_rows
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class InspectionMixin(FittedBase):
+class InspectionMixin(PickedMixin):
     """Explanations and diagnostics, for a classifier that publishes an immutable model."""
 
     def plan(self, X: Any) -> Plan:
@@ -47,14 +48,25 @@ class InspectionMixin(FittedBase):
         return model.scorer.plan(n_rows(X))
 
     @within_n_jobs
-    def leave_one_out(self) -> FloatArray:
-        """Label weights of the training rows, each left out of its own, (n_references, n_labels).
+    def leave_one_out(self, method: str = "label_weights") -> FloatArray:
+        """Scores of the training rows, each left out of its own, (n_references, n_labels).
 
         A row that belongs to a group is scored without all of it. Normalizer and resolved values stay as
         they were fitted on all rows.
+
+        Parameters
+        ----------
+        method : {"label_weights", "decision_function"}
+            Which scores: those by which rules rank the labels of a row, or those that can be compared
+            between rows, e.g. for ``roc_auc_score``.
         """
         check_is_fitted(self)
-        return left_out_scores(self._model.scorer)
+        if method not in ("label_weights", "decision_function"):
+            raise ValueError(
+                f"leave_one_out: method must be 'label_weights' or 'decision_function', got {method!r}."
+            )
+        scorer = self._model.scorer
+        return left_out_shares(scorer) if method == "decision_function" else left_out_scores(scorer)
 
     @within_n_jobs
     def explain(self, X: Any, top: int = 10) -> Explanation:
@@ -77,8 +89,9 @@ class InspectionMixin(FittedBase):
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
         >>> print(model.explain([[0.1, 0.9]]))
         Query 0: trees
-          trees, 90%: 1.8 times the usual 50%; like 'wood'
-          1 label: as 'wood', 'beach' have
+          trees, 90%: 90% of its similarity is to rows that have it, first 'wood', while 50% of all rows do
+          1 label: the strongest label is taken, since 100% of its similarity is to rows that have so many,
+          first 'wood' and 'beach'; it is frequent, 100% of all rows have so many
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████
@@ -238,7 +251,8 @@ class InspectionMixin(FittedBase):
 
         Each would settle most of the doubt that is left: it is like many of the pool whose label sets
         are in doubt, and unlike what is labelled or picked already. Of a pool of more than 2,000 the
-        most doubtful are looked at.
+        most doubtful are looked at. Rows that were picked so, and taught, are unlike those to come: a
+        guarantee that rests on them warns.
 
         Parameters
         ----------
@@ -264,4 +278,6 @@ class InspectionMixin(FittedBase):
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
         scorer = model.scorer
-        return suggest(doubt, model.normalized(X), scorer.references.X, scorer.stages, n)
+        picked = suggest(doubt, model.normalized(X), scorer.references.X, scorer.stages, n)
+        self._remember_picked(take_rows(X, picked))
+        return picked

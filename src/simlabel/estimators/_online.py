@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Plan, Sampled, resolve_engine
 from simlabel.estimators._checks import client_of, labels_here
-from simlabel.estimators._contract import FittedBase
+from simlabel.estimators._picked import PickedMixin
 from simlabel.fitted import (
     Batch,
     Model,
@@ -23,6 +23,7 @@ from simlabel.fitted import (
     refuse_precomputed,
     refuse_short_forms,
     resolve_ids,
+    told_probabilities,
     with_fewer,
     with_more,
 )
@@ -50,20 +51,22 @@ _SAVED = (
     "tuning_",
     "label_separator_",
     "title_column_",
+    "n_picked_",
 )  # beside the model itself
 
 
-class OnlineMixin(FittedBase):
+class OnlineMixin(PickedMixin):
     """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
 
     label_rule: Any
+    calibration: Any
     engine: Any
     tuning_: TuningResult
     n_references_: int
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
-        """Check what `fit` was given, and learn."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
+        """Check what `fit` was given, and learn from it."""
 
     @abstractmethod
     def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
@@ -91,7 +94,8 @@ class OnlineMixin(FittedBase):
         """How as many queries as there are references would be computed."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("plan_ is there after fit.")
-        return self._model.scorer.plan(self.n_references_)
+        plan = self._model.scorer.plan(self.n_references_)
+        return replace(plan, reasons=(*plan.reasons, told_probabilities(self._model, self.calibration)))
 
     def partial_fit(
         self,
@@ -148,6 +152,7 @@ class OnlineMixin(FittedBase):
             names = resolve_ids(ids, n_rows(X), model.scorer.references)
             batch = drop_weightless(X, labels, Y, sample_weight, names, groups)
             changed._publish(with_more(model, batch, classes))
+            changed._count_picked(batch.X)
             changed._warn_of_few(self.n_references_)
         return self
 
@@ -183,7 +188,7 @@ class OnlineMixin(FittedBase):
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear")
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["a", "b"])
-        >>> model.forget(["b"]).decision_function([[0.2, 0.9]])[0, 1]
+        >>> model.forget(["b"]).label_weights([[0.2, 0.9]])[0, 1]
         np.float64(0.0)
         """
         check_is_fitted(self)
@@ -253,7 +258,7 @@ class OnlineMixin(FittedBase):
             labels, Y = model.labels.restricted(references.Y)
             weights, ids, groups = references.weights, references.ids, references.group_names
             batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups)
-            changed._reset("n_features_in_", "feature_names_in_", "label_separator_", "title_column_")
+            changed._reset(*(name for name in _SAVED if name != "tuning_"))
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
         return self

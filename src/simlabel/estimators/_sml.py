@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,25 +20,27 @@ from simlabel.estimators._checks import (
     on_cluster,
 )
 from simlabel.estimators._inspect import InspectionMixin
+from simlabel.estimators._normalizing import choose_normalizer
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
-from simlabel.fitted import Batch, Model, Scorer, drop_weightless, fit_rule, resolve_ids, training_blocks
+from simlabel.estimators._sets import SetsMixin
+from simlabel.fitted import Batch, Model, Scorer, Wanted, drop_weightless, learnt_outcomes, resolve_ids
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace
-from simlabel.normalization import resolve_normalizer
+from simlabel.labels import LabelSpace, advise_on_labels
+from simlabel.normalization import Normalizer, UnitsWarning, resolve_normalizer, told_units
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
-from simlabel.tables import ENCODERS, Cells, TableEncoder, title_column
-from simlabel.tuning import TUNERS
+from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
+from simlabel.tuning import TUNERS, advise_on_curve
 from simlabel.weightings import resolve_weighting
 
 
-class SMLClassifier(OnlineMixin, InspectionMixin):
+class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     """Similarity-based multi-label classifier.
 
     For a new instance it adds up its similarity to every labelled instance, label by label. The
@@ -52,8 +55,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         "chi_square", "jaccard", "precomputed", an object (``RBF(gamma=8.0)``), or a function of two
         instances. Objects can be added and multiplied.
     normalizer : str, list, transformer or None
-        What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax", a
-        list of these, any scikit-learn transformer, or None.
+        What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax",
+        "quantile" (normal scores, robust to outliers), a list of these, any scikit-learn transformer, or
+        None. "auto" takes the best of them by leave-one-out on at most 1,500 rows; `tuning_.note` tells.
     weighting : str, Weighting, callable or None
         How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
     influence : str or Influence
@@ -65,6 +69,9 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         ``AutoRule(criterion=...)`` for another), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
+        "auto": calibrated where that takes little: where influence is learned, and else with at most
+        10,000 labelled instances (4 million scores; 262,144 calls of a Python function of two instances),
+        on this machine, and at least 50; shares otherwise. `plan_` and `describe` say which.
     sampler : None, int, str, Sampler, array or callable
         Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
         "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
@@ -127,7 +134,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         weighting: Any = None,
         influence: Any = "uniform",
         label_rule: Any = "set_size",
-        calibration: Any = None,
+        calibration: Any = "auto",
         sampler: Any = None,
         sketch: Any = None,
         tuning: Any = "validation",
@@ -180,10 +187,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
         space, Y = LabelSpace.learn(labels_here(y, client))
@@ -195,6 +203,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         if columns is not None:
             batch = replace(batch, X=batch.X[:, columns])
         self._learn(batch, columns, similarity)
+        return batch
 
     def _checked_training_rows(self, X: Any, similarity: Similarity, client: Any) -> Rows:
         if self.encoder is None:
@@ -214,15 +223,19 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
         encoder: TableEncoder | None = None,
     ) -> None:
         rule, search = LABEL_RULES.resolve(self.label_rule), TUNERS.resolve(self.tuning)
-        calibration = None if self.calibration is None else CALIBRATIONS.resolve(self.calibration)
+        calibration = self._calibration()
         similarity = self._resolved_similarity() if similarity is None else similarity
         stages = self._stages(batch.X, similarity)
         for stage in (stages.weighting, rule, search, stages.influence, calibration):
-            if stage is not None:
+            if stage is not None and not isinstance(stage, str):
                 stage.check()
         names = getattr(self, "feature_names_in_", None)
         encoder = self._fitted_encoder(batch) if encoder is None else encoder
-        normalizer, problem = make_problem(batch, self.normalizer, stages, names, encoder)
+        spec, told = self.normalizer, ""
+        if isinstance(spec, str) and spec == "auto":
+            spec, told = choose_normalizer(batch, stages, names, encoder, search)
+        normalizer, problem = make_problem(batch, spec, stages, names, encoder)
+        self._warn_of_units(batch, normalizer)
         problem, drawing = self._sampled(problem)
         sketch = resolve_sketch(self.sketch, problem.stages.similarity, stages.weighting)
         if stages.influence.learned and (sketch is not None or drawing is not None):
@@ -231,22 +244,40 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
         best, self.tuning_ = search.run(problem)
+        advise_on_curve(self.tuning_)
+        if told:
+            self.tuning_ = replace(self.tuning_, note="; ".join(filter(None, (told, self.tuning_.note))))
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
         stages.engine.ready(scorer.prepared, [scorer.job])
-        rule = fit_rule(rule, scorer)
-        if calibration is not None:
-            calibration = calibration.fit(training_blocks(scorer), single=batch.labels.kind == "single")
+        rule, curves = learnt_outcomes(rule, calibration, scorer, single=batch.labels.kind == "single")
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))
-        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, calibration, encoder))
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, curves, encoder))
+
+    def _warn_of_units(self, batch: Batch, normalizer: Normalizer | None) -> None:
+        """Of columns that no one has brought to one scale: what an object is given for is meant so."""
+        by_name = self.normalizer is None or self.normalizer == "l2"
+        if not by_name or self.encoder is not None or self._resolved_similarity().form == "precomputed":
+            return
+        told = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
+        if told is not None:
+            warnings.warn(told, UnitsWarning, stacklevel=5)
+
+    def _calibration(self) -> Wanted:
+        """The stage as an object, or "auto"."""
+        given = self.calibration
+        if isinstance(given, str) and given == "auto":
+            return "auto"
+        return None if given is None else CALIBRATIONS.resolve(given)
 
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:
             return None
         cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
         encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        advise_on_categories(cells, encoder)
         self.title_column_ = title_column(cells, encoder.columns_)
         return encoder
 
@@ -309,7 +340,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin):
             tags.input_tags.string = tags.input_tags.allow_nan = True
         try:
             similarity = SIMILARITIES.resolve(self.similarity)
-            normalizer = resolve_normalizer(self.normalizer)
+            named = isinstance(self.normalizer, str) and self.normalizer == "auto"
+            normalizer = resolve_normalizer("minmax" if named else self.normalizer)  # one that it may take
         except (TypeError, ValueError):
             return tags  # a wrong name is reported by fit
         tags.input_tags.pairwise = similarity.form == "precomputed"

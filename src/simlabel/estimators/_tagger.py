@@ -14,32 +14,35 @@ from sklearn.utils.validation import check_is_fitted
 from simlabel.estimators._checks import checked_table
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
+from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
-from simlabel.influence import Ridge
+from simlabel.influence import Ridge, fits_in_matrix
 from simlabel.label_rules import PerLabel
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels
 from simlabel.rows import References, n_rows
-from simlabel.similarities import Linear
+from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_flag, check_same_length
 from simlabel.tables import (
+    NUMBERS,
     Cells,
     TableEncoder,
     TableWarning,
+    advise_on_categories,
     label_sets,
     leaking_columns,
     separator_for,
     title_column,
 )
-from simlabel.tuning import MOST_CANDIDATES, ColumnSearch, ColumnWeights, check_criterion
+from simlabel.tuning import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights, check_criterion
 
 _MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
 
 
-class Tagger(OnlineMixin, InspectionMixin):
+class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
     """Tags the rows of a table: texts, categories, lists, numbers and dates, with empty cells.
 
     It finds out what each column holds, compares rows column by column, and chooses by leave-one-out how much
@@ -111,7 +114,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         title_column: str | None = "auto",
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
-        calibration: Any = "loo",
+        calibration: Any = "auto",
         engine: Any = "auto",
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -147,10 +150,11 @@ class Tagger(OnlineMixin, InspectionMixin):
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, ids, groups, None)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         check_flag("Tagger", "verbose", self.verbose)
         check_criterion("Tagger", self.criterion)
         TableEncoder(self.columns).check()
@@ -165,6 +169,7 @@ class Tagger(OnlineMixin, InspectionMixin):
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
+        return batch
 
     def _ids(self, cells: Cells, ids: Any) -> Any:
         if ids is not None or self.id_column is None:
@@ -188,9 +193,8 @@ class Tagger(OnlineMixin, InspectionMixin):
         self._tell(encoder, cells, batch)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         found = self._weighed_columns(encoder, batch, seed)
-        encoder.weights = found.weights
         recipe = SMLClassifier(
-            Linear(),
+            _weighed(encoder, found),
             normalizer=None,
             influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM),
             label_rule=self._rule(len(batch.labels.classes)),
@@ -213,6 +217,7 @@ class Tagger(OnlineMixin, InspectionMixin):
             from rich.console import Console
 
             Console(stderr=True).print(encoder)
+        advise_on_categories(cells, encoder)
         for name in leaking_columns(cells, encoder, batch.labels.classes, batch.Y):
             warnings.warn(
                 f"column {name!r} holds the labels themselves, and a model that reads it looks better than "
@@ -226,10 +231,12 @@ class Tagger(OnlineMixin, InspectionMixin):
         if n > most:
             batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
         references = References(batch.X, batch.Y, batch.weights, groups=batch.groups)
+        bent = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
         with progress(
             f"weighing columns, at most {MOST_CANDIDATES} tries", MOST_CANDIDATES, self.verbose
         ) as advance:
-            search = ColumnSearch(encoder.blocks(batch.X), references, self.criterion, lambda *_: advance())
+            blocks = encoder.blocks(batch.X)
+            search = ColumnSearch(blocks, references, self.criterion, bent, lambda *_: advance())
             return search.run()
 
     def partial_fit(
@@ -262,3 +269,14 @@ class Tagger(OnlineMixin, InspectionMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _weighed(encoder: TableEncoder, found: ColumnWeights) -> Similarity:
+    """Give the encoder its weights, and return what its rows are compared by."""
+    encoder.weights = dict(found.weights)
+    if found.gamma is None:
+        return Linear()
+    weight = found.weights[NUMBERS]
+    encoder.weights[NUMBERS] = straight = STRAIGHT_SHARE * weight
+    rbf = OnColumns(RBF(found.gamma / straight), encoder.number_slots)
+    return Sum(Linear(), Scaled(rbf, weight))

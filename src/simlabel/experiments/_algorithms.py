@@ -74,7 +74,7 @@ def _logistic() -> LogisticRegression:
 
 
 _ENTRIES = {
-    "sml": _ours("SML", "the paper's method, gamma by its search", "simlabel:SMLClassifier"),
+    "sml": _ours("SML (the paper's)", "the paper's method, gamma by its search", "simlabel:SMLClassifier"),
     "autosml": _ours(
         "AutoSML", "chooses among configurations by leave-one-out", "simlabel:AutoSMLClassifier"
     ),

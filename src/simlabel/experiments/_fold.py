@@ -17,9 +17,9 @@ from sklearn.base import clone
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
-from simlabel.experiments._outputs import label_probabilities, label_scores, label_sets
 from simlabel.experiments._protocols import Split
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
+from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
 from simlabel.support.validation import FloatArray, Rows
 
 _BINS = 10  # of the calibration curve

@@ -17,6 +17,7 @@ from simlabel.metrics import CRITERIA
 
 FULL = ("sml", "autosml", "mlknn", "boostexter", "adtboost", "ranksvm")
 QUICK = ("sml", "mlknn")
+_IN_THE_PAPER = {"sml": "SML"}  # others have the paper's names
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Reproduction:
         rows = []
         for name in self.comparison.algorithms(self.data.name):
             series = self.comparison.of(self.data.name, name)
-            title = self.comparison.titles[name]  # the paper's algorithms have the paper's names
+            title = _IN_THE_PAPER.get(name, self.comparison.titles[name])
             table = PUBLISHED[self.data.name].get(title, {})
             for criterion in CRITERIA:
                 published = table.get(criterion)

@@ -17,6 +17,7 @@ from simlabel.experiments._comparison import Comparison, CrossValidation, Failur
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
 from simlabel.experiments._store import FoldStore, data_key
+from simlabel.inspection import advise_on_shared_rows
 from simlabel.labels import LabelSpace
 from simlabel.support.validation import check_matrix, check_number, check_same_length, collected
 
@@ -88,6 +89,8 @@ def compare(
         if any(name == dataset.name for name, _ in results):
             raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
         runner = _Runner(dataset, chosen, protocol, store, jobs)
+        first = runner.splits[0]  # the others are alike
+        advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
         report = _shifted(on_progress, number, len(sets))
         found, failed = runner.run(report)
         results |= found

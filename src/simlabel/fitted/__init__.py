@@ -1,9 +1,11 @@
 """A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
 
+from simlabel.fitted._calibrating import Wanted, learnt_outcomes, told_probabilities
 from simlabel.fitted._leave_one_out import (
     Rescaling,
     fit_rule,
     left_out_scores,
+    left_out_shares,
     own_entries,
     training_blocks,
 )
@@ -30,9 +32,12 @@ __all__ = [
     "Outputs",
     "Rescaling",
     "Scorer",
+    "Wanted",
     "drop_weightless",
     "fit_rule",
+    "learnt_outcomes",
     "left_out_scores",
+    "left_out_shares",
     "one_thread_changes",
     "own_entries",
     "refuse_estimates",
@@ -41,6 +46,7 @@ __all__ = [
     "refuse_samples",
     "refuse_short_forms",
     "resolve_ids",
+    "told_probabilities",
     "total_similarity",
     "training_blocks",
     "with_fewer",

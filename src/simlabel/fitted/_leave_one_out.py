@@ -7,14 +7,15 @@ belongs to a group, the whole group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from simlabel.engines import Exclude
-from simlabel.fitted._scorer import Scorer
+from simlabel.fitted._scorer import Scorer, shares_of
 from simlabel.influence import Problem
 from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.rows import References, group_sums
@@ -40,10 +41,13 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
         yield TrainingBlock(scores, Y, weights)
 
 
-def fit_rule(rule: LabelRule, scorer: Scorer) -> LabelRule:
-    """A label rule that has learnt from the scores that it wants to see."""
-    nothing = rule.needs == "nothing"
-    blocks = () if nothing else training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
+def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
+    """A label rule that has learnt from the scores that it wants to see; leave-one-out ones may be known."""
+    blocks: Iterable[TrainingBlock] = ()
+    if rule.needs == "leave_one_out" and left_out is not None:
+        blocks = left_out
+    elif rule.needs != "nothing":
+        blocks = training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
     return rule.fit(scorer.references.sizes, blocks)
 
 
@@ -52,7 +56,11 @@ def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
     rows = np.arange(part.start, part.stop)
-    scores = scorer.score(references.X[part], own_entries(rows, references))
+    own = own_entries(rows, references)
+    if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
+        scores = scorer.score(references.X, own, symmetric=True)  # each pair is touched once
+    else:
+        scores = scorer.score(references.X[part], own)
     if solved.scale is None:
         return scores
     labels = rescaled(scores.labels, rows)
@@ -95,6 +103,13 @@ def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
     """How much goes when a row is left out: one copy of it, times what it was drawn for."""
     gone = np.minimum(weights, 1.0)
     return gone if scales is None else gone * scales
+
+
+def left_out_shares(scorer: Scorer) -> FloatArray:
+    """The same as `Model.decisions` has them: comparable between rows, as far as scores are."""
+    if not scorer.shares_compare:
+        return left_out_scores(scorer)
+    return np.concatenate([shares_of(block.scores) for block in training_blocks(scorer)])
 
 
 def left_out_scores(scorer: Scorer) -> FloatArray:

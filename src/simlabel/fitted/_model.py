@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.calibration import LeaveOneOutCalibration, class_shares, label_shares
+from simlabel.calibration import LeaveOneOutCalibration, ShareWarning, class_shares, label_shares, n_outside
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
 from simlabel.labels import LabelSpace
 from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows
+from simlabel.similarities import RBF, Leaf, Linear, Sum
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tables import TableEncoder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Counts = npt.NDArray[np.int64]
 
@@ -34,11 +40,41 @@ class Outputs:
     weights : array, (n_queries, n_labels)
         Label weights f_k(x).
     probabilities : array, (n_queries, n_labels)
+    warning : str
+        What is wrong with the probabilities, if something is.
+    names : array, (n_labels,)
+        What the labels are called, column by column.
+    index : index or None, (n_queries,)
+        Of the frame that was asked about.
     """
 
     sets: sp.csr_array
     weights: FloatArray
     probabilities: FloatArray
+    warning: str = ""
+    names: npt.NDArray[Any] | None = None
+    index: Any = None
+
+    def frame(self, what: Literal["probabilities", "weights", "sets"] = "probabilities") -> pd.DataFrame:
+        """A table of the queries by the names of the labels, with the index of the frame that was asked.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> asked = pd.DataFrame([[0.6, 0.8]], index=["bay"])
+        >>> model.outputs(asked).frame("weights").round(2)
+             sea  trees
+        bay  0.6    0.8
+        """
+        import pandas as pd
+
+        if what not in ("probabilities", "weights", "sets"):
+            raise ValueError(f"frame: give 'probabilities', 'weights' or 'sets', got {what!r}.")
+        values = getattr(self, what)
+        values = values.toarray() if sp.issparse(values) else values
+        return pd.DataFrame(values, index=self.index, columns=self.names)
 
     @property
     def sizes(self) -> Counts:
@@ -81,6 +117,22 @@ class Model:
     calibration: LeaveOneOutCalibration | None = None
     encoder: TableEncoder | None = None
 
+    @property
+    def compares_by_words(self) -> bool:
+        """Whether the rows of a table are compared by inner products, but for numbers."""
+        similarity, plain = self.scorer.stages.similarity, self.scorer.stages.weighting is None
+        linear = isinstance(similarity, Linear) or self.number_rbf is not None
+        return self.encoder is not None and self.normalizer is None and plain and linear
+
+    @property
+    def number_rbf(self) -> Leaf | None:
+        """What the numbers of a table are compared by beside inner products; None where it is those alone."""
+        similarity = self.scorer.stages.similarity
+        if self.encoder is None or not isinstance(similarity, Sum) or not isinstance(similarity.left, Linear):
+            return None
+        leaf, *more = similarity.right.leaves()
+        return leaf if isinstance(leaf.similarity, RBF) and len(leaf.views) == 1 and not more else None
+
     def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
         """Scores of checked queries, chunk by chunk."""
         for part in self.scorer.chunks(X):
@@ -97,11 +149,13 @@ class Model:
     def outputs(self, X: Rows) -> Outputs:
         """Label sets, label weights and probabilities, from one pass."""
         weights, probabilities = self._empty(X, self.scorer.prepared.dtype), self._empty(X)
-        sets = []
+        sets, outside = [], 0
         for part, scores in self.score_chunks(X):
             sets.append(self.choose(scores))
             weights[part], probabilities[part] = scores.labels, self.to_probabilities(scores)
-        return Outputs(_stacked(sets), weights, probabilities)
+            outside += self.n_cut(scores)
+        warning = self.told_cut(outside / probabilities.size) if outside else ""
+        return Outputs(_stacked(sets), weights, probabilities, warning, self.labels.classes)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
@@ -120,12 +174,40 @@ class Model:
             weights[part] = self.scorer.label_weights(self.normalized(X[part]))
         return weights
 
+    def decisions(self, X: Rows) -> FloatArray:
+        """Scores that can be compared between queries, as far as there are any, (n_queries, n_labels)."""
+        if not self.scorer.shares_compare:
+            return self.label_weights(X)
+        shares = self._empty(X, self.scorer.prepared.dtype)
+        for part in self.scorer.chunks(X):
+            shares[part] = self.scorer.shares(self.normalized(X[part]))
+        return shares
+
     def probabilities(self, X: Rows) -> FloatArray:
         """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
-        probabilities = self._empty(X)
+        probabilities, outside = self._empty(X), 0
         for part, scores in self.score_chunks(X):
             probabilities[part] = self.to_probabilities(scores)
+            outside += self.n_cut(scores)
+        if outside:
+            warnings.warn(self.told_cut(outside / probabilities.size), ShareWarning, stacklevel=4)
         return probabilities
+
+    def n_cut(self, scores: ScoreBlock) -> int:
+        """How many probabilities are none: shares that had to be cut, or that were divided by counts."""
+        if self.calibration is not None or self.labels.kind == "single":
+            return 0
+        return scores.ranking.size if self.scorer.solved.scale is not None else n_outside(scores)
+
+    def told_cut(self, share: float) -> str:
+        """What is wrong with them, and the way out, in one line."""
+        what = "were cut to lie within 0 and 1"
+        if self.scorer.solved.scale is not None:
+            what = "are sums divided by the number of a label's instances"
+        return (
+            f"{share:.1%} of the probabilities {what}: here shares of the similarity are no probabilities; "
+            f"fit with calibration='loo'."
+        )
 
     def _empty(self, X: Rows, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         return np.empty((n_rows(X), len(self.labels.classes)), dtype=dtype)

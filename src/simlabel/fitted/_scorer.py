@@ -23,7 +23,7 @@ from simlabel.engines import (
 )
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
-from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, take_rows
+from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, pieces, take_rows
 from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
@@ -35,6 +35,18 @@ Influences: TypeAlias = FloatArray | sp.csr_array | Stack
 def used_rows(references: References, solved: Solved) -> Rows:
     """The references that are summed over."""
     return references.X if solved.used is None else take_rows(references.X, solved.used)
+
+
+def shares_of(scores: ScoreBlock) -> FloatArray:
+    """Scores over the similarity to all references, where that is above 0; as they are elsewhere."""
+    total = scores.sizes.sum(axis=1, keepdims=True)
+    return np.divide(scores.ranking, total, out=scores.ranking.copy(), where=total > 0)
+
+
+def _sizes_as_one(V: sp.csr_array, n_labels: int) -> sp.csr_array:
+    """[Y | one-hot of the set size] with all sizes in one column; each row has one of them."""
+    columns = np.minimum(V.indices, n_labels)
+    return sp.csr_array((V.data, columns, V.indptr), shape=(V.shape[0], n_labels + 1))
 
 
 @dataclass(frozen=True)
@@ -100,11 +112,28 @@ class Scorer:
         """Labels alone."""
         return self._job(self.V[:, : self.references.n_labels])
 
+    @cached_property
+    def share_job(self) -> Job:
+        """Labels, and all similarity in one column in place of the set sizes."""
+        n = self.references.n_labels
+        parts = [_sizes_as_one(piece, n) for piece in pieces(self.V)]
+        return self._job(Stack(parts) if isinstance(self.V, Stack) else parts[0])
+
     def _job(self, V: Influences) -> Job:
         weighting = self.stages.weighting
         whole = weighting is not None and weighting.scope == "row"
         reducer = reducer_for(weighting, V, self.references.weights if whole else None)
         return Job(self.stages.similarity, weighting, reducer)
+
+    @cached_property
+    def shares_compare(self) -> bool:
+        """Whether a query's sums are shares of its similarity: nothing is learned, or below 0."""
+        stages = self.stages
+        if stages.influence.learned:
+            return False
+        of = stages.similarity.never_negative
+        known = of(False) or (of(True) and self.references.nonnegative)
+        return known if stages.weighting is None else stages.weighting.never_negative(known)
 
     @cached_property
     def frequencies(self) -> FloatArray:
@@ -124,12 +153,12 @@ class Scorer:
         words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
-    def score(self, Q: Rows, exclude: Exclude | None = None) -> ScoreBlock:
-        """Scores of a chunk of normalized queries."""
+    def score(self, Q: Rows, exclude: Exclude | None = None, *, symmetric: bool = False) -> ScoreBlock:
+        """Scores of a chunk of normalized queries; `symmetric` where they are all references."""
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
-            sums = self._reduced(self.stages.engine, Q, self.job, exclude)
+            sums = self._reduced(self.stages.engine, Q, self.job, exclude, symmetric)
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
 
     def label_weights(self, Q: Rows) -> FloatArray:
@@ -137,18 +166,42 @@ class Scorer:
 
         Other engines, and sketches, keep a form of V that has both.
         """
-        engine = self.stages.engine
-        if self.sketch is None and n_rows(Q) > limits().few_queries and not is_lazy(self.prepared.X):
-            if isinstance(engine, Auto):
-                engine = engine.choose(n_rows(Q), self.prepared, [self.job])
-            if isinstance(engine, Exact):
-                sums = self._reduced(engine, Q, self.label_job)
-                intercept = self.solved.intercept
-                return sums if intercept is None else sums + intercept[: sums.shape[1]]
-        return self.score(Q).labels
+        engine = self._by_pairs(n_rows(Q))
+        if engine is None:
+            return self.score(Q).labels
+        sums = self._reduced(engine, Q, self.label_job)
+        intercept = self.solved.intercept
+        return sums if intercept is None else sums + intercept[: sums.shape[1]]
 
-    def _reduced(self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None) -> FloatArray:
-        return engine.reduce(ReduceCall(Q, self.prepared, [job], exclude, n_jobs=self.stages.n_jobs))[0]
+    def shares(self, Q: Rows) -> FloatArray:
+        """The share of its similarity that speaks for each label, of a chunk of normalized queries.
+
+        A query that is similar to nothing has the frequencies of the labels. Where similarities add up to
+        less than nothing, as those of a query with features below 0 may, its sums stay as they are.
+        """
+        engine, n = self._by_pairs(n_rows(Q)), self.references.n_labels
+        if engine is None:
+            return shares_of(self.score(Q))
+        sums = self._reduced(engine, Q, self.share_job)
+        silent = ~sums.any(axis=1)
+        sums[silent, :n], sums[silent, n] = self.frequencies[:n], self.frequencies[n:].sum()
+        labels, total = sums[:, :n], sums[:, n:]
+        return np.divide(labels, total, out=labels, where=total > 0)
+
+    def _by_pairs(self, n_queries: int) -> Exact | None:
+        """What visits all pairs for so many queries, and sums whatever columns it is given; or None."""
+        engine = self.stages.engine
+        if self.sketch is not None or n_queries <= limits().few_queries or is_lazy(self.prepared.X):
+            return None
+        if isinstance(engine, Auto):
+            engine = engine.choose(n_queries, self.prepared, [self.job])
+        return engine if isinstance(engine, Exact) else None
+
+    def _reduced(
+        self, engine: Engine, Q: Rows, job: Job, exclude: Exclude | None = None, symmetric: bool = False
+    ) -> FloatArray:
+        call = ReduceCall(Q, self.prepared, [job], exclude, symmetric, self.stages.n_jobs)
+        return engine.reduce(call)[0]
 
     def block(self, sums: FloatArray) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""

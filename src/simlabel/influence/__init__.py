@@ -1,7 +1,9 @@
 """Influence: how much each reference contributes per unit of similarity."""
 
 from simlabel.influence._base import Influence, Kept, Problem, Solved, Stages
-from simlabel.influence._ridge import RetuneWarning, Ridge
+from simlabel.influence._closed_form import left_out_scores, positive_definite_inverse
+from simlabel.influence._linear import fits_in_matrix
+from simlabel.influence._ridge import RetuneWarning, Ridge, similarity_matrix
 from simlabel.influence._sums import LabelMean, Uniform
 from simlabel.support.registry import Registry
 
@@ -18,4 +20,8 @@ __all__ = [
     "Problem",
     "Solved",
     "Stages",
+    "fits_in_matrix",
+    "left_out_scores",
+    "positive_definite_inverse",
+    "similarity_matrix",
 ]

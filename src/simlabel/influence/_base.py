@@ -10,11 +10,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.engines import Engine, Exact, Job, Keep, Prepared, ReduceCall
+from simlabel.engines import Engine, Exact, Job, Keep, Prepared, ReduceCall, prepare
 from simlabel.metrics import Truth
-from simlabel.rows import References
+from simlabel.rows import References, blocks, n_rows
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.weightings import Weighting
 
@@ -56,6 +57,13 @@ class Stages:
         job = Job(self.similarity, weighting, Keep(prepared.n_rows))
         call = ReduceCall(Q, prepared, [job], n_jobs=self.n_jobs)
         return self.by_pairs.reduce(call)[0].astype(np.float64, copy=False)
+
+    def own_similarities(self, X: Rows) -> FloatArray:
+        """Of each row to itself, (n_rows,)."""
+        parts = [X[part] for part in blocks(n_rows(X), limits().own_rows)]
+        return np.concatenate(
+            [np.diag(self.similarities(rows, prepare(rows, [self.similarity]))) for rows in parts]
+        )
 
 
 @dataclass(frozen=True)

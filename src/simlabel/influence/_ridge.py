@@ -27,6 +27,7 @@ from simlabel.influence._mixing import mixed
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 from simlabel.weightings import Weighting
@@ -35,7 +36,7 @@ from simlabel.weightings import Weighting
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
-class RetuneWarning(UserWarning):
+class RetuneWarning(SimlabelWarning):
     """A model has outgrown the values that were chosen for it."""
 
 

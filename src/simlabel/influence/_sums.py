@@ -16,7 +16,7 @@ class Uniform(Influence):
     --------
     >>> from simlabel import SMLClassifier
     >>> model = SMLClassifier("linear", influence=Uniform(), normalizer=None)
-    >>> model.fit([[1.0], [2.0]], [{"a"}, {"a", "b"}]).decision_function([[1.0]])
+    >>> model.fit([[1.0], [2.0]], [{"a"}, {"a", "b"}]).label_weights([[1.0]])
     array([[3., 2.]])
     """
 
@@ -37,7 +37,7 @@ class LabelMean(Influence):
     --------
     >>> from simlabel import SMLClassifier
     >>> model = SMLClassifier("linear", influence="label_mean", normalizer=None)
-    >>> model.fit([[1.0], [2.0]], [{"a"}, {"a", "b"}]).decision_function([[1.0]])
+    >>> model.fit([[1.0], [2.0]], [{"a"}, {"a", "b"}]).label_weights([[1.0]])
     array([[1.5, 2. ]])
     """
 

@@ -1,5 +1,6 @@
 """What a fitted model says besides labels: what decided, what is wrong, what is new, what to label."""
 
+from simlabel.inspection._copies import advise_on_copies, advise_on_shared_rows, row_keys
 from simlabel.inspection._duplicates import contradicting_duplicates
 from simlabel.inspection._evidence import titles_of
 from simlabel.inspection._explanation import Explanation
@@ -12,12 +13,15 @@ from simlabel.inspection._told import told
 from simlabel.inspection._values import data_values
 
 __all__ = [
+    "advise_on_copies",
+    "advise_on_shared_rows",
     "contradicting_duplicates",
     "data_values",
     "Explanation",
     "largest_terms",
     "left_out_evidence",
     "novelty",
+    "row_keys",
     "suggest",
     "suspicious_labels",
     "Terms",

@@ -10,7 +10,6 @@ from simlabel.engines import prepare
 from simlabel.influence import Problem
 from simlabel.rows import blocks
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +34,7 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
 
     references, stages = problem.references, problem.stages
     prepared = prepare(references.X, [stages.similarity])
-    own = np.concatenate([_own(problem, part) for part in blocks(prepared.n_rows, limits().own_rows)])
+    own = stages.own_similarities(references.X)
     pairs = []
     for part in blocks(references.n_rows, max(1, limits().block_bytes // (8 * references.n_rows))):
         S = stages.similarities(references.X[part], prepared)
@@ -53,9 +52,3 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
     ids = references.ids
     columns = {"id": ids[one[order]], "other": ids[other[order]], "similarity": strength[order]}
     return pd.DataFrame({**columns, "disagreement": disagreement[order]})
-
-
-def _own(problem: Problem, part: slice) -> FloatArray:
-    """Similarity of each row to itself."""
-    rows = problem.references.X[part]
-    return np.diag(problem.stages.similarities(rows, prepare(rows, [problem.stages.similarity])))

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 
 from simlabel.engines import prepare
 from simlabel.fitted import Model
+from simlabel.inspection._bent import rbf_by_column
 from simlabel.rows import Stack, dense_rows, take_rows
-from simlabel.similarities import Linear
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows, object_array
-from simlabel.tables import Cell
+from simlabel.tables import NUMBERS, Cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,15 +66,8 @@ class Evidence:
         """
         import pandas as pd
 
-        scorer = self.model.scorer
-        references, stages = scorer.references, scorer.stages
-        summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
-        S = stages.similarities(self.queries[query : query + 1], summed)[0]
-        size = column - references.n_labels
-        if size < 0:
-            have = np.flatnonzero(references.Y[:, [column]].toarray().ravel())
-        else:
-            have = np.flatnonzero(np.diff(references.Y.indptr) == references.sizes[size])
+        references, S = self.model.scorer.references, self._similarities(query)
+        have = np.flatnonzero(self._having(column))
         first = have[np.argsort(-S[have], kind="stable")[:n]]
         titles = self.titles(first)
         shown = {} if titles is None else {"title": titles}
@@ -82,11 +75,50 @@ class Evidence:
             {"id": object_array(references.ids[first].tolist()), **shown, "similarity": S[first]}
         )
 
+    def among_nearest(self, query: int, column: int, n: int) -> tuple[int, int]:
+        """How many of the `n` most similar references have a label or a set size, and how many these are.
+
+        Those that the query is not similar to at all do not count.
+        """
+        S = self._similarities(query)
+        first = np.argsort(-S, kind="stable")[:n]
+        first = first[S[first] > 0]
+        return int(self._having(column)[first].sum()), len(first)
+
+    def frequency(self, column: int) -> float:
+        """The share of the references, by their weights, that have a label or a set size."""
+        weights = self.model.scorer.references.weights
+        return float(weights[self._having(column)].sum() / weights.sum())
+
+    def _having(self, column: int) -> npt.NDArray[np.bool_]:
+        """Which references have a label or, after the labels, a set size."""
+        references = self.model.scorer.references
+        size = column - references.n_labels
+        if size < 0:
+            return np.asarray(references.Y[:, [column]].toarray().ravel(), dtype=bool)
+        return np.asarray(np.diff(references.Y.indptr) == references.sizes[size])
+
+    def _similarities(self, query: int) -> FloatArray:
+        """To all references, (n_references,); kept for the labels of one query."""
+        if query not in self._kept:
+            scorer = self.model.scorer
+            references, stages = scorer.references, scorer.stages
+            whole = scorer.solved.used is None
+            summed = scorer.prepared if whole else prepare(references.X, [stages.similarity])
+            self._kept.clear()
+            self._kept[query] = stages.similarities(self.queries[query : query + 1], summed)[0]
+        return self._kept[query]
+
+    @cached_property
+    def _kept(self) -> dict[int, FloatArray]:
+        return {}
+
     @property
     def kinds(self) -> dict[str, str]:
         """The kind of each column of the table."""
         encoder = self.model.encoder
-        return {} if encoder is None else {column.name: column.kind for column in encoder.columns_}
+        named = {} if encoder is None else {column.name: column.kind for column in encoder.columns_}
+        return {NUMBERS: "number"} | named
 
     def is_common(self, column: str, term: str) -> bool:
         """Whether a word is in so many of the labelled rows that naming it tells a reader little."""
@@ -98,9 +130,12 @@ class Evidence:
     @property
     def has_words(self) -> bool:
         """Whether a score is a sum over the words of a query."""
-        encoder, stages = self.model.encoder, self.model.scorer.stages
-        plain = isinstance(stages.similarity, Linear) and stages.weighting is None
-        return encoder is not None and plain and self.queries.shape[1] == encoder.width_
+        encoder = self.model.encoder
+        return (
+            encoder is not None
+            and self.model.compares_by_words
+            and bool(self.queries.shape[1] == encoder.width_)
+        )
 
     def words(self, query: int, columns: Sequence[int]) -> list[pd.DataFrame]:
         """For each of some labels what the words contribute: ``column``, ``term``, ``contribution``."""
@@ -122,16 +157,34 @@ class Evidence:
             shares.append(share)
         parts = sp.csr_array((shares, (places, slots)), shape=(len(terms), encoder.width_))
         by_feature = row.data[:, None] * self._weights(row.indices, columns)
-        by_term = parts[:, row.indices] @ by_feature
-        names = pd.DataFrame(list(terms), columns=["column", "term"])
+        general = self._add_bent(row, columns, by_feature)
+        by_term = np.vstack([parts[:, row.indices] @ by_feature, general])
+        names = pd.DataFrame([*terms, (NUMBERS, "in general")], columns=["column", "term"])
         frames = [names.assign(contribution=by_term[:, k]) for k in range(len(columns))]
         return [most_telling(frame[frame["contribution"] != 0]) for frame in frames]
 
+    def _add_bent(self, row: sp.csr_array, columns: Sequence[int], by_feature: FloatArray) -> FloatArray:
+        """Add what an RBF of the numbers brings to their features, and return what is of none of them."""
+        leaf, encoder = self.model.number_rbf, self.model.encoder
+        if leaf is None or encoder is None:
+            return np.zeros(len(columns))
+        read = encoder.number_slots
+        q, X = leaf.view(row).toarray()[0], leaf.view(sp.csr_array(self._summed)).toarray()
+        found, general = rbf_by_column(q, X, self._influence(columns), leaf.similarity.gamma)
+        at = np.full(row.shape[1], -1)
+        at[row.indices] = np.arange(len(row.indices))
+        there = at[read] >= 0  # a feature that is 0 brings nothing
+        by_feature[at[read[there]]] += leaf.factor * found[there]
+        return leaf.factor * general
+
     def _weights(self, features: npt.NDArray[np.integer], columns: Sequence[int]) -> FloatArray:
         """What a feature of 1 would add to some labels, (n_features, n_labels)."""
+        return np.asarray(self._summed[:, features].T @ self._influence(columns))
+
+    def _influence(self, columns: Sequence[int]) -> FloatArray:
         V = self.model.scorer.V
         V = V.whole() if isinstance(V, Stack) else V
-        return np.asarray(self._summed[:, features].T @ dense_rows(V[:, list(columns)]))
+        return np.asarray(dense_rows(V[:, list(columns)]))
 
     @cached_property
     def _summed(self) -> sp.csc_array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,11 @@ if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
 
 _WORDS, _LIKE = 3, 3  # that a sentence names
+_NEAREST = 10  # instances among which a sentence counts
+_FREQUENT, _NO_MORE = (
+    0.3,
+    1.1,
+)  # what many rows have, and the share from which on more than that speaks for it
 _SHOWN_WORDS = 8  # in a table
 _NAMES = {1: ("instance",), 2: ("instance", "title")}
 _TELLING = 0.25  # of the most telling word: what is less is not named
@@ -91,13 +95,18 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
     if why.evidence.has_words and chosen:
         words = [*why.evidence.words(query, chosen)]
     for k, frame in zip(chosen, words, strict=True):
-        nearest = why.evidence.nearest(query, k, _LIKE) if _is_learned(why) else None
+        nearest = why.evidence.nearest(query, k, _LIKE)
         sentence = _reason(why, query, k, frame, nearest)
         instances = tuple(_instances(why, query, k))
         name = str(why.labels[k])
         heading = f"{name}, {why.probabilities[query, k]:.0%}"
         yield Told(
-            name, heading, f"{heading}: {sentence}", _word_bars(frame), instances, _nearest_bars(nearest)
+            name,
+            heading,
+            f"{heading}: {sentence}",
+            _word_bars(frame),
+            instances,
+            _nearest_bars(nearest) if _is_learned(why) else None,
         )
     model = why._model
     if not isinstance(model.rule, SetSize) or model.labels.kind == "single":
@@ -106,32 +115,48 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         column = len(why.labels) + s
         count = "1 label" if len(chosen) == 1 else f"{len(chosen)} labels"
         bars = tuple(_instances(why, query, column))
-        nearest = why.evidence.nearest(query, column, _LIKE) if _is_learned(why) else None
-        like = ", ".join(map(repr, _like(why, query, column, nearest)))
-        reason = f"as {like} have" if like else "similar to nothing, so the most frequent is taken"
-        yield Told(count, count, f"{count}: {reason}", None, bars)
+        reason = _compared(why, query, column, "so many", why.evidence.nearest(query, column, _LIKE))
+        taken = (
+            "the strongest label is taken"
+            if len(chosen) == 1
+            else f"the {len(chosen)} strongest labels are taken"
+        )
+        yield Told(count, count, f"{count}: {taken}, since {reason}", None, bars)
 
 
-def _reason(
-    why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame | None
-) -> str:
+def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame) -> str:
     """Why a label is given, in few words."""
-    if not why.terms.absolute[query, k]:
-        return "similar to nothing, so the most frequent is taken"
-    reasons = []
     named = "" if words is None else _named_words(why, words)
-    reasons.append(f"because of {named}" if named else _compared(why, query, k))
-    like = _like(why, query, k, nearest)
-    if like:
-        reasons.append(f"like {', '.join(map(repr, like))}")
-    return "; ".join(reasons)
+    compared = _compared(why, query, k, "it", nearest)
+    return f"because of {named}; {compared}" if named else compared
 
 
-def _compared(why: Explanation, query: int, k: int) -> str:
-    usual, lift = float(why.usual[k]), float(why.lift[query, k])
-    if math.isnan(lift) or round(lift, 1) == 1.0:
-        return f"about the usual {usual:.0%}"
-    return f"{lift:.2g} times the usual {usual:.0%}" if lift > 1 else f"less than the usual {usual:.0%}"
+def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.DataFrame) -> str:
+    """How much of the similarity is to instances that have what is explained, and the first of them.
+
+    Where influence is learned, similarities do not add up to scores, and the most similar are counted.
+    """
+    some = nearest[nearest["similarity"] > 0]
+    if some.empty:
+        return "similar to nothing, so the most frequent is taken"
+    usual = why.evidence.frequency(column)
+    names = _listed(some["title" if "title" in some else "id"].tolist())
+    if _is_learned(why):
+        have, n = why.evidence.among_nearest(query, column, _NEAREST)
+        share = have / max(n, 1)
+        among = f"{have or 'none'} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
+    else:
+        sums = why.terms.totals[query]
+        share = float(sums[column] / sums[len(why.labels) :].sum())
+        among = f"{share:.0%} of its similarity is to rows that have {what}"
+    if usual >= _FREQUENT and share <= _NO_MORE * usual:
+        return f"{among}, first {names}; it is frequent, {usual:.0%} of all rows have {what}"
+    return f"{among}, first {names}, while {usual:.0%} of all rows do"
+
+
+def _listed(names: list[Any]) -> str:
+    *some, last = map(repr, names)
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def _named_words(why: Explanation, words: pd.DataFrame) -> str:
@@ -151,18 +176,6 @@ def _named_words(why: Explanation, words: pd.DataFrame) -> str:
 
 def _is_learned(why: Explanation) -> bool:
     return why._model.scorer.stages.influence.learned
-
-
-def _like(why: Explanation, query: int, column: int, nearest: pd.DataFrame | None) -> list[Any]:
-    """Names of instances that have what is explained: the most similar, or those of the largest terms.
-
-    Where influence is learned a term above 0 may be of an instance that does not have it.
-    """
-    if nearest is None:
-        listed = zip(_names(why, query, column), why.contributors(query, column), strict=True)
-        return [name[-1] for name, (_, value) in listed if value > 0][:_LIKE]
-    some = nearest[nearest["similarity"] > 0]
-    return some["title" if "title" in some else "id"].tolist()
 
 
 def _names(why: Explanation, query: int, column: int) -> list[tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from simlabel.metrics._named import (
     find_criterion,
 )
 from simlabel.metrics._record import Criterion, Family
+from simlabel.metrics._scorer import CriterionScorer, scorer
 from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
 from simlabel.metrics._top_k import ndcg_at, precision_at, propensities, propensity_scored_precision_at
 from simlabel.metrics._truth import Truth
@@ -36,6 +37,8 @@ __all__ = [
     "propensities",
     "propensity_scored_precision_at",
     "evaluate",
+    "scorer",
+    "CriterionScorer",
     "Evaluation",
     "CRITERIA",
     "MORE_CRITERIA",

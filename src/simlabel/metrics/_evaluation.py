@@ -66,7 +66,7 @@ def evaluate(
     Y_true, Y_pred : array or sparse of 0/1, (n_rows, n_labels)
         True and predicted label sets.
     scores : array, (n_rows, n_labels)
-        Label weights, as `decision_function` gives them.
+        Label weights, as `label_weights` gives them, or any other scores.
     criteria : sequence of str, optional
         Names out of `CRITERIA` (the default, all five) and `MORE_CRITERIA`.
     propensity : array, (n_labels,), optional

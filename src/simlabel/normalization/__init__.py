@@ -1,23 +1,28 @@
 """Normalization of features, fitted on the training rows only."""
 
+from simlabel.normalization._base import Normalizer
 from simlabel.normalization._normalizers import (
     NORMALIZERS,
     Chain,
     MinMax,
-    Normalizer,
     UnitLength,
     ZScore,
     fit_normalizer,
     resolve_normalizer,
 )
+from simlabel.normalization._quantile import Quantile
+from simlabel.normalization._units import UnitsWarning, told_units
 
 __all__ = [
     "NORMALIZERS",
     "UnitLength",
     "ZScore",
     "MinMax",
+    "Quantile",
     "Chain",
     "Normalizer",
+    "UnitsWarning",
     "fit_normalizer",
     "resolve_normalizer",
+    "told_units",
 ]

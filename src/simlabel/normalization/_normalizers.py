@@ -1,38 +1,21 @@
-"""Unit length, z-score, min-max, chains of them, and any scikit-learn transformer."""
+"""Unit length, z-score, min-max, chains of these and others, and any scikit-learn transformer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 from sklearn.utils.validation import has_fit_parameter
 
+from simlabel.normalization._base import Normalizer
+from simlabel.normalization._quantile import Quantile
 from simlabel.rows import LazyRows, fold, lazy_moments, transformed
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, Rows, check_finite, check_numbers
-
-
-class Normalizer(TransformerMixin, BaseEstimator):
-    """Base class: maps every row by itself, with what was learnt from the training rows."""
-
-    name: ClassVar[str]
-    #: whether what comes out is >= 0 whatever went in
-    nonnegative_output: bool = False
-    #: whether fit learns something from the rows, so that they are needed to learn it anew
-    learns: bool = True
-    #: names of what fit learns, for a model file
-    fitted_state: ClassVar[tuple[str, ...]] = ()
-
-    def check(self) -> None:
-        """Raise ValueError where a parameter, or what was learnt, is out of range."""
-
-    def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
-        """Learn from the training rows."""
-        return self
 
 
 class UnitLength(Normalizer):
@@ -48,6 +31,10 @@ class UnitLength(Normalizer):
     name = "l2"
     file_key = "normalization.UnitLength"
     learns = False
+
+    def keeps_nonnegative(self, rows: bool) -> bool:
+        """Signs stay as they are."""
+        return rows
 
     def transform(self, X: Rows) -> Rows:
         """Divide each row by its length."""
@@ -167,7 +154,7 @@ def _wider(one: _Extremes, other: _Extremes) -> _Extremes:
     return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
-NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax])
+NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax, Quantile])
 
 
 class Chain(Normalizer):
@@ -207,10 +194,13 @@ class Chain(Normalizer):
     @property
     def nonnegative_output(self) -> bool:  # type: ignore[override]
         """Whether the signs are gone at the end: unit length keeps them as they are."""
-        known = False
+        return self.keeps_nonnegative(False)
+
+    def keeps_nonnegative(self, rows: bool) -> bool:
+        """After all of them."""
         for step in map(resolve_normalizer, self.steps):
-            known = step.nonnegative_output or (known and isinstance(step, UnitLength)) if step else known
-        return known
+            rows = rows if step is None else step.keeps_nonnegative(rows)
+        return rows
 
     @property
     def learns(self) -> bool:  # type: ignore[override]

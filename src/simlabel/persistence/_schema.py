@@ -56,6 +56,8 @@ PARTS: dict[str, tuple[type, ...]] = {
 _LEARNT: dict[str, tuple[str, ...]] = {
     "shift_": ("features",),
     "scale_": ("features",),
+    "values_": ("features",),
+    "scores_": ("features",),
     "coef_": ("labels",),
     "intercept_": (),
     "thresholds_": ("labels",),
@@ -308,6 +310,9 @@ def check_fitted(fitted: Mapping[str, Any]) -> None:
         raise ModelFileError(f"the title column {title[:60]!r} is none of the columns.")
     if not isinstance(fitted.get("tuning_", _NO_SEARCH), TuningResult):
         raise ModelFileError(f"{str(fitted['tuning_'])[:60]} is no curve of a search.")
+    picked = fitted.get("n_picked_", 1)
+    if type(picked) is not int or picked < 1:
+        raise ModelFileError(f"{str(picked)[:60]} is no number of rows that were picked.")
 
 
 def check_rows(model: Model) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from simlabel.datasets import Dataset
 from simlabel.experiments import Comparison, FoldResult, Protocol, Reproduction, as_protocol
+from simlabel.guarantees import Measured, Promise
 from simlabel.metrics import CRITERIA
 from simlabel.reports import _sections as sections
 from simlabel.reports._page import Block, Report, Section, Text
@@ -77,7 +78,12 @@ def reproduction_report(reproduction: Reproduction, protocol: Protocol, *, seed:
 
 
 def evaluation_report(
-    model: Any, name: str, data: Dataset, result: FoldResult, criteria: Sequence[str] = tuple(CRITERIA)
+    model: Any,
+    name: str,
+    data: Dataset,
+    result: FoldResult,
+    criteria: Sequence[str] = tuple(CRITERIA),
+    kept: Sequence[tuple[Promise, Measured]] = (),
 ) -> Report:
     """A report on a fitted model's predictions for a labelled file.
 
@@ -93,6 +99,8 @@ def evaluation_report(
         What came out.
     criteria : sequence of str
         What to show.
+    kept : sequence of (Promise, Measured)
+        Guarantees, with what the file says of them.
     """
     comparison = Comparison("one file", {"model": name}, {(data.name, "model"): (result,)})
     shown = model_showcase(model, data)
@@ -104,6 +112,7 @@ def evaluation_report(
     ]
     parts = (
         _section("Criteria", values),
+        *([_section("Sets with a guarantee", sections.promise_blocks(kept))] if kept else []),
         _section("Labels", labels),
         _section("Numbers of labels and probabilities", sizes),
         _section("A closer look", [shown.tuning, shown.examples]),

@@ -9,6 +9,7 @@ import numpy as np
 
 from simlabel.datasets import Dataset
 from simlabel.experiments import Comparison, Ranking, Reproduction
+from simlabel.guarantees import Measured, Promise
 from simlabel.metrics import find_criterion
 from simlabel.reports import _figures as figures
 from simlabel.reports import _summaries as summaries
@@ -155,6 +156,19 @@ def calibration_block(comparison: Comparison, data: str) -> Block | None:
         return None
     caption = f"Calibration; mean distance from the diagonal: {', '.join(errors)}"
     return Picture(figures.calibration_plot(curves), caption)
+
+
+def promise_blocks(kept: Sequence[tuple[Promise, Measured]]) -> list[Block]:
+    """Guarantees: promised beside measured, and on what they rest."""
+    headings = ["Guarantee", "Promised", "Measured", "Labels in a set", "Left to a person", "Lowest label"]
+    rows = []
+    for promise, one in kept:
+        lowest = "" if one.lowest is None else f"{one_line(str(one.lowest[0]))}: {one.lowest[1]:.3f}"
+        size = "-" if math.isnan(one.size) else f"{one.size:.2f}"
+        share = figure_text(one.value, one.error)
+        rows.append([promise.guarantee.name, f"{one.promised:g}", share, size, f"{one.abstained:,}", lowest])
+    caption = "What was promised from the labelled rows, and measured on this file; ± one standard error"
+    return [table(headings, rows, caption), *(Text(one_line(str(promise))) for promise, _ in kept)]
 
 
 def time_table(comparison: Comparison, data: str) -> Block:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from simlabel.labels import Indicator, moved
 from simlabel.rows._containers import take_rows
 from simlabel.rows._lazy import LazyRows
-from simlabel.rows._stack import joined
+from simlabel.rows._stack import fold, joined
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
@@ -63,6 +63,11 @@ class Chunk:
         return np.unique(np.diff(self.Y.indptr)).astype(np.int64)
 
     @cached_property
+    def nonnegative(self) -> bool:
+        """Whether no feature is below 0; objects have none, and nothing is known of them."""
+        return hasattr(self.X, "shape") and fold(self.X, _lowest, min) >= 0
+
+    @cached_property
     def index(self) -> dict[Hashable, int]:
         """Where each id is."""
         return {name: i for i, name in enumerate(np.asarray(self.ids).tolist())}
@@ -96,6 +101,10 @@ class Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
         Y = moved(self.Y, places, n_labels)
         return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups)
+
+
+def _lowest(X: Rows) -> float:
+    return float(X.min()) if X.shape[0] and X.shape[1] else 0.0
 
 
 def _taken(X: Rows, rows: Positions) -> Rows:

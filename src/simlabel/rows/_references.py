@@ -147,6 +147,11 @@ class References:
         """[Y | one-hot of the set size], times the weights: labels and sizes in one pass."""
         return stacked([chunk.influence(self.sizes) for chunk in self.chunks])
 
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no feature of any is below 0, as far as is known."""
+        return all(chunk.nonnegative for chunk in self.chunks)
+
     def positions(self, names: Iterable[Hashable]) -> Positions:
         """Where these ids are; -1 for one that is not there."""
         wanted = list(names)

@@ -21,6 +21,10 @@ class Bandwidth(Similarity):
         """Gamma."""
         return (self.gamma,)
 
+    def never_negative(self, rows: bool) -> bool:
+        """An exponential is above 0."""
+        return True
+
     def check(self) -> None:
         """Raise ValueError where gamma is not positive."""
         check_number(type(self).__name__, "gamma", self.gamma, above=0, also=("auto",))

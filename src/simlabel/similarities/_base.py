@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from simlabel._kernels import PRODUCT
 from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
@@ -77,6 +78,21 @@ class Leaf:
         g = self.similarity.zero_product_factor(side)
         return None if g is None else g * math.sqrt(self.factor)
 
+    @property
+    def common_term(self) -> int | None:
+        """What a column that two sparse rows have in common adds; None where that does not tell all.
+
+        Nor does it where a subclass of a known similarity has other sums.
+        """
+        if self.similarity.form == "dot":
+            return PRODUCT
+        for kind in type(self.similarity).__mro__:
+            if "common_term" in vars(kind):
+                return self.similarity.common_term
+            if "sums" in vars(kind):
+                return None
+        return None
+
     def expanded(self, X: Rows) -> Rows:
         """Columns of the viewed rows whose plain inner product is the similarity, float64.
 
@@ -104,6 +120,9 @@ class Similarity(BaseEstimator):
     column_sum: str = ""
     #: the kernel that sums this similarity by itself, if there is one
     sums_in_panels: Callable[..., None] | None = None
+    #: of sums over coordinates: what a column that two sparse rows have in common adds to what they share
+    #: (SMALLER or HARMONIC of `_kernels`), where that and the two sides tell the sum (`from_common`)
+    common_term: int | None = None
     #: names of what `fit` learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
@@ -126,6 +145,10 @@ class Similarity(BaseEstimator):
     ) -> Self:
         """Return a copy that has seen the training rows, or itself where there is nothing to see."""
         return self
+
+    def never_negative(self, rows: bool) -> bool:
+        """Whether no similarity is below 0, as far as is known; `rows` says whether no feature is."""
+        return False
 
     def leaves(self) -> tuple[Leaf, ...]:
         """The parts that are read off the data."""
@@ -151,7 +174,7 @@ class Similarity(BaseEstimator):
         T : array, (n_queries, n_references)
             Inner products (form "dot"), sums over coordinates ("coordinate"), or similarities.
         q_side, x_side : array, (n_queries,) and (n_references,)
-            Squared lengths (form "dot") or sums ("coordinate") of the rows.
+            Squared lengths (form "dot") or sums of sizes ("coordinate") of the rows.
         """
         return T
 
@@ -161,11 +184,15 @@ class Similarity(BaseEstimator):
         return ()
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
-        """g, where a pair of rows with inner product 0 has similarity g(one side) * g(other side).
+        """g, where a pair of rows that share nothing has similarity g(one side) * g(other side).
 
-        With it sparse rows need no more than their non-zero products. None where there is no such g.
+        With it sparse rows need no more than the columns in common. None where there is no such g.
         """
         return None
+
+    def from_common(self, common: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """The statistic of rows that share so much, (n_queries, n_references); sides as in `finish`."""
+        return common
 
     def expanded_width(self, n_features: int) -> int | None:
         """Number of columns of `expanded`; None where no finite number of columns will do."""

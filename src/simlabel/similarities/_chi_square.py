@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._kernels import chi_square_distances, chi_square_sums
+from simlabel._kernels import HARMONIC, chi_square_distances, chi_square_sums
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import sampled_rows
@@ -35,12 +35,21 @@ class ChiSquare(Bandwidth, CoordinateSimilarity):
     column_sum = "chi-square distance"
     nonnegative_input = True
     sums = staticmethod(chi_square_distances)
+    common_term = HARMONIC
     sums_in_panels = staticmethod(chi_square_sums)
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Squared differences over sums; 0 where both are 0."""
         both = X + q
         return np.divide((X - q) ** 2, both, out=np.zeros_like(both), where=both > 0)
+
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """exp(-gamma * sum of sizes)."""
+        return np.exp(-float(self.gamma) * side)
+
+    def from_common(self, common: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """(x - z)^2 / (x + z) = x + z - 4 x z / (x + z)."""
+        return np.maximum(q_side[:, None] + x_side[None, :] - 4.0 * common, 0.0)
 
     def relative_error(self, dtype: np.dtype[Any], largest_square: float) -> float:
         """float32 is for sums of a row that are neither tiny nor huge: sums of two numbers are multiplied."""

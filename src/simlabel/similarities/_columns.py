@@ -87,6 +87,11 @@ class OnColumns(Around):
         fitted.similarity = self.similarity.fit(fitted._view(X), None, sample_weight)
         return fitted
 
+    def never_negative(self, rows: bool) -> bool:
+        """As the similarity inside, for the columns as it sees them."""
+        own = resolve_normalizer(self.normalizer)
+        return super().never_negative(rows if own is None else own.keeps_nonnegative(rows))
+
     def leaves(self) -> tuple[Leaf, ...]:
         """The parts inside, each reading these columns first."""
         return tuple(replace(leaf, views=(self._view, *leaf.views)) for leaf in self.similarity.leaves())

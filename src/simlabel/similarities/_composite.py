@@ -31,6 +31,9 @@ class _Pair(Similarity):
     def compares_objects(self) -> bool:
         return self.left.compares_objects and self.right.compares_objects
 
+    def never_negative(self, rows: bool) -> bool:
+        return self.left.never_negative(rows) and self.right.never_negative(rows)
+
     def check(self) -> None:
         for side in ("left", "right"):
             part = getattr(self, side)
@@ -128,6 +131,10 @@ class Around(Similarity):
     def positive_definite(self) -> bool:  # type: ignore[override]
         """As the similarity inside."""
         return bool(self.similarity.positive_definite)
+
+    def never_negative(self, rows: bool) -> bool:
+        """As the similarity inside."""
+        return self.similarity.never_negative(rows)
 
     def check(self) -> None:
         """Raise where what is inside is no similarity, or is not in order."""

@@ -52,6 +52,10 @@ class Cosine(Similarity):
         """Rows are brought to unit length first."""
         return (unit_rows,)
 
+    def never_negative(self, rows: bool) -> bool:
+        """Where no feature is below 0, no angle is above 90 degrees."""
+        return rows
+
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
         """0: rows with nothing in common are not alike."""
         return np.zeros(len(side))

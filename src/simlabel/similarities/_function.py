@@ -25,6 +25,9 @@ class Function(Similarity):
         Whether `fn` takes two blocks. Far quicker where it can be written so.
     positive_definite : bool
         Your word that the function is a positive definite kernel, which learned influence needs.
+    nonnegative : bool
+        Your word that the function is never below 0: `decision_function` then gives shares of the
+        similarity, which can be compared between queries, in place of plain sums.
 
     Examples
     --------
@@ -46,10 +49,12 @@ class Function(Similarity):
         *,
         blockwise: bool = False,
         positive_definite: bool = False,
+        nonnegative: bool = False,
     ) -> None:
         self.fn = fn
         self.blockwise = blockwise
         self.positive_definite = positive_definite
+        self.nonnegative = nonnegative
 
     def check(self) -> None:
         """Raise TypeError where `fn` cannot be called."""
@@ -57,6 +62,11 @@ class Function(Similarity):
             raise TypeError(f"Function: fn must be callable, got {self.fn!r}.")
         check_flag("Function", "blockwise", self.blockwise)
         check_flag("Function", "positive_definite", self.positive_definite)
+        check_flag("Function", "nonnegative", self.nonnegative)
+
+    def never_negative(self, rows: bool) -> bool:
+        """As you say."""
+        return self.nonnegative
 
     @property
     def statistic_key(self) -> Hashable:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._kernels import set_sums, sums_of_minima, weighted_set_sums
+from simlabel._kernels import SMALLER, set_sums, sums_of_minima, weighted_set_sums
 from simlabel.similarities._base import Form, View
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.support.validation import FloatArray, Rows, check_flag
@@ -49,6 +49,7 @@ class Jaccard(CoordinateSimilarity):
     positive_definite = True
     nonnegative_input = True
     sums = staticmethod(sums_of_minima)
+    common_term = SMALLER
 
     def __init__(self, weighted: bool = True) -> None:
         self.weighted = weighted
@@ -75,6 +76,10 @@ class Jaccard(CoordinateSimilarity):
     def views(self) -> tuple[View, ...]:
         """Sets are 0/1 rows."""
         return () if self.weighted else (present,)
+
+    def never_negative(self, rows: bool) -> bool:
+        """A share of a union."""
+        return True
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
         """0: sets with nothing in common are not alike."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._kernels import l1_distances, laplacian_sums
+from simlabel._kernels import SMALLER, l1_distances, laplacian_sums
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import mean_l1_distance
@@ -30,11 +30,20 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
     file_key = "similarities.Laplacian"
     column_sum = "L1 distance"
     sums = staticmethod(l1_distances)
+    common_term = SMALLER
     sums_in_panels = staticmethod(laplacian_sums)
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
         """Absolute differences."""
         return np.abs(X - q)
+
+    def zero_product_factor(self, side: FloatArray) -> FloatArray:
+        """exp(-gamma * sum of sizes)."""
+        return np.exp(-float(self.gamma) * side)
+
+    def from_common(self, common: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
+        """|x - z| = |x| + |z| - 2 min(|x|, |z|) where signs are the same, else |x| + |z|."""
+        return np.maximum(q_side[:, None] + x_side[None, :] - 2.0 * common, 0.0)
 
     def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:
         """Mean L1 distance, in closed form."""

@@ -68,6 +68,10 @@ class Polynomial(Similarity):
             grids["coef0"] = Grid(tuple(share * square for share in _SHARES), at_mean=_SHARES.index(1.0))
         return grids
 
+    def never_negative(self, rows: bool) -> bool:
+        """Even powers are not below 0, nor are products of features that are not."""
+        return rows or int(self.degree) % 2 == 0
+
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Inner products to similarities, in place."""
         if self.coef0 != 0:

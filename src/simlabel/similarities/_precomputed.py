@@ -33,6 +33,10 @@ class Precomputed(Similarity):
     def __init__(self, positive_definite: bool = False) -> None:
         self.positive_definite = positive_definite
 
+    def never_negative(self, rows: bool) -> bool:
+        """Where no entry of the matrix is below 0."""
+        return rows
+
     def check(self) -> None:
         """Raise where the word is neither True nor False."""
         check_flag("Precomputed", "positive_definite", self.positive_definite)

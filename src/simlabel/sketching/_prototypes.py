@@ -94,7 +94,7 @@ class Condense(Sketch):
     >>> from simlabel.similarities import RBF
     >>> X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [{"a"}, {"b"}] * 10
     >>> model = SMLClassifier(RBF(0.5), sketch=Condense(2), random_state=0).fit(X, y)
-    >>> model.decision_function([[0.0, 1.0]]).round(2)
+    >>> model.label_weights([[0.0, 1.0]]).round(2)
     array([[10.  ,  3.68]])
     """
 

@@ -47,6 +47,12 @@ class Limits:
     candidate_queries: int = 64  # of a chunk: with many labels, rather fewer candidates in a pass
     symmetric_bytes: int = 1 << 30  # scores for all queries at once, where each pair is touched once
     tuned_rows: int = 2500  # on which bandwidth and penalty of learned influence are chosen
+    normalizer_rows: int = 1500  # on which normalizers are compared, each with its own bandwidth
+
+    # calibration, where it is "auto"
+    calibrated_rows: int = 10_000  # at most: scoring each by all others takes about a second
+    fewest_calibrated: int = 50  # of fewer rows a curve would know less than a share does
+    calibrated_calls: int = 1 << 18  # of a Python function of two instances: a second of a quick one
 
     # inspection
     own_rows: int = 256  # compared with each other for the similarity of each to itself
@@ -60,6 +66,8 @@ class Limits:
     panel_references: int = 4096  # in one call of a kernel
     panel_bytes: int = 1 << 20  # of queries in panels, which all tiles read,
     fewest_panel_queries: int = 256  # but not fewer than this
+    cached_sums_bytes: int = 1 << 21  # of a block in panels: each reference adds to some of them,
+    fewest_cached_queries: int = 128  # but not fewer than this
     tile_rows: int = 144  # references of a tile: they stay
     tile_bytes: int = 1 << 19  # in the second cache
     panel_sums: int = 1 << 17  # of a panel of queries: a megabyte, in which the labels of each row are met
@@ -77,7 +85,7 @@ class Limits:
     prepared_entries: int = 1 << 21  # of a block while the numbers beside the rows are computed
     kept_bytes: int = 1 << 26  # of what was made of V and will be wanted again
     shard_bytes: int = 1 << 25  # of references that are read at once from files, or sent
-    slow_seconds: float = 10.0  # a Python function that takes longer is warned of,
+    slow_seconds: float = 10.0  # a plan says that it takes longer; of a Python function that does is warned,
     slow_after: float = 1.0  # but not at once: the first block may have waited for the compiler
 
     # cluster

@@ -1,15 +1,21 @@
-"""A progress bar, where one is wanted; or whoever listens is told."""
+"""How far work has come: a bar on a terminal, lines into a pipe, or whoever listens is told."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 
+from simlabel.support.text import for_terminal
+
 #: is told how many steps are done, of how many (None where that is not known), and what is being done
 Listener = Callable[[int, int | None, str], None]
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_SECONDS = 10.0  # between two lines, where there is no terminal
+_MOST = 0.99  # what is shown before the end: after the last step there is something left to do, as a rule
 
 
 @contextmanager
@@ -32,7 +38,7 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def progress(title: str, total: int | None, show: bool) -> Iterator[Callable[[], None]]:
-    """Give a function that moves a bar one step; it does nothing unless `show`, or somebody listens.
+    """Give a function that says that a step is done; it does nothing unless `show`, or somebody listens.
 
     Examples
     --------
@@ -41,16 +47,75 @@ def progress(title: str, total: int | None, show: bool) -> Iterator[Callable[[],
     """
     listener = _LISTENER.get()
     if listener is not None:
-        listener(0, total, title)
-        steps = count(1)
-        yield lambda: listener(next(steps), total, title)
-        return
-    if not show:
+        yield _stepped(listener, total, title)
+    elif show:
+        with shown_progress(title) as tell:
+            yield _stepped(tell, total, title)
+    else:
         yield lambda: None
+
+
+def _stepped(tell: Listener, total: int | None, title: str) -> Callable[[], None]:
+    tell(0, total, title)
+    steps = count(1)
+    return lambda: tell(next(steps), total, title)
+
+
+@contextmanager
+def shown_progress(title: str, announced: bool = True) -> Iterator[Listener]:
+    """A listener that shows what it is told on stderr: as a bar with the time left, or as lines.
+
+    Lines say what begins where that is to be `announced`, and else only what takes long.
+    """
+    if not sys.stderr.isatty():
+        yield Lines(announced)
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(for_terminal(title), total=None)
+        yield lambda done, total, what: bar.update(
+            task,
+            completed=done if total is None else min(done, _MOST * total),
+            total=total,
+            description=for_terminal(what),
+        )
+
+
+class Lines:
+    """Progress without a terminal: a line every few seconds, with the share that is done and the time left.
+
+    Parameters
+    ----------
+    announced : bool
+        Whether a line says what begins.
+    """
+
+    def __init__(self, announced: bool) -> None:
+        self._announced = announced
+        self._what, self._before, self._began, self._said = "", 0, 0.0, 0.0
+
+    def __call__(self, done: int, total: int | None, what: str) -> None:
+        """Take in how far it is."""
+        now = time.monotonic()
+        if not self._what or done < self._before:  # other work, which begins
+            self._began = self._said = now
+            if self._announced:
+                _say(what)
+        elif now - self._said >= _SECONDS and done and total:
+            self._said = now
+            left = (now - self._began) / done * (total - done)
+            _say(f"{what}: {min(done / total, _MOST):.0%}, about {left:.0f} s left")
+        self._what, self._before = what, done
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(for_terminal(text) + "\n")
+    sys.stderr.flush()

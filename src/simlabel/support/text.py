@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 # Categories that a reader does not see but a terminal or a page obeys: control characters, line and
@@ -71,6 +72,18 @@ def _visible(character: str) -> str:
     if unicodedata.category(character) not in _OBEYED and character not in _TURNING:
         return character
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def some_names(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are.
+
+    Examples
+    --------
+    >>> some_names(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def one_line(message: object) -> str:

@@ -1,5 +1,6 @@
 """Tables as people have them: what a column holds, and rows of cells as rows of numbers."""
 
+from simlabel.tables._advice import advise_on_categories
 from simlabel.tables._cells import Cell, Cells, Row, table_cells
 from simlabel.tables._columns import NumberColumn, TermColumn
 from simlabel.tables._description import title_column
@@ -11,6 +12,7 @@ from simlabel.tables._terms import split
 from simlabel.tables._vocabulary import Vocabulary
 
 __all__ = [
+    "advise_on_categories",
     "TableEncoder",
     "Embedding",
     "TableWarning",

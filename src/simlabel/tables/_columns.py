@@ -186,7 +186,7 @@ class NumberColumn:
 
     def readable(self, c: Cell) -> Iterator[Readable]:
         """What each column of the encoded row is of a cell: the number, as it stands there."""
-        shown = f"{c:.12g}" if isinstance(c, float) else str(c)
+        shown = f"{c:.6g}" if isinstance(c, float) else str(c)
         shown = "missing" if np.isnan(_numbers(self.column, [c])[0, 0]) else shown
         return ((int(slot), shown, 1.0) for slots in self.slots for slot in slots)
 

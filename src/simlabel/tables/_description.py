@@ -15,7 +15,7 @@ from simlabel.tables._kinds import LEFT_OUT, Column
 if TYPE_CHECKING:
     import pandas as pd
 
-_TITLES = ("title", "name", "subject", "headline", "summary")
+_TITLES = ("title", "name", "subject", "headline", "summary", "titel", "betreff", "titre", "título", "标题")
 
 
 def columns_frame(columns: Sequence[Column], weights: Mapping[str, float], numbers: str) -> pd.DataFrame:

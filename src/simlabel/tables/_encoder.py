@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.registry import Registry
 from simlabel.support.validation import check_number
 from simlabel.tables._cells import Cell, Cells, Row
@@ -33,7 +34,7 @@ _ROOM = 4096  # columns kept free for terms of rows that are taught, at the leas
 _MOST_NAMED = 5
 
 
-class TableWarning(UserWarning):
+class TableWarning(SimlabelWarning):
     """A table is not quite what a model was fitted on, or holds what it should not."""
 
 
@@ -148,6 +149,12 @@ class TableEncoder(BaseEstimator):
     def block_names(self) -> list[str]:
         """What can be weighed: columns, and the numbers together."""
         return [name for name, _ in self._blocks(self.fitted_)]
+
+    @property
+    def number_slots(self) -> npt.NDArray[np.int64]:
+        """Columns of the encoded rows that numbers and dates have; teaching and forgetting leave them."""
+        parts = [slots for each in self.fitted_ if isinstance(each, NumberColumn) for slots in each.slots]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def weighed(self, weights: Mapping[str, float]) -> Self:
         """The same with other weights; what was learnt is shared."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from simlabel.tables._cells import Cell, Cells
-from simlabel.tables._terms import split
+from simlabel.tables._terms import has_unspaced, split
 from simlabel.tables._values import YES_NO, decimal_of, is_absent, moment, number
 
 #: kinds that a user can ask for -> what each is
@@ -140,8 +140,10 @@ class _Facts:
     @property
     def words(self) -> str:
         """How distinct the cells are, and how long."""
-        mean = round(self.n_words)
-        return f"{self.distinct:,} of {self.n:,} distinct, {mean} word{'s' * (mean != 1)} on average"
+        mean, what = round(self.n_words), "word"
+        if sum(map(has_unspaced, self.strings)) > 0.5 * len(self.strings):
+            mean, what = round(sum(map(len, self.strings)) / len(self.strings)), "character"
+        return f"{self.distinct:,} of {self.n:,} distinct, {mean} {what}{'s' * (mean != 1)} on average"
 
     @property
     def all_differ(self) -> bool:

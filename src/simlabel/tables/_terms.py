@@ -66,6 +66,11 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+def has_unspaced(text: str) -> bool:
+    """Whether there are signs of a script without spaces between words."""
+    return _IS_UNSPACED.search(text) is not None
+
+
 def categories(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     """The cell itself."""
     return (counted([() if c is None else (_spelled(c),) for c in cells]),)

@@ -1,7 +1,8 @@
 """Tuning: from "auto" to a value, by scores on the training rows."""
 
 from simlabel.support.registry import Registry
-from simlabel.tuning._columns import MOST_CANDIDATES, ColumnSearch, ColumnWeights
+from simlabel.tuning._advice import advise_on_curve
+from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
 from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
@@ -13,6 +14,7 @@ TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
 __all__ = [
     "TUNERS",
+    "advise_on_curve",
     "Validation",
     "LeaveOneOut",
     "Search",
@@ -22,6 +24,7 @@ __all__ = [
     "ColumnSearch",
     "ColumnWeights",
     "MOST_CANDIDATES",
+    "STRAIGHT_SHARE",
     "TuningResult",
     "check_criterion",
     "two_sided",

@@ -2,7 +2,8 @@
 
 The similarity of two rows is the weighted sum of their similarities in each block of columns, so each
 block's matrix of similarities is computed once; a candidate is a weighted sum of them and one solution of
-ridge in closed form.
+ridge in closed form. One block, that of the numbers, may be bent: compared by an RBF of its distances, which
+follow from its inner products, with a tenth of the latter beside it.
 """
 
 from __future__ import annotations
@@ -21,21 +22,29 @@ from simlabel.support.validation import FloatArray, Rows
 from simlabel.tuning._criterion import Judge, Judgement, criterion_of
 from simlabel.tuning._result import TuningResult
 
-PENALTY = "penalty"
+PENALTY, GAMMA = "penalty", "gamma"
+#: how much the inner products of a bent block count beside its RBF
+STRAIGHT_SHARE = 0.1
 _FIRST_PENALTY = 0.3
 _FACTORS = (4.0, 2.0)  # by which a weight is changed, in the first and in the second round
 _WORTH = 2e-4  # of the criterion: what a change of a weight must bring, so that noise does not decide
+_ENOUGH_TO_BEND = 100  # rows: of fewer, what an RBF gains is mostly chance
+_WORTH_BENDING = 2e-3  # with an RBF sums are no longer collapsed, and numbers no longer speak one by one
 #: how many candidates are looked at, at the most
 MOST_CANDIDATES = 80
 
 
 @dataclass(frozen=True)
 class ColumnWeights:
-    """What was found: a weight for each block, the penalty, and the curve."""
+    """What was found: a weight for each block, the penalty, and the curve.
+
+    `gamma` is that of the RBF of the block that may be bent, before it is weighed; None where it is not.
+    """
 
     weights: dict[str, float]
     penalty: float
     curve: TuningResult
+    gamma: float | None = None
 
 
 class ColumnSearch:
@@ -49,6 +58,8 @@ class ColumnSearch:
         Label sets and weights of the rows; their features are not looked at.
     criterion : str or callable
         What decides.
+    bent : str, optional
+        The block that may be compared by an RBF.
     on_step : callable, optional
         Called after each candidate with the number of candidates so far and the most that there will be.
     """
@@ -58,9 +69,11 @@ class ColumnSearch:
         blocks: Iterable[tuple[str, Rows]],
         references: References,
         criterion: Judgement,
+        bent: str | None = None,
         on_step: Callable[[int, int], None] | None = None,
     ) -> None:
         self.products = {name: _products(rows) for name, rows in blocks}
+        self.bent = bent if bent in self.products else None
         self.references, self.criterion = references, criterion_of(criterion)
         self.truth = Truth.of(references.Y)
         self.targets = ridge_targets(references).toarray()
@@ -70,18 +83,35 @@ class ColumnSearch:
 
     def run(self) -> ColumnWeights:
         """The best weights and penalty that were met."""
-        best = dict.fromkeys(self.products, 1.0) | {PENALTY: _FIRST_PENALTY}
+        best = dict.fromkeys(map(weight_of, self.products), 1.0) | {PENALTY: _FIRST_PENALTY}
+        best |= {GAMMA: 0.0} if self.bent is not None else {}
         best = self._along_penalties(best)
         for factor in _FACTORS:
             for name in self.products if len(self.products) > 1 else ():
-                best = self._along(best, name, factor)
+                best = self._along(best, weight_of(name), factor)
             best = self._along_penalties(best)
-        best = _in_units(best)
+        best = _in_units(self._bend(best))
         candidates, values, errors = zip(*self.curve, strict=True)
         tried = tuple(map(_in_units, candidates))
         curve = TuningResult(tuple(best), tried, self.criterion.name, values, errors, best, len(self.targets))
-        weights = {name: best[name] for name in self.products}
-        return ColumnWeights(weights, best[PENALTY], curve)
+        weights = {name: best[weight_of(name)] for name in self.products}
+        used = self.bent is not None and weights[self.bent] > 0
+        return ColumnWeights(weights, best[PENALTY], curve, best[GAMMA] or None if used else None)
+
+    def _bend(self, best: dict[str, float]) -> dict[str, float]:
+        """Compare numbers by an RBF where that is worth it."""
+        if self.bent is None or len(self.targets) < _ENOUGH_TO_BEND:
+            return best
+        distance = float(_squared_distances(self.products[self.bent]).mean())
+        if not distance > 0:
+            return best
+        weight = weight_of(self.bent)
+        bent = best | {weight: best[weight] or 1.0, GAMMA: 1.0 / distance}
+        bent = self._along_penalties(bent)
+        bent = self._along_penalties(self._along(bent, GAMMA, 2.0))
+        if len(self.products) > 1:
+            bent = self._along(bent, weight, _FACTORS[-1])
+        return bent if self._look(bent) - self._look(best) >= _WORTH_BENDING else best
 
     def _along_penalties(self, best: dict[str, float]) -> dict[str, float]:
         grid = [*PENALTIES]
@@ -94,23 +124,24 @@ class ColumnSearch:
                 best, at = there, at + step
         return best
 
-    def _along(self, best: dict[str, float], name: str, factor: float) -> dict[str, float]:
-        """Change one weight in either direction as long as that is worth it; or leave the block out."""
+    def _along(self, best: dict[str, float], what: str, factor: float) -> dict[str, float]:
+        """Change one value in either direction as long as that is worth it; or leave the block out."""
         for step in (factor, 1.0 / factor):
             moved = best
             while True:
-                there = moved | {name: moved[name] * step}
+                there = moved | {what: moved[what] * step}
                 if not self._look(there) - self._look(moved) >= _WORTH:  # nor where both are undefined
                     break
                 moved = there
             if moved is not best:
-                return self._without(moved, name) if step < 1 else moved
-        return self._without(best, name)
+                return self._without(moved, what) if step < 1 else moved
+        return self._without(best, what)
 
-    def _without(self, best: dict[str, float], name: str) -> dict[str, float]:
-        others = any(weight for block, weight in best.items() if block not in (name, PENALTY))
-        there = best | {name: 0.0}
-        return there if best[name] and others and self._look(there) > self._look(best) else best
+    def _without(self, best: dict[str, float], what: str) -> dict[str, float]:
+        others = any(value for other, value in best.items() if other not in (what, PENALTY, GAMMA))
+        there = best | {what: 0.0}
+        worth = what != GAMMA and best[what] and others
+        return there if worth and self._look(there) > self._look(best) else best
 
     def _look(self, candidate: dict[str, float]) -> float:
         """The criterion, the higher the better; minus infinity where it is undefined or enough was tried."""
@@ -129,8 +160,9 @@ class ColumnSearch:
     def _measure(self, candidate: dict[str, float]) -> tuple[float, float]:
         S = np.zeros((len(self.targets),) * 2)
         for name, products in self.products.items():
-            if candidate[name]:
-                S += candidate[name] * products
+            if weight := candidate[weight_of(name)]:
+                gamma = candidate[GAMMA] if name == self.bent else 0.0
+                S += weight * (_bent(products, gamma) if gamma else products)
         weights, n = self.references.weights, self.references.n_labels
         groups = self.references.groups
         left_out = ridge_solution(S, self.targets, weights, candidate[PENALTY], groups).left_out
@@ -139,10 +171,25 @@ class ColumnSearch:
         return judge.result(self.truth, weights)
 
 
+def weight_of(block: str) -> str:
+    """What the weight of a block is called among the values that are chosen: a column may be a "penalty"."""
+    return f"weight of {block}"
+
+
 def _in_units(candidate: dict[str, float]) -> dict[str, float]:
     """The same similarities, but for a factor, with 1 as the largest weight: it is read more easily."""
-    largest = max((weight for name, weight in candidate.items() if name != PENALTY), default=1.0) or 1.0
-    return {name: value / largest for name, value in candidate.items()}
+    largest = max((value for name, value in candidate.items() if name not in (PENALTY, GAMMA)), default=1.0)
+    return {name: value if name == GAMMA else value / (largest or 1.0) for name, value in candidate.items()}
+
+
+def _bent(products: FloatArray, gamma: float) -> FloatArray:
+    return np.exp(-gamma * _squared_distances(products)) + STRAIGHT_SHARE * products
+
+
+def _squared_distances(products: FloatArray) -> FloatArray:
+    """From inner products, (n_rows, n_rows)."""
+    lengths = np.diag(products)
+    return np.maximum(lengths[:, None] + lengths - 2.0 * products, 0.0)
 
 
 def _products(rows: Rows) -> FloatArray:

@@ -79,9 +79,10 @@ class Judge:
 
 def without_noise(scores: FloatArray) -> FloatArray:
     """Scores to the digits that do not depend on the order of summation, so that ties are ties."""
-    largest = np.abs(scores).max(axis=1, keepdims=True, initial=0.0)
-    units = 1e5 if scores.dtype == np.float32 else 1e10
+    highest = scores.max(axis=1, keepdims=True, initial=0.0)
+    largest = np.maximum(highest, -scores.min(axis=1, keepdims=True, initial=0.0))
     steps: FloatArray = scores / np.where(largest > 0, largest, 1)
+    units = 1e5 if scores.dtype == np.float32 else 1e10
     steps *= units  # in place, all of it: there may be a million labels
     np.rint(steps, out=steps)
     steps /= units

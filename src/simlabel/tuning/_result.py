@@ -103,7 +103,7 @@ class TuningResult:
         name = self.parameters[0]
         frame = self.to_frame().dropna(subset=[self.criterion])
         good = frame.groupby(name)[self.criterion]
-        chosen = frame.loc[good.idxmax() if self._higher else good.idxmin()]
+        chosen = frame.loc[good.idxmax() if self.higher_is_better else good.idxmin()]
         axes.errorbar(
             chosen[name], chosen[self.criterion], yerr=chosen["standard_error"].fillna(0.0), marker="o"
         )
@@ -115,7 +115,8 @@ class TuningResult:
         return axes
 
     @property
-    def _higher(self) -> bool:
+    def higher_is_better(self) -> bool:
+        """Whether the criterion is one to be made large, as the choice shows."""
         values = [value for value in self.values if value == value]
         at_best = self.values[self.candidates.index(self.best)]
         return not values or at_best >= max(values) - 1e-9

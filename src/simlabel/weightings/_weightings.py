@@ -33,6 +33,10 @@ class Weighting(BaseEstimator):
         """psi(S), (n_queries, n_references); may overwrite `S`."""
         return S
 
+    def never_negative(self, similarities: bool) -> bool:
+        """Whether nothing below 0 comes out; `similarities` says whether nothing below 0 goes in."""
+        return similarities
+
     def grids(self, n_references: int) -> dict[str, tuple[float, ...]]:
         """Candidates for each parameter that is ``"auto"``."""
         return {}
@@ -96,6 +100,10 @@ class Cutoff(Weighting):
     def check(self) -> None:
         """Raise ValueError where the minimum is no number."""
         check_number("Cutoff", "minimum", self.minimum)
+
+    def never_negative(self, similarities: bool) -> bool:
+        """A cut at 0 or above leaves nothing below 0."""
+        return similarities or self.minimum >= 0
 
     def apply(self, S: FloatArray) -> FloatArray:
         """Zero what is below."""
@@ -169,6 +177,10 @@ class CustomWeighting(Weighting):
             raise TypeError(f"CustomWeighting: fn must be callable, got {self.fn!r}.")
         if self.scope not in ("entry", "row"):
             raise ValueError(f"CustomWeighting: scope must be 'entry' or 'row', got {self.scope!r}.")
+
+    def never_negative(self, similarities: bool) -> bool:
+        """Not known of a function."""
+        return False
 
     def apply(self, S: FloatArray) -> FloatArray:
         """Call the function and check what it returns."""

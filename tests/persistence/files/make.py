@@ -95,10 +95,10 @@ def main(folder: Path) -> None:
             "sparse": bool(sp.issparse(queries)),
             "queries": dense.round(3).tolist(),
             "sets": [[str(label) for label in labels] for labels in model.predict_sets(queries)],
-            "scores": model.decision_function(queries).tolist(),
+            "scores": model.label_weights(queries).tolist(),
             "probabilities": model.predict_proba(queries).tolist(),
         }
-        F = np.atleast_2d(model.decision_function(queries))
+        F = np.atleast_2d(model.label_weights(queries))
         gaps = np.diff(np.sort(F, axis=1), axis=1) / np.abs(F).max()
         print(
             name, (folder / f"{name}.simlabel").stat().st_size, "smallest gap", gaps.min(), model.label_rule_

@@ -45,6 +45,8 @@ def make_plan(
     if panels:
         row = max(1, sizes.width) * prepared.dtype.itemsize
         queries = min(queries, max(limit.fewest_panel_queries, limit.panel_bytes // row))
+        cached = limit.cached_sums_bytes // max(1, bytes_per_query)
+        queries = min(queries, max(limit.fewest_cached_queries, cached))
     references = min(limit.panel_references if panels else limit.block_references, max(1, n_references))
     if n_queries < limit.few_queries and _only_products(prepared):
         threads, references = 1, min(limit.whole_references, max(1, n_references))

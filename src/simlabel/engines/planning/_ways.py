@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -47,11 +48,22 @@ def plan_reduction(
     if visit != "all" and why_not is None and not grouped:
         price, other = nonzero_cost(n_queries, prepared, jobs), pairs_cost(n_queries, prepared, jobs)
         if visit == "nonzero" or price < other:
-            return _plan_nonzero(n_queries, prepared, jobs, threads, other / price, memory_mib)
+            plan = _plan_nonzero(n_queries, prepared, jobs, threads, other / price, memory_mib)
+            return _with_seconds(plan, price)
     bytes_per_query = sum(job.reducer.bytes_per_query for job in jobs)
     leaves = max(len(job.similarity.leaves()) for job in jobs)
     panels = not grouped and can_use_panels(n_queries, prepared, jobs, symmetric)
-    return make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
+    plan = make_plan(n_queries, prepared, bytes_per_query, leaves + 1, threads, memory_mib, panels)
+    return _with_seconds(plan, pairs_cost(n_queries, prepared, jobs))
+
+
+def _with_seconds(plan: Plan, nanoseconds: float) -> Plan:
+    """Where it takes long, the plan says so before it starts."""
+    seconds = nanoseconds * 1e-9 / plan.threads
+    if seconds < limits().slow_seconds:
+        return plan
+    words = f"expected to take about {seconds:.0f} s on a machine of today that has nothing else to do"
+    return replace(plan, reasons=(*plan.reasons, words))
 
 
 def _plan_nonzero(
@@ -89,12 +101,13 @@ def why_not_sparse(prepared: Prepared, jobs: Sequence[Job], Q: Rows = None) -> s
         return "the references are not sparse"
     for job in jobs:
         leaves = job.similarity.leaves()
-        if len(leaves) != 1 or leaves[0].similarity.form != "dot":
-            return f"{job.similarity!r} is not a function of one inner product"
+        if len(leaves) != 1 or leaves[0].common_term is None:
+            return f"{job.similarity!r} is not a function of one sum over the columns in common"
         factor = leaves[0].zero_product_factor(np.ones(1))
         if factor is None:
             return f"{job.similarity!r} does not say what it is for rows with nothing in common"
-        if factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):
+        dot = leaves[0].similarity.form == "dot"
+        if dot and factor.any() and (_negative(prepared.by_column(leaves[0].key)) or _negative(Q)):
             return "features below 0 give products below 0, which would cancel digits of the background"
         if not isinstance(job.reducer, SumReducer):
             return "the weighting is no sum over references"

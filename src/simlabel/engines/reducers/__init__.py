@@ -2,7 +2,16 @@
 
 from simlabel.engines.reducers._influence import Arrays, InfluenceColumns, turned_over
 from simlabel.engines.reducers._rows import reducer_for
-from simlabel.engines.reducers._sums import Exclude, Join, Keep, Partial, PartialSum, Reducer, SumReducer
+from simlabel.engines.reducers._sums import (
+    Exclude,
+    Join,
+    Keep,
+    Partial,
+    PartialSum,
+    Reducer,
+    SumReducer,
+    finish_into,
+)
 
 __all__ = [
     "Arrays",
@@ -14,6 +23,7 @@ __all__ = [
     "PartialSum",
     "Reducer",
     "SumReducer",
+    "finish_into",
     "reducer_for",
     "turned_over",
 ]

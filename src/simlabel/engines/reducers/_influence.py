@@ -23,11 +23,14 @@ from simlabel.support.validation import FloatArray, Rows
 Arrays = tuple[npt.NDArray[Any], ...]
 
 
-def turned_over(S: FloatArray) -> FloatArray:
-    """A contiguous copy of S transposed, or S.T itself where that is contiguous."""
+def turned_over(S: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """A contiguous copy of S transposed, in `out` where that is given, or S.T where that is contiguous."""
+    if out is not None and (S.T.flags.c_contiguous or out.dtype != S.dtype):
+        out[:] = S.T
+        return out
     if S.T.flags.c_contiguous:
         return S.T
-    out: FloatArray = np.empty(S.shape[::-1], dtype=S.dtype)
+    out = np.empty(S.shape[::-1], dtype=S.dtype) if out is None else out
     turn_over(np.ascontiguousarray(S), out)
     return out
 

@@ -164,6 +164,14 @@ class PartialSum:
         return turned_over(self.total)
 
 
+def finish_into(partial: Partial, out: FloatArray) -> None:
+    """Write the results of a block to its place; of sums no other copy is made, there may be many labels."""
+    if isinstance(partial, PartialSum):
+        turned_over(partial.total, out)
+    else:
+        out[:] = partial.finish()
+
+
 class Keep(Additive):
     """The similarities themselves, one column per reference.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simlabel.engines._contract import Plan, Progress, ReduceCall
-from simlabel.engines.reducers import Partial
+from simlabel.engines.reducers import Partial, finish_into
 from simlabel.engines.running._panels import sums_of_block
 from simlabel.engines.running._progress import Ticker
 from simlabel.engines.running._tasks import run_tasks
@@ -55,4 +55,4 @@ class PairsRun:
 
     def _finish(self, queries: slice, partials: Sequence[Partial]) -> None:
         for output, partial in zip(self.outputs, partials, strict=True):
-            output[queries] = partial.finish()
+            finish_into(partial, output[queries])

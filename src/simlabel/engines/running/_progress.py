@@ -8,10 +8,11 @@ import warnings
 
 from simlabel.engines._contract import Progress
 from simlabel.engines._prepared import Prepared
+from simlabel.support.advice import SimlabelWarning
 from simlabel.support.limits import limits
 
 
-class SlowSimilarityWarning(UserWarning):
+class SlowSimilarityWarning(SimlabelWarning):
     """A similarity given as a Python function is going to take long."""
 
 

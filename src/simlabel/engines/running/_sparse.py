@@ -1,6 +1,6 @@
 """Sparse rows: only pairs with a column in common are visited, and the sum is still exact.
 
-A pair with inner product 0 has similarity g(q) g(x), whose sum over all references is g(q) times
+A pair that shares nothing has similarity g(q) g(x), whose sum over all references is g(q) times
 one row that does not depend on the query. What the other pairs have beyond that is added to it.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._kernels import add_rows, nonzero_products
+from simlabel._kernels import add_rows, common_terms
 from simlabel.engines._contract import Job, Plan, Progress, ReduceCall
 from simlabel.engines._prepared import Prepared, numbers_beside
 from simlabel.engines.reducers import SumReducer
@@ -68,11 +68,12 @@ class _Index:
         self.leaf: Leaf = prepared.leaves[key]
         self.beside: FloatArray = prepared.beside[key][:]
         self.columns = prepared.by_column(key)
+        self.term = self.leaf.common_term
         self.n_references = len(self.beside)
 
 
 class _Reader:
-    """The non-zero products of one query after the other."""
+    """What one query after the other has in common with references."""
 
     def __init__(self, index: _Index, rows: sp.csr_array) -> None:
         viewed = index.leaf.view(rows)
@@ -87,7 +88,8 @@ class _Reader:
     def read(self, i: int) -> None:
         """Find the references that have a column in common with query i."""
         entries, V = slice(self.rows.indptr[i], self.rows.indptr[i + 1]), self.index.columns
-        count = nonzero_products(
+        count = common_terms(
+            self.index.term,
             self.rows.indices[entries],
             self.rows.data[entries].astype(np.float64, copy=False),
             V.indptr,
@@ -119,7 +121,9 @@ class _Background:
         beside = reader.beside[i : i + 1]
         g = float(self.leaf.zero_product_factor(beside)[0])  # type: ignore[index]
         met = reader.references
-        S = self.leaf.finish(reader.values[None, :].copy(), beside, self.index.beside[met])
+        sides = beside, self.index.beside[met]
+        T = self.leaf.similarity.from_common(reader.values[None, :].copy(), *sides)
+        S = self.leaf.finish(T, *sides)
         if self.job.weighting is not None:
             S = self.job.weighting.apply(S)
         beyond = S[0] - g * self.factors[met]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from simlabel.engines._contract import Plan, Progress, ReduceCall
+from simlabel.engines.reducers import finish_into
 from simlabel.engines.running._panels import sums_of_block
 from simlabel.engines.running._progress import Ticker
 from simlabel.engines.running._tasks import run_tasks
@@ -71,7 +72,7 @@ class SymmetricRun:
         outputs = empty_outputs(self.plan, self.jobs)
         for part, sums in zip(self.blocks, self.sums, strict=True):
             for output, partial in zip(outputs, sums.partials(), strict=True):
-                output[part] = partial.finish()
+                finish_into(partial, output[part])
         return outputs
 
     def _meet(self, pair: tuple[int, int], stopped: Callable[[], bool]) -> None:

@@ -1,0 +1,180 @@
+"""Sets with a guarantee: what is promised, what is measured, and how large sets are beside MAPIE's.
+
+A fifth of each set is put aside: on it scales of columns, bandwidth and penalty are chosen. The rest is split
+at random, again and again, into two thirds of labelled rows and one third of new ones. MAPIE controls the
+recall of the same classifier, fitted on 7 of 10 labelled rows, by the 3 others. Finished splits are kept
+beside the results (docs/results/folds), and a run that was stopped goes on from them. Needs MAPIE.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from _shared.data import Missing, dense, shared
+from _shared.report import Part
+from _shared.timing import Scale
+from sklearn.preprocessing import StandardScaler
+
+from simlabel import SMLClassifier
+from simlabel.guarantees import Grounds, LabelCoverage, Precision, Recall, SetCoverage
+from simlabel.similarities import Laplacian
+
+SETS, LEVELS, SPLITS = ("emotions", "scene", "yeast"), (0.95, 0.9, 0.8), 200
+KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "guarantees"
+INFLUENCES = ("ridge", "uniform")
+KINDS = {
+    "recall": lambda level: Recall(level, method="full"),
+    "recall, split": lambda level: Recall(level, method="split"),
+    "set coverage": lambda level: SetCoverage(level, method="full"),
+    "set coverage, Bonferroni": lambda level: SetCoverage(level, method="bonferroni"),
+    "label coverage": lambda level: LabelCoverage(level, method="full"),
+    "label coverage, split": lambda level: LabelCoverage(level, method="split"),
+    "precision": Precision,
+}
+
+
+def parts(name: str, influence: str, scale: Scale) -> tuple[Any, Any, Any]:
+    """Rows and labels that are not for choosing, on the scales of those that are, and the classifier."""
+    X, Y = dense(shared(name, scale))
+    X, Y = X[Y.any(axis=1)], Y[Y.any(axis=1)]  # MAPIE takes no others
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    choosing, rest = np.split(shuffled, [len(X) // 5])
+    X = StandardScaler().fit(X[choosing]).transform(X)
+    found = SMLClassifier(Laplacian(), influence=influence, tuning="loo", random_state=0)
+    found.fit(X[choosing], Y[choosing])
+    model = SMLClassifier(found.similarity_, influence=found.influence_, calibration=None, random_state=0)
+    return X[rest], Y[rest], model
+
+
+def one_split(X: Any, Y: Any, model: Any, seed: int) -> dict[str, Any]:
+    """For each guarantee and level: mean of what is kept, sizes; for each label how often it was found."""
+    known, new = np.split(np.random.default_rng(seed).permutation(len(X)), [2 * len(X) // 3])
+    model.fit(X[known], Y[known])
+    truths = [set(np.flatnonzero(row).tolist()) for row in Y[new]]
+    grounds, found = Grounds(model._current), {}
+    for kind, make in KINDS.items():
+        for level in LEVELS:
+            guarantee = make(level)
+            inside = guarantee.promise(grounds).inside(X[new])[1]
+            found[f"{kind} {level}"] = measured(guarantee, inside, truths)
+    sets = by_mapie(X, Y, model, known, new)
+    for i, level in enumerate(LEVELS):
+        found[f"MAPIE {level}"] = measured(Recall(level), sets[:, :, i], truths)
+    return found
+
+
+def measured(guarantee: Any, inside: Any, truths: Any) -> dict[str, Any]:
+    """Sets as they are, with none left to a person but by precision: so sizes can be compared."""
+    sets = [tuple(np.flatnonzero(row).tolist()) for row in inside]
+    if isinstance(guarantee, Precision):
+        sets = [each or None for each in sets]
+    result = guarantee.measure(truths, sets)
+    figures = {"value": result.value, "size": result.size, "abstained": result.abstained / len(sets)}
+    if isinstance(guarantee, LabelCoverage):
+        true = np.array([[k in truth for k in range(inside.shape[1])] for truth in truths])
+        figures |= {"hits": (true & inside).sum(axis=0).tolist(), "rows": true.sum(axis=0).tolist()}
+    return figures
+
+
+def by_mapie(X: Any, Y: Any, model: Any, known: Any, new: Any) -> Any:
+    """Sets by MAPIE's conformal risk control, (n_rows, n_labels, n_levels)."""
+    try:
+        from mapie.risk_control import MultiLabelClassificationController
+    except ImportError as error:
+        raise Missing("it needs MAPIE: pip install 'simlabel[bench]'") from error
+    fitted, held = np.split(known, [round(0.7 * len(known))])
+    scores = SMLClassifier(**model.get_params(deep=False)).fit(X[fitted], Y[fitted]).predict_proba
+    control = MultiLabelClassificationController(scores, risk="recall", target_level=LEVELS)
+    return control.calibrate(X[held], Y[held]).predict(X[new])
+
+
+def simulated(name: str, influence: str, scale: Scale) -> tuple[list[dict[str, Any]], Any]:
+    """All splits of one set, those that are kept first; and its labels."""
+    X, Y, model = parts(name, influence, scale)
+    kept = KEPT / f"{name}-{influence}.jsonl"
+    done = [] if scale.small or not kept.exists() else [json.loads(x) for x in kept.read_text().splitlines()]
+    for seed in range(len(done), 2 if scale.small else SPLITS):
+        done.append(one_split(X, Y, model, seed))
+        if not scale.small:
+            KEPT.mkdir(parents=True, exist_ok=True)
+            with kept.open("a") as f:
+                f.write(json.dumps(done[-1]) + "\n")
+    return done, Y
+
+
+def error_bar(level: float, n: float) -> float:
+    """Two standard errors of a share of n rows, were the promise just kept."""
+    return 2.0 * float(np.sqrt(level * (1.0 - level) / max(1.0, n)))
+
+
+def tabulated(part: Part, splits: list[dict[str, Any]], Y: Any) -> dict[str, dict[float, tuple[float, ...]]]:
+    """A row for each guarantee and level: measured, its bar, size; and these for the picture."""
+    shown: dict[str, dict[float, tuple[float, ...]]] = {}
+    for kind in [*KINDS, "MAPIE"]:
+        for level in LEVELS:
+            some = [each[f"{kind} {level}"] for each in splits]
+            value, size, none = (
+                float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
+                for column in np.array([[s["value"], s["size"], s["abstained"]] for s in some]).T
+            )
+            times = min(1.0, len(splits) / 3)  # how often each row was new, at most once
+            bar = error_bar(level, times * len(Y))
+            lowest, below = "", value < level - bar
+            if "hits" in some[0]:
+                rows, hits = (np.sum([s[what] for s in some], axis=0) for what in ("rows", "hits"))
+                shares, bars = hits / rows, np.array([error_bar(level, times * n) for n in Y.sum(axis=0)])
+                worst = int(np.argmin(shares - level + bars))
+                lowest, below = (
+                    f"{shares[worst]:.3f} ± {bars[worst]:.3f}",
+                    shares[worst] < level - bars[worst],
+                )
+            name = "recall, MAPIE's split" if kind == "MAPIE" else kind
+            kept = "-" if np.isnan(value) else "NO" if below else "yes"
+            part.row(name, level, f"{value:.3f} ± {bar:.3f}", lowest, kept, f"{size:.2f}", f"{none:.1%}")
+            shown.setdefault(name, {})[level] = (value, bar, size)
+    return shown
+
+
+def drawn(axes: Any, name: str, shown: dict[str, dict[float, tuple[float, ...]]]) -> None:
+    upper, lower = axes
+    upper.plot([0.78, 0.97], [0.78, 0.97], color="grey", linewidth=0.8)
+    kinds = [kind for kind in shown if "split" not in kind or "MAPIE" in kind]
+    for i, kind in enumerate(kinds):
+        values = np.array([shown[kind][level] for level in LEVELS])
+        upper.errorbar(
+            np.array(LEVELS) + 0.003 * (i - 2), values[:, 0], values[:, 1], fmt="o", ms=4, label=kind
+        )
+    upper.set(title=name, xlabel="promised", ylabel="measured")
+    recalls = [kind for kind in shown if kind.startswith("recall")]
+    for i, kind in enumerate(recalls):
+        sizes = [shown[kind][level][2] for level in LEVELS]
+        lower.bar(np.arange(len(LEVELS)) + 0.27 * (i - 1), sizes, 0.25, label=kind)
+    lower.set(xlabel="recall promised", ylabel="labels in a set")
+    lower.set_xticks(range(len(LEVELS)), [f"{level:g}" for level in LEVELS])
+
+
+def run(scale: Scale) -> Part:
+    intro = (
+        "Two thirds of the rows are labelled, one third is new; column scales, bandwidth and penalty were\n"
+        "chosen on a fifth of the set that is in neither. *Measured*: the mean over all splits; the bar is\n"
+        "two standard errors of a share of as many rows as there are (splits share them). *Lowest*: the\n"
+        "label that is furthest below, with the bar of its rows. *Size*: mean number of labels in a set.\n"
+        "MAPIE: conformal risk control of the recall of the same classifier, fitted on 7 of 10 labelled\n"
+        "rows and calibrated on 3 of 10."
+    )
+    shown = "guarantee", "promised", "measured", "lowest label", "kept", "size", "left to a person"
+    part = Part("Sets with a guarantee", shown, intro)
+    for influence in INFLUENCES:
+        figure, axes = plt.subplots(2, len(SETS), figsize=(12, 7), layout="tight")
+        for i, name in enumerate(SETS):
+            splits, Y = simulated(name, influence, scale)
+            part.section(f"{name}, influence={influence!r}, {len(splits)} splits")
+            drawn(axes[:, i], name, tabulated(part, splits, Y))
+        axes[0, 0].legend(fontsize=8)
+        axes[1, 0].legend(fontsize=8)
+        part.plots[f"guarantees_{influence}.png"] = figure
+    return part

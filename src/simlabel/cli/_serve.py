@@ -1,0 +1,57 @@
+"""`simlabel serve`: a tagging desk for a team."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simlabel.cli import _options as options
+from simlabel.cli import _table_options as tables
+from simlabel.cli._console import guarded, say
+
+
+@guarded
+def serve_verb(
+    desk: Annotated[Path, typer.Argument(help="A folder, which is made if there is none; or a backup.")],
+    table: Annotated[
+        Path | None, typer.Option("--import", help="A table to start from; rows with tags are done.")
+    ] = None,
+    label_column: Annotated[str | None, typer.Option(help="The column of tags in that table.")] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What stands between tags; by default found out.")
+    ] = None,
+    id_column: tables.IdColumn = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; others than this machine's need tokens.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8123,
+    accept_above: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Let suggestions from this probability on become tags by themselves."
+        ),
+    ] = None,
+    new_token: Annotated[
+        str | None,
+        typer.Option(help="Make a token NAME:ROLE (reading, tagging, administration), show it, and leave."),
+    ] = None,
+    log: Annotated[bool, typer.Option("--log", help="A line for each request, without its content.")] = False,
+    debug: options.Debug = False,
+) -> None:
+    """Serve a tagging desk: a page and an interface for programs, that learns while people tag."""
+    try:
+        from simlabel.desk import Settings, serve
+        from simlabel.desk import new_token as make_token
+    except ImportError as error:
+        if (error.name or "").startswith("simlabel"):
+            raise
+        raise ImportError(f"serve needs {error.name}: pip install 'simlabel[serve]'.") from None
+    if new_token is not None:
+        name, _, role = new_token.rpartition(":")
+        print(make_token(desk, name, role))
+        say("keep it: it is not shown again.")
+        return
+    settings = Settings(host, port, accept_above, table, label_column, separator, id_column, log)
+    serve(desk, settings, lambda address: print(f"{desk} is at {address}  (Ctrl-C ends it)", flush=True))

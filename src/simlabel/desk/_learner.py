@@ -1,0 +1,126 @@
+"""The process that learns: it reads the store, brings the model up to date and writes it to a file.
+
+The server stays free to answer. They speak in lines of JSON; the process ends when the server does, however
+that ends. Nothing is printed: errors go back as answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from simlabel import Tagger, load
+from simlabel.desk._insights import insights
+from simlabel.desk._schema import read_connection
+from simlabel.desk._teaching import Changes, changes_since, fitted, followed
+from simlabel.support.progress import heard_by
+
+Answer = dict[str, Any]
+
+
+class Learner:
+    """A model, and up to where in the journal it has learnt."""
+
+    def __init__(self, store: Path, models: Path) -> None:
+        self.store, self.models = store, models
+        self.model: Tagger | None = None
+        self.position = -1
+        self.file: str | None = None  # that has this very model
+
+    def load(self, file: str, position: int) -> Answer:
+        """Take over a model that a file has."""
+        model = load(self.models / file)
+        assert isinstance(model, Tagger)
+        self.model, self.position, self.file = model, position, file
+        return {"position": position}
+
+    def follow(self, file: str) -> Answer:
+        """Learn what the journal has by now, and write the model to a file, if it differs."""
+        changes = self._changes(self.position)
+        known = set() if self.model is None else set(self.model.ids_.tolist())
+        if changes.lessons or known & changes.touched:
+            self.model, self.file = self._followed(changes), None
+        self.position = changes.position
+        return self._saved(file)
+
+    def _followed(self, changes: Changes) -> Tagger | None:
+        found = None if self.model is None else followed(self.model, changes)
+        return found if found is not None else fitted(self._changes(-1).lessons)
+
+    def retune(self, file: str) -> Answer:
+        """Choose all values anew."""
+        if self.model is not None:
+            self.model.retune()
+            self.file = None
+        return self._saved(file)
+
+    def insights(self, quality: bool) -> Answer:
+        """What the model says of the items that wait, and of itself."""
+        if self.model is None:
+            return {"position": self.position, "order": []}
+        db = read_connection(self.store)
+        try:
+            return {"position": self.position, **insights(db, self.model, quality=quality)}
+        finally:
+            db.close()
+
+    def _changes(self, position: int) -> Changes:
+        db = read_connection(self.store)
+        try:
+            return changes_since(db, position)
+        finally:
+            db.close()
+
+    def _saved(self, file: str) -> Answer:
+        if self.model is None:
+            return {"position": self.position, "file": None, "rows": 0, "tuned": 0}
+        if self.file is None:
+            self.model.save(self.models / file)
+            self.file = file
+        tuned = self.model.tuning_.n_rows
+        return {
+            "position": self.position,
+            "file": self.file,
+            "rows": self.model.n_references_,
+            "tuned": tuned,
+        }
+
+
+def main() -> None:
+    """Answer the lines of stdin until it ends."""
+    store, models = map(Path, sys.argv[1:3])
+    os.nice(5)  # people who wait come first
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
+    asked: SimpleQueue[Answer] = SimpleQueue()
+    threading.Thread(target=_listen, args=(asked.put,), daemon=True).start()
+
+    def say(answer: Answer) -> None:
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+    learner = Learner(store, models)
+    while True:
+        order = asked.get()
+        what = order.pop("do")
+        try:
+            with heard_by(lambda done, total, title: say({"progress": [done, total, title]})):
+                say({"answer": getattr(learner, what)(**order)})
+        except Exception as error:
+            say({"error": f"{type(error).__name__}: {error}"[:500]})
+
+
+def _listen(put: Callable[[Answer], None]) -> None:
+    for line in sys.stdin:
+        put(json.loads(line))
+    os._exit(0)  # the server is gone: whatever is being learnt is learnt again by the next
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""The SQLite file: its tables, and how it is opened."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from simlabel.desk._problems import StoreError
+
+VERSION = 1  # of the tables below
+_APPLICATION = 0x736C6162  # "slab": so that another program's file is not taken for ours
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+-- the truth: what changed, from what to what; everything below up to `tokens` follows from it
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, actor TEXT NOT NULL, kind TEXT NOT NULL,
+    changes TEXT NOT NULL, undoes INTEGER, undone_by INTEGER);
+CREATE TABLE touched (item INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (item, seq)) WITHOUT ROWID;
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, content TEXT NOT NULL, status TEXT NOT NULL,
+    actor TEXT NOT NULL, at REAL NOT NULL, revision INTEGER NOT NULL, automatic INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX items_by_status ON items (status, id);
+CREATE INDEX items_by_revision ON items (revision);
+CREATE TABLE tags (
+    item INTEGER NOT NULL, label INTEGER NOT NULL, state TEXT NOT NULL, source TEXT NOT NULL,
+    actor TEXT NOT NULL, at REAL NOT NULL, probability REAL, PRIMARY KEY (item, label)) WITHOUT ROWID;
+CREATE INDEX tags_by_label ON tags (label, state, item);
+CREATE TABLE labels (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, deleted INTEGER NOT NULL);
+CREATE UNIQUE INDEX labels_by_name ON labels (name) WHERE NOT deleted;
+CREATE TABLE tokens (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
+    revoked INTEGER NOT NULL);
+-- what was asked to be forgotten: ids alone, and whether every trace is gone
+CREATE TABLE forgotten (item INTEGER PRIMARY KEY, seq INTEGER NOT NULL, erased INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE leases (item INTEGER PRIMARY KEY, holder TEXT NOT NULL, until REAL NOT NULL);
+CREATE TABLE sessions (
+    hash TEXT PRIMARY KEY, token INTEGER, csrf TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE answers (
+    actor TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (actor, key)) WITHOUT ROWID;
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL,
+    done INTEGER NOT NULL DEFAULT 0, data TEXT NOT NULL);
+CREATE TABLE quality (at REAL PRIMARY KEY, position INTEGER NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE carried (name TEXT PRIMARY KEY, model BLOB NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a desk keeps what: a folder, or a backup that is opened where it lies."""
+
+    store: Path
+    models: Path
+    incoming: Path
+    lock: Path
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Places:
+        """A folder that is there or is to be made; of a backup, folders beside it."""
+        at = Path(path)
+        if at.is_file():
+            beside = at.with_name(at.name + ".desk")
+            return cls(at, beside / "models", beside / "incoming", beside / "lock")
+        return cls(at / "desk.sqlite", at / "models", at / "incoming", at / "lock")
+
+
+def connect(store: Path, *, write: bool = False) -> sqlite3.Connection:
+    """A connection that is set up as all of ours are."""
+    mode = "rw" if write else "ro"
+    uri = f"{store.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA temp_store=MEMORY")  # no content in files that nobody looks after
+    if write:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA secure_delete=ON")
+    return connection
+
+
+def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection to write with, and whether it can only read; a new store is made where there is none.
+
+    Raises
+    ------
+    StoreError
+        Where the file is damaged, of a newer version, or not a desk's.
+    """
+    if not store.exists():
+        _create(store)
+    try:
+        connection, read_only = _opened(store)
+        _check(connection, store)
+    except sqlite3.DatabaseError as error:
+        raise StoreError(
+            f"{store} is damaged or no store of a desk ({error}). Keep the folder, and open the last "
+            f"backup: simlabel serve BACKUP-FILE."
+        ) from None
+    return connection, read_only
+
+
+def _create(store: Path) -> None:
+    """A whole store appears at once: what a kill leaves half made is not taken for one."""
+    store.parent.mkdir(parents=True, exist_ok=True)
+    made = store.with_name(store.name + ".new")
+    made.unlink(missing_ok=True)
+    connection = sqlite3.connect(made)
+    connection.executescript(
+        f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={VERSION}; BEGIN; {_TABLES} COMMIT;"
+    )
+    connection.close()
+    os.replace(made, store)
+
+
+def _opened(store: Path) -> tuple[sqlite3.Connection, bool]:
+    try:
+        connection = connect(store, write=True)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+        return connection, False
+    except sqlite3.OperationalError as error:
+        if "readonly" not in str(error) and "unable to open" not in str(error):
+            raise
+    if not os.access(store, os.R_OK):
+        raise StoreError(f"{store} cannot be read: its owner must allow it.")
+    return read_connection(store), True
+
+
+def read_connection(store: Path) -> sqlite3.Connection:
+    """A connection that only reads, also where nothing beside the file can be written."""
+    try:
+        connection = connect(store)
+        connection.execute("SELECT 1 FROM journal LIMIT 1")
+        return connection
+    except sqlite3.OperationalError:
+        uri = f"{store.absolute().as_uri()}?mode=ro&immutable=1"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection.row_factory = sqlite3.Row
+        return connection
+
+
+def _check(connection: sqlite3.Connection, store: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION:
+        raise StoreError(f"{store} is a database of another program; name a folder of its own.")
+    if version > VERSION:
+        raise StoreError(
+            f"{store} is of a newer simlabel (tables {version}, this one knows {VERSION}); nothing was "
+            f"changed. Install the newer one: pip install --upgrade 'simlabel[serve]'."
+        )
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(str(found).replace("\n", " ")[:200])

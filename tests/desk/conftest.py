@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+from desk_support import Server, made_items
+
+pytest.importorskip("fastapi", reason="simlabel[serve] is not installed")
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    """A running desk with 60 films that are done and 25 that wait, and a model that knows them."""
+    with Server(tmp_path_factory.mktemp("taught") / "desk") as server:
+        server.post("/api/items", {"items": made_items(60, seed=1)})
+        server.post("/api/items", {"items": made_items(25, seed=2, done=False)})
+        server.followed()
+        yield server
+
+
+@pytest.fixture
+def empty(tmp_path):
+    """A running desk with nothing in it."""
+    with Server(tmp_path / "desk") as server:
+        yield server

@@ -1,0 +1,253 @@
+"""Store, journal and model against a few lines of plain Python: whatever people do, in any order."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from desk_support import assert_journal_is_the_truth, lessons_of, made_row
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+
+from simlabel.desk import _changes as changes
+from simlabel.desk._journal import undo
+from simlabel.desk._problems import Conflict, DeskError, NotFound
+from simlabel.desk._schema import Places
+from simlabel.desk._store import Store
+from simlabel.desk._teaching import changes_since, fitted, followed
+
+LABELS = st.sampled_from(["horror", "romance", "crime", "space", "  space ", "Übersee"])
+PEOPLE = st.sampled_from(["Ada", "Bo"])
+
+
+class DeskMachine(RuleBasedStateMachine):
+    """The plain one: items by number, with content, state and tags; and what there was before each change."""
+
+    items, entries = Bundle("items"), Bundle("entries")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.store = Store(Places.of(self.folder))
+        self.plain: dict[int, dict] = {}
+        self.before: dict[int, tuple] = {}
+        self.model, self.position = None, -1
+
+    def make(self, who, work):
+        return self.store.wrote(lambda db: work(db, changes.Who(who, self.store.clock())))
+
+    def changed(self, seq, *before):
+        """Remember what an entry replaced: (number, field, value), a field being a label or "state"."""
+        if seq is None:
+            return multiple()
+        self.before[seq] = before
+        return seq
+
+    def state(self, number):
+        return self.plain[number]["done"], self.plain[number]["there"]
+
+    @rule(target=items, who=PEOPLE, seed=st.integers(0, 50), done=st.booleans())
+    def add(self, who, seed, done):
+        import random
+
+        content, tags = made_row(random.Random(seed))
+        new = changes.NewItem(content, None, tags, done)
+        (number,) = self.make(who, lambda db, by: changes.add_items(db, by, [new])).ids
+        self.plain[number] = {
+            "content": content,
+            "done": done,
+            "there": True,
+            "tags": dict.fromkeys(tags, "present"),
+        }
+        return number
+
+    def alive(self, number):
+        return number in self.plain and self.plain[number]["there"]
+
+    @rule(
+        target=entries,
+        number=items,
+        who=PEOPLE,
+        label=LABELS,
+        state=st.sampled_from(["present", "rejected", None]),
+    )
+    def tag(self, number, who, label, state):
+        before = copy.deepcopy(self.plain.get(number))
+        work = lambda db, by: changes.set_tag(db, by, number, label, state)  # noqa: E731
+        if not self.alive(number):
+            with pytest.raises(NotFound):
+                self.make(who, work)
+            return multiple()
+        seq = self.make(who, work)
+        label = " ".join(label.split())
+        assert (seq is None) == (before["tags"].get(label) == state)
+        if state is None:
+            self.plain[number]["tags"].pop(label, None)
+        else:
+            self.plain[number]["tags"][label] = state
+        return self.changed(seq, (number, label, before["tags"].get(label)))
+
+    @rule(target=entries, number=items, who=PEOPLE, status=st.sampled_from(["waiting", "done", "removed"]))
+    def status(self, number, who, status):
+        if not self.alive(number):
+            return multiple()
+        before = self.state(number)
+        seq = self.make(who, lambda db, by: changes.set_status(db, by, number, status))
+        item = self.plain[number]
+        if status == "removed":
+            item["there"] = False
+        else:
+            item["done"] = status == "done"
+        return self.changed(seq, (number, "state", before))
+
+    @rule(target=entries, who=PEOPLE, one=LABELS, other=LABELS)
+    def merge(self, who, one, other):
+        rows = {
+            row["name"]: row["id"] for row in self.store.rows("SELECT id, name FROM labels WHERE NOT deleted")
+        }
+        one, other = " ".join(one.split()), " ".join(other.split())
+        if one == other or not {one, other} <= set(rows):
+            return multiple()
+        before = copy.deepcopy(self.plain)
+        seq = self.make(who, lambda db, by: changes.merge_labels(db, by, rows[one], rows[other]))
+        for item in self.plain.values():
+            own = item["tags"].pop(one, None)
+            if own and (own == "present" or other not in item["tags"]):
+                item["tags"][other] = own
+        moved = [(number, item["tags"]) for number, item in before.items() if one in item["tags"]]
+        return self.changed(
+            seq, *[(n, label, tags.get(label)) for n, tags in moved for label in (one, other)]
+        )
+
+    @rule(entry=entries, who=PEOPLE)
+    def undone(self, entry, who):
+        try:
+            self.make(who, lambda db, by: undo(db, by.at, by.actor, entry))
+        except Conflict:
+            return  # what it did was changed since, or is undone: the journal keeps what is there
+        for number, field, value in self.before[entry]:
+            if number not in self.plain:
+                continue
+            if field == "state":
+                self.plain[number]["done"], self.plain[number]["there"] = value
+            elif value is None:
+                self.plain[number]["tags"].pop(field, None)
+            else:
+                self.plain[number]["tags"][field] = value
+
+    @rule(number=items, who=PEOPLE)
+    def forget(self, number, who):
+        if number not in self.plain:
+            with pytest.raises(NotFound):
+                self.make(who, lambda db, by: changes.forget_item(db, by, number))
+            return
+        self.make(who, lambda db, by: changes.forget_item(db, by, number))
+        del self.plain[number]
+
+    @rule(who=PEOPLE)
+    def lease(self, who):
+        """Nobody gets what somebody else is at."""
+        number = self.make(who, lambda db, by: changes.lease_first(db, by, [], []))
+        if number is None:
+            return
+        other = "Bo" if who == "Ada" else "Ada"
+        with pytest.raises(Conflict):
+            self.make(other, lambda db, by: changes.set_tag(db, by, number, "horror", "present"))
+        assert self.make(other, lambda db, by: changes.lease_first(db, by, [number], [])) != number
+        for holder in ("Ada", "Bo"):
+            for row in self.store.rows("SELECT item FROM leases WHERE holder = ?", (holder,)):
+                self.make(holder, lambda db, by, item=row["item"]: changes.release(db, by, item))
+
+    @rule()
+    def follow(self):
+        """The model is taught exactly the items that are done."""
+        db = self.store._readers.get()
+        try:
+            found = changes_since(db, self.position)
+            if self.model is not None:
+                self.model = followed(self.model, found)
+            if self.model is None:
+                self.model = fitted(changes_since(db, -1).lessons)
+            self.position = found.position
+        finally:
+            self.store._readers.put(db)
+        wanted = sorted(n for n, item in self.plain.items() if item["there"] and item["done"])
+        if self.model is not None:
+            assert sorted(self.model.ids_.tolist()) == wanted
+            Y = dict(
+                zip(self.model.ids_.tolist(), self.model._model.scorer.references.Y.toarray(), strict=True)
+            )
+            names = self.model.classes_.tolist()
+            lessons = lessons_of(self.folder)
+            for number in wanted:
+                assert {names[k] for k in Y[number].nonzero()[0]} == lessons[number][1]
+
+    @invariant()
+    def the_store_is_the_plain_one(self):
+        with self.store.reading() as db:
+            rows = db.execute("SELECT id, status FROM items").fetchall()
+            tags = db.execute(
+                "SELECT t.item, l.name, t.state FROM tags t JOIN labels l ON l.id = t.label"
+            ).fetchall()
+        assert {row["id"]: row["status"] != "removed" for row in rows} == {
+            n: i["there"] for n, i in self.plain.items()
+        }
+        done = {row["id"] for row in rows if row["status"] == "done"}
+        assert done == {n for n, item in self.plain.items() if item["there"] and item["done"]}
+        found: dict[int, dict] = {number: {} for number in self.plain}
+        for item, name, state in tags:
+            found[item][name] = state
+        assert found == {number: item["tags"] for number, item in self.plain.items()}
+
+    def teardown(self):
+        self.store.close()
+        assert_journal_is_the_truth(self.folder, self.folder / "again.sqlite")
+        shutil.rmtree(self.folder)
+
+
+TestDesk = DeskMachine.TestCase
+TestDesk.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+
+
+def test_a_change_that_fails_leaves_those_beside_it(tmp_path):
+    store = Store(Places.of(tmp_path))
+
+    def wrong(db):
+        db.execute("INSERT INTO labels VALUES (9, 'half', '', 0)")
+        raise DeskError("no")
+
+    asked = [
+        store.write(
+            lambda db, i=i: db.execute("INSERT INTO labels VALUES (?, ?, '', 0)", (i, f"l{i}")).rowcount
+        )
+        for i in (1, 2)
+    ]
+    failed = store.write(wrong)
+    assert [one.result() for one in asked] == [1, 1]
+    with pytest.raises(DeskError, match="no"):
+        failed.result()
+    assert [row["name"] for row in store.rows("SELECT name FROM labels ORDER BY id")] == ["l1", "l2"]
+    store.close()
+
+
+def test_the_clock_never_goes_back(tmp_path, monkeypatch):
+    store = Store(Places.of(tmp_path))
+    store.wrote(lambda db: changes.add_label(db, changes.Who("Ada", store.clock() + 3600), "later"))
+    store.close()
+    store = Store(Places.of(tmp_path))
+    first = store.clock()
+    assert store.clock.behind > 3000
+    monkeypatch.setattr("time.time", lambda: 0.0)
+    assert store.clock() >= first
+    until = store.wrote(lambda db: changes.lease(db, changes.Who("Ada", first), store_item(db, first)))
+    assert until == first + changes.LEASE_SECONDS
+    store.close()
+
+
+def store_item(db, at):
+    (number,) = changes.add_items(db, changes.Who("Ada", at), [changes.NewItem({"a": "b"})]).ids
+    return number
