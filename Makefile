@@ -9,7 +9,7 @@ STAMP := .stamps/installed
 $(STAMP): pyproject.toml constraints.txt
 	@mkdir -p .stamps
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,dask,demo,dev,excel,serve,zarr]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,dask,demo,dev,embeddings,excel,serve,zarr]'
 	@touch $@
 
 install: $(STAMP)

@@ -158,14 +158,16 @@ def measured(learn: Learner, frame: Any, Y: Any, groups: Any, train: Any, test: 
     return [float(each) for each in (average_precision(Y[test], scores), micro, macro, seconds, work, told)]
 
 
-def figures(title: str, scale: Scale) -> dict[str, np.ndarray]:
+def figures(title: str, scale: Scale, rounds: int) -> dict[str, np.ndarray]:
     """What was measured of each model, (n_rounds, 6); what is known of an earlier run is not run again."""
     splits, names = PARTS[title]
     kept: dict[tuple[str, str, int], list[float]] = {}
     if not scale.small and _KEPT.exists():
         kept = {tuple(json.loads(line)[0]): json.loads(line)[1] for line in _KEPT.read_text().splitlines()}
-    for k, split in enumerate(splits(scale)):
-        for name in names:
+    rounds = scale.rounds(rounds)
+    missing = {k for k in range(rounds) for name in names if (title, name, k) not in kept}
+    for k, split in enumerate(splits(scale)) if missing else ():
+        for name in names if k in missing else ():
             if (title, name, k) in kept:
                 continue
             kept[title, name, k] = measured(MODELS[name], *split)
@@ -174,8 +176,7 @@ def figures(title: str, scale: Scale) -> dict[str, np.ndarray]:
                 _KEPT.parent.mkdir(parents=True, exist_ok=True)
                 with _KEPT.open("a") as file:
                     file.write(json.dumps([[title, name, k], kept[title, name, k]]) + "\n")
-    rounds = range(scale.rounds(ROUNDS))
-    return {name: np.array([kept[title, name, k] for k in rounds]) for name in names}
+    return {name: np.array([kept[title, name, k] for k in range(rounds)]) for name in names}
 
 
 def shown(values: np.ndarray, digits: int = 4) -> str:
@@ -186,14 +187,14 @@ def shown(values: np.ndarray, digits: int = 4) -> str:
 def run(scale: Scale) -> Part:
     columns = "model", *CRITERIA, "seconds to fit", "processor seconds", "rows predicted a second"
     intro = (
-        f"Mean and standard error over {ROUNDS} splits, the same for all models. In the lower rows: Tagger\n"
+        f"Mean and standard error over the splits, the same for all models. In the lower rows: Tagger\n"
         f"less each other model, paired by split, with the standard error of the difference. Of packages,\n"
         f"{SOME:,} of whole sources are drawn for all models; all 29,824 are for those that take minutes."
     )
     part = Part("Tags of raw tables", columns, intro)
     for title, (_, names) in PARTS.items():
-        part.section(title[0].upper() + title[1:])
-        found = figures(title, scale)
+        found = figures(title, scale, ROUNDS)
+        part.section(f"{title[0].upper()}{title[1:]}, {len(found['Tagger'])} splits")
         for name, values in found.items():
             rest = (f"{values[:, k].mean():,.0f}" for k in (3, 4, 5))
             part.row(name, *(shown(values[:, k]) for k in range(3)), *rest)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from film_tables import films
 from simlabel import SMLClassifier, Tagger, load
@@ -78,6 +80,18 @@ def test_row_order_does_not_matter():
     other = Tagger().fit(turned.drop(columns="tags"), turned["tags"])
     assert one.encoder_.weights == other.encoder_.weights
     np.testing.assert_allclose(one.label_weights(new), other.label_weights(new), rtol=1e-6, atol=1e-9)
+
+
+@given(st.permutations(["title", "synopsis", "Länge", "section", "released", "id"]), st.randoms())
+@settings(max_examples=4)
+def test_the_order_of_columns_at_fit_does_not_matter(order, chance):
+    table, new = films(30, 0), films(5, 1).drop(columns="tags")
+    rows = chance.sample(range(30), 30)
+    one = Tagger(calibration=None).fit(table.drop(columns="tags"), table["tags"])
+    other = Tagger(calibration=None).fit(table[order].iloc[rows], table["tags"].iloc[rows])
+    assert other.encoder_.weights == one.encoder_.weights
+    np.testing.assert_allclose(other.decision_function(new), one.decision_function(new), rtol=1e-6, atol=1e-9)
+    assert other.predict(new) == one.predict(new)
 
 
 def test_saved_and_loaded_is_the_same_and_lives_on(fitted, tmp_path):

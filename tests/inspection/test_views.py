@@ -99,4 +99,21 @@ def test_evaluations_show_every_criterion():
     html = evaluate(Y, Y, Y * 0.5)._repr_html_()
     Tags(html)
     assert html.count("<tr>") == 6
-    assert '<td style="text-align:left">1</td>' in html  # the row without a label is left out
+    assert ">1</td>" in html  # the row without a label is left out
+
+
+def test_a_picture_of_learned_influence_has_the_most_similar_on_the_side_of_what_they_have():
+    mpl.use("Agg")
+    X = np.arange(12.0)[:, None]
+    y = [{"low"} if x < 6 else {"high"} for x in X[:, 0]]
+    y[2] = {"high"}
+    model = SMLClassifier(RBF(0.05), normalizer=None, influence=Ridge(0.1), label_rule="fixed_size").fit(X, y)
+    ax = model.explain([[1.0]]).plot(0)
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    widths = {name: bar.get_width() for name, bar in zip(names, ax.patches, strict=True)}
+    assert len(widths) == 10
+    for name, width in widths.items():
+        similarity = np.exp(-0.05 * (X[int(name), 0] - 1.0) ** 2)
+        assert width == pytest.approx(similarity if "low" in y[int(name)] else -similarity)
+    assert "rows that have it" in ax.get_xlabel()
+    mpl.pyplot.close("all")

@@ -127,3 +127,13 @@ def test_equal_rows_are_not_bent():
     Y = sp.vstack([Y] * 4).tocsr()
     found = search({"numbers": np.ones((120, 2))}, Y, bent="numbers").run()
     assert found.gamma is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_blocks_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    blocks, Y = problem(seed)
+    blocks |= {f"more {k}": blocks["telling"] + rng.normal(size=(30, 3)) for k in range(3)}
+    one = search(blocks, Y, squared_error).run()
+    other = search(dict(reversed(blocks.items())), Y, squared_error).run()
+    assert (other.weights, other.penalty) == (one.weights, one.penalty)

@@ -64,26 +64,31 @@ class Evidence:
 
         Columns of the frame are ``id``, of a table ``title``, and ``similarity``.
         """
+        S = self._similarities(query)
+        have = np.flatnonzero(self._having(column))
+        return self._frame(have[np.argsort(-S[have], kind="stable")[:n]], S)
+
+    def most_similar(self, query: int, column: int, n: int) -> pd.DataFrame:
+        """The references that a query is most similar to; ``has`` says which have a label or a set size."""
+        S = self._similarities(query)
+        first = np.argsort(-S, kind="stable")[:n]
+        first = first[S[first] > 0]
+        return self._frame(first, S).assign(has=self._having(column)[first])
+
+    def _frame(self, positions: npt.NDArray[np.integer], S: FloatArray) -> pd.DataFrame:
         import pandas as pd
 
-        references, S = self.model.scorer.references, self._similarities(query)
-        have = np.flatnonzero(self._having(column))
-        first = have[np.argsort(-S[have], kind="stable")[:n]]
-        titles = self.titles(first)
+        ids, titles = self.model.scorer.references.ids[positions].tolist(), self.titles(positions)
         shown = {} if titles is None else {"title": titles}
-        return pd.DataFrame(
-            {"id": object_array(references.ids[first].tolist()), **shown, "similarity": S[first]}
-        )
+        return pd.DataFrame({"id": object_array(ids), **shown, "similarity": S[positions]})
 
     def among_nearest(self, query: int, column: int, n: int) -> tuple[int, int]:
         """How many of the `n` most similar references have a label or a set size, and how many these are.
 
         Those that the query is not similar to at all do not count.
         """
-        S = self._similarities(query)
-        first = np.argsort(-S, kind="stable")[:n]
-        first = first[S[first] > 0]
-        return int(self._having(column)[first].sum()), len(first)
+        has = self.most_similar(query, column, n)["has"]
+        return int(has.sum()), len(has)
 
     def frequency(self, column: int) -> float:
         """The share of the references, by their weights, that have a label or a set size."""

@@ -65,6 +65,8 @@ class Told:
         The labelled instances that speak for it, and those against it.
     nearest : Bars or None
         Where influence is learned, the most similar instances that have the label.
+    similar : Bars or None
+        Where influence is learned, the most similar instances: above 0 those that have it, below the others.
     """
 
     name: str
@@ -73,12 +75,14 @@ class Told:
     words: Bars | None
     instances: tuple[Bars, ...]
     nearest: Bars | None = None
+    similar: Bars | None = None
 
     @property
     def shown(self) -> tuple[Bars, ...]:
-        """What is worth a reader's time: words and what is like it, or else instances."""
-        first = self.instances if self.words is None else (self.words,)
-        return first if self.nearest is None else (*first, self.nearest)
+        """What is worth a reader's time: words and what is most like it, or else instances."""
+        if self.words is not None:
+            return (self.words,) if self.nearest is None else (self.words, self.nearest)
+        return self.instances if self.nearest is None else (self.nearest, *self.instances)
 
 
 def headline(why: Explanation, query: int) -> str:
@@ -107,6 +111,7 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
             _word_bars(frame),
             instances,
             _nearest_bars(nearest) if _is_learned(why) else None,
+            _similar_bars(why, query, k),
         )
     model = why._model
     if not isinstance(model.rule, SetSize) or model.labels.kind == "single":
@@ -121,7 +126,14 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
             if len(chosen) == 1
             else f"the {len(chosen)} strongest labels are taken"
         )
-        yield Told(count, count, f"{count}: {taken}, since {reason}", None, bars)
+        yield Told(
+            count,
+            count,
+            f"{count}: {taken}, since {reason}",
+            None,
+            bars,
+            similar=_similar_bars(why, query, column),
+        )
 
 
 def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame) -> str:
@@ -225,6 +237,18 @@ def _nearest_bars(nearest: pd.DataFrame | None) -> Bars | None:
         for row in nearest[[*names, "similarity"]].itertuples(index=False)
     ]
     return Bars("the most similar that have it", (*_NAMES[len(names)], "similarity"), tuple(rows))
+
+
+def _similar_bars(why: Explanation, query: int, column: int) -> Bars | None:
+    if not _is_learned(why):
+        return None
+    frame = why.evidence.most_similar(query, column, _NEAREST)
+    names = [name for name in ("id", "title") if name in frame]
+    rows = [
+        Bar(tuple(map(str, row[:-2])), similarity := float(row[-2]) * (1 if row[-1] else -1), similarity)
+        for row in frame[[*names, "similarity", "has"]].itertuples(index=False)
+    ]
+    return Bars("the most similar", (*_NAMES[len(names)], "similarity"), tuple(rows))
 
 
 def _word_bars(words: pd.DataFrame | None) -> Bars | None:

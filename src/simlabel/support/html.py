@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from simlabel.support.text import for_terminal
 
+_CELL = "text-align:left;padding:0.15em 1em 0.15em 0"  # a page's own colours, light or dark
+_CAPTION = "text-align:left;font-style:italic;padding:0.6em 0 0.2em"
+
 
 def escaped(text: object) -> str:
     """Show a text as it is, whatever stands in it.
@@ -32,11 +35,7 @@ def element(name: str, inside: str) -> str:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """A table; headings and caption are texts, cells are HTML already."""
-    head = element(
-        "tr", "".join(f'<th scope="col" style="text-align:left">{escaped(h)}</th>' for h in headings)
-    )
-    body = "".join(
-        element("tr", "".join(f'<td style="text-align:left">{cell}</td>' for cell in row)) for row in rows
-    )
-    named = f'<caption style="text-align:left">{escaped(caption)}</caption>' if caption else ""
+    head = element("tr", "".join(f'<th scope="col" style="{_CELL}">{escaped(h)}</th>' for h in headings))
+    body = "".join(element("tr", "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row)) for row in rows)
+    named = f'<caption style="{_CAPTION}">{escaped(caption)}</caption>' if caption else ""
     return f"<table>{named}<thead>{head}</thead><tbody>{body}</tbody></table>"

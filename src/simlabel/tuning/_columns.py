@@ -72,7 +72,9 @@ class ColumnSearch:
         bent: str | None = None,
         on_step: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.products = {name: _products(rows) for name, rows in blocks}
+        # in the order of their names: what is tried first does not depend on the table's
+        products = {name: _products(rows) for name, rows in blocks}
+        self.products = {name: products[name] for name in sorted(products)}
         self.bent = bent if bent in self.products else None
         self.references, self.criterion = references, criterion_of(criterion)
         self.truth = Truth.of(references.Y)

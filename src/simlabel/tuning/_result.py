@@ -117,6 +117,8 @@ class TuningResult:
     @property
     def higher_is_better(self) -> bool:
         """Whether the criterion is one to be made large, as the choice shows."""
+        if not self.candidates:
+            return True
         values = [value for value in self.values if value == value]
         at_best = self.values[self.candidates.index(self.best)]
         return not values or at_best >= max(values) - 1e-9
