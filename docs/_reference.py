@@ -11,7 +11,16 @@ import inspect
 from pathlib import Path
 
 #: what rooms export for each other, and not for users, though it has an example
-_INNER = {"LabelSpace", "ReduceCall", "References", "Stack", "equal_groups", "fold", "group_codes", "current_name"}
+_INNER = {
+    "LabelSpace",
+    "ReduceCall",
+    "References",
+    "Stack",
+    "equal_groups",
+    "fold",
+    "group_codes",
+    "current_name",
+}
 #: rooms that users import from, in the order in which they meet them, with what is in them
 ROOMS = {
     "simlabel": "Classifiers and the one sum",
@@ -22,6 +31,7 @@ ROOMS = {
     "simlabel.weightings": "Weightings",
     "simlabel.influence": "Influence",
     "simlabel.label_rules": "Label rules",
+    "simlabel.guarantees": "Guarantees",
     "simlabel.calibration": "Calibration",
     "simlabel.tuning": "Tuning",
     "simlabel.sampling": "Samplers",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # examples run at build, beside others
 os.environ.setdefault("COLUMNS", "100")
 
-from _reference import write_reference  # noqa: E402
+from _reference import write_reference
 
-import simlabel  # noqa: E402
+import simlabel
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "simlabel"
 author = "the simlabel developers"
@@ -26,10 +31,11 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "gallery/**/*.ipynb"]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "reference/used"]
 suppress_warnings = ["config.cache", "myst.header"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 3
@@ -69,3 +75,13 @@ html_theme_options = {
 }
 
 write_reference(Path(__file__).parent / "reference")
+
+#: what scikit-learn gives every estimator: documented there
+_OF_SCIKIT_LEARN = re.compile(r"set_\w+_request|get_metadata_routing|set_output|__\w+__")
+
+
+def setup(app: Sphinx) -> None:
+    """Leave out of the reference what is not ours to explain."""
+    app.connect(
+        "autodoc-skip-member", lambda *called: True if _OF_SCIKIT_LEARN.fullmatch(called[2]) else None
+    )

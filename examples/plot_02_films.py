@@ -2,12 +2,13 @@
 Tag films from their texts
 ==========================
 
-A raw table goes in, as it is: titles, synopses, lists of names, empty cells. ``Tagger`` finds out what each column holds and
-how much it should count.
+A raw table goes in, as it is: titles, synopses, lists of names, empty cells. ``Tagger`` finds out what each
+column holds and how much it should count.
 """
 
 # %%
-# A small catalogue, made up: what a film is about decides its genres, and its text is drawn from words that go with them.
+# A small catalogue, made up: what a film is about decides its genres, and its text is drawn from words that
+# go with them.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ rng = np.random.default_rng(0)
 def film(number):
     genres = rng.choice(list(WORDS), rng.integers(1, 3), replace=False)
     words = rng.choice(" ".join(WORDS[g] for g in genres).split(), 8)
-    other = rng.choice("the a of in two old new young city night day".split(), 8)
+    other = rng.choice(["the", "a", "of", "in", "two", "old", "new", "young", "city", "night", "day"], 8)
     synopsis = " ".join(rng.permutation([*words, *other]))
     cast = ", ".join(rng.choice(["Ada Low", "Ben Marsh", "Cleo Dane", "Dev Rao"], 2, replace=False))
     return {
@@ -34,7 +35,7 @@ def film(number):
         "title": " ".join(words[:2]).title(),
         "synopsis": synopsis,
         "cast": cast if rng.random() > 0.1 else None,
-        "minutes": round(float(rng.normal(100, 15)), 1),
+        "minutes": int(rng.normal(125 if "space" in genres else 95, 12)),
         "genres": ", ".join(sorted(genres)),
     }
 
@@ -50,7 +51,11 @@ print(tagger.encoder_)
 
 # %%
 # Predict, and see how often the whole set is right.
-print(tagger.predict(new.drop(columns="genres"))[:3], "exactly right:", tagger.score(new, new["genres"]))
+print(
+    tagger.predict(new.drop(columns="genres"))[:3],
+    "exactly right:",
+    tagger.score(new.drop(columns="genres"), new["genres"]),
+)
 
 # %%
 # Ask why: the words that decided, and the labelled films that are like it.

@@ -2,8 +2,8 @@
 A similarity of your own
 ========================
 
-Anything that can be compared can be labelled: strings, sets, graphs. A function of two things is enough; one of two blocks
-of them is quicker.
+Anything that can be compared can be labelled: strings, sets, graphs. A function of two things is enough;
+one of two blocks of them is quicker.
 """
 
 # %%
@@ -34,7 +34,7 @@ def alike(a, b):
 
 
 model = SMLClassifier(alike).fit(words, languages)
-for word in ("wintertime", "schulfenster", "temporale", "vesijärvi"):
+for word in ("thoughtful", "schulfenster", "temporale", "vesijärvi"):
     print(word, model.predict_sets([word])[0])
 
 # %%

@@ -2,8 +2,8 @@
 Find wrong labels
 =================
 
-Every labelled row can be scored as if it had not been there, exactly. Where the evidence contradicts a label, the label is
-probably wrong: here on yeast genes, of which some labels were turned over on purpose.
+Every labelled row can be scored as if it had not been there, exactly. Where the evidence contradicts a
+label, the label is probably wrong: here on yeast genes, of which some labels were turned over on purpose.
 """
 
 # %%
@@ -33,8 +33,8 @@ print(suspects.head(8).to_string(index=False))
 hits = np.array([turned[row, label] for row, label in zip(suspects["id"], suspects["label"], strict=True)])
 first = np.arange(1, len(hits) + 1)
 plt.figure(figsize=(6, 3.4), layout="constrained")
-plt.plot(first, np.cumsum(hits), color="#2a78b5", label="found by simlabel")
-plt.plot(first, first * turned.mean(), color="0.6", linestyle="--", label="by chance")
+plt.plot(first, np.cumsum(hits), color="#2a78b5", linewidth=2, label="most doubtful first")
+plt.plot(first, first * turned.mean(), color="0.6", linestyle="--", label="in any order")
 plt.xlabel("suspects looked at")
 plt.ylabel("wrong labels found")
 plt.legend(frameon=False)
