@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .stamps/installed
 
-.PHONY: demo docs dist test test-slow fuzz lint bench install clean
+.PHONY: demo demo-serve docs dist test test-slow fuzz lint bench install clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
@@ -16,6 +16,10 @@ install: $(STAMP)
 
 demo: $(STAMP)
 	$(BIN)/simlabel demo
+
+# a tagging desk on made-up programmes, in a folder that goes when it ends
+demo-serve: $(STAMP)
+	$(BIN)/python -m simlabel.desk._made
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

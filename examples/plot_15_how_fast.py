@@ -55,19 +55,19 @@ print({name: round(ratio, 2) for name, ratio in ratios.items()})
 # registers; the similarities that they become stay in the nearest cache, are added to the labels' sums, and
 # are forgotten. The matrix of all similarities, here 48 MB, never exists, so that it never goes to memory
 # and back.
-figure, (levels, bars) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=[1.25, 1])
+figure, (levels, bars) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", width_ratios=[1.25, 1])
 HIERARCHY = [
     ("registers", "the inner products of 6 rows and 16 queries", "#d1662b"),
-    ("first cache, 32 KB", "a tile of similarities, 9 KB; the panel of 16 queries, 8 KB", "#e0975f"),
-    ("second cache, 512 KB", "144 labelled rows, 74 KB; the sums, 14 numbers a query", "#7fb0d6"),
-    ("memory", "all labelled rows, 6 MB: read in order, once for many queries", "#2a78b5"),
+    ("first cache, 32 KB", "a tile of similarities, 9 KB; the panel of 16 queries, 8 KB", "#b5651d"),
+    ("second cache, 512 KB", "144 labelled rows, 74 KB; the sums, 14 numbers a query", "#4a7fa8"),
+    ("memory", "all labelled rows, 6 MB: read in order, once for many queries", "#1f5a8a"),
 ]
 for i, (name, what, colour) in enumerate(HIERARCHY):
-    width = 3.4 + 2.2 * i
-    levels.barh(-i, width, left=-width / 2, height=0.86, color=colour)
-    levels.text(0, -i + 0.02, name, ha="center", va="center", color="white", fontweight="bold", fontsize=10)
-    levels.text(0, -i - 0.6, what, ha="center", va="center", color="0.25", fontsize=8.5)
-levels.set(xlim=(-5.3, 5.3), ylim=(-3.9, 0.6), title="what lies where (float32, 128 features)")
+    width = 7.6 + 0.8 * i
+    levels.barh(-i, width, left=-width / 2, height=0.9, color=colour)
+    levels.text(0, -i + 0.17, name, ha="center", va="center", color="white", fontweight="bold", fontsize=11)
+    levels.text(0, -i - 0.2, what, ha="center", va="center", color="white", fontsize=8.5)
+levels.set(xlim=(-5.1, 5.1), ylim=(-3.5, 0.5), title="what lies where (float32, 128 features)")
 levels.axis("off")
 
 names = list(ways)

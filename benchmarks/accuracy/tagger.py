@@ -179,26 +179,29 @@ def figures(title: str, scale: Scale, rounds: int) -> dict[str, np.ndarray]:
     return {name: np.array([kept[title, name, k] for k in range(rounds)]) for name in names}
 
 
-def shown(values: np.ndarray, digits: int = 4) -> str:
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return f"{values.mean():.{digits}f} ± {error:.{digits}f}"
+def shown(values: np.ndarray) -> str:
+    if len(values) == 1:
+        return f"{values[0]:.4f}"
+    return f"{values.mean():.4f} ± {values.std(ddof=1) / np.sqrt(len(values)):.4f}"
 
 
 def run(scale: Scale) -> Part:
     columns = "model", *CRITERIA, "seconds to fit", "processor seconds", "rows predicted a second"
     intro = (
-        f"Mean and standard error over the splits, the same for all models. In the lower rows: Tagger\n"
-        f"less each other model, paired by split, with the standard error of the difference. Of packages,\n"
-        f"{SOME:,} of whole sources are drawn for all models; all 29,824 are for those that take minutes."
+        "Mean and standard error over the splits, the same for all models; films at random, packages by\n"
+        "whole sources. In the lower rows: Tagger less each other model, paired by split."
     )
     part = Part("Tags of raw tables", columns, intro)
     for title, (_, names) in PARTS.items():
         found = figures(title, scale, ROUNDS)
-        part.section(f"{title[0].upper()}{title[1:]}, {len(found['Tagger'])} splits")
+        rounds = len(found["Tagger"])
+        part.section(f"{title[0].upper()}{title[1:]}, {rounds} split{'s' * (rounds > 1)}")
         for name, values in found.items():
             rest = (f"{values[:, k].mean():,.0f}" for k in (3, 4, 5))
             part.row(name, *(shown(values[:, k]) for k in range(3)), *rest)
         for name in names[1:]:
             gains = (shown(found["Tagger"][:, k] - found[name][:, k]) for k in range(3))
             part.row(f"Tagger less {name}", *gains, "", "", "")
+    load = f"Load of the machine at the end: {os.getloadavg()[0]:.0f}."
+    part.notes.append(f"{load} Beyond its cores, seconds are indicative only.")
     return part

@@ -15,6 +15,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 PICTURES = os.environ.get("SIMLABEL_PICTURES")  # a folder: then pictures are taken for the docs
 
+SHOWN = ("inbox", "why", "labels", "quality", "inbox-dark-desktop", "inbox-light-phone")  # in docs/desk.md
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -52,7 +54,7 @@ def page_of(browser):
 
 
 def picture(page, name):
-    if PICTURES:
+    if PICTURES and name in SHOWN:
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 

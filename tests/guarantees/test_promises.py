@@ -190,6 +190,19 @@ def test_rows_that_suggest_picked_are_warned_of(kind, tmp_path):
     fitted.fit(rows[:40], names[:40]).guarantee(Recall(0.8))
 
 
+def test_a_precomputed_similarity_is_the_same():
+    X, Y = data(50)
+    Q = data(7, seed=3)[0]
+    gaussian = [np.exp(-0.5 * ((rows[:, None] - X) ** 2).sum(axis=2)) for rows in (X, Q)]
+    given = SMLClassifier(Precomputed(), normalizer=None).fit(gaussian[0], Y)
+    for guarantee in (LabelCoverage(0.8), Recall(0.8), SetCoverage(0.8)):
+        assert given.guarantee(guarantee).method == "full"
+        wanted = model().fit(X, Y).predict_sets(Q, guarantee=guarantee)
+        assert given.predict_sets(gaussian[1], guarantee=guarantee) == wanted
+    with pytest.raises(ValueError, match="needs features"):
+        given.predict_sets(gaussian[1], guarantee=Precision(0.8))
+
+
 def test_measures_by_hand():
     truths = [{"a", "b"}, {"a"}, {"b", "c"}, set()]
     sets = [("a",), None, ("b", "c", "a"), ()]

@@ -121,7 +121,8 @@ def test_what_was_learnt_lives_on(options, mmap, rng, tmp_path):
     model.save(tmp_path / "model")
     again = load(tmp_path / "model", mmap=mmap)
     same(again, model, Q)
-    np.testing.assert_array_equal(again.leave_one_out(), model.leave_one_out())
+    # in memory each pair is touched once, which sums in another order
+    np.testing.assert_allclose(again.leave_one_out(), model.leave_one_out(), rtol=1e-12)
     assert again.explain(Q).to_frame().equals(model.explain(Q).to_frame())
     for each in (again, model):
         each.partial_fit(X[30:], y[30:]).forget([3, 31])

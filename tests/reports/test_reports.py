@@ -129,7 +129,7 @@ def test_tables_have_a_cell_for_each_heading(page):
 def test_latex_is_a_document_of_labelled_tables(page):
     """No compiler is at hand: what must hold for any is checked."""
     latex = to_latex(page)
-    assert latex.startswith("\\documentclass{article}\n\\usepackage{booktabs}\n")
+    assert latex.startswith("\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n")
     assert latex.endswith("\\end{document}\n")
     open_ = []
     for what, name in re.findall(r"\\(begin|end)\{(\w+)\}", latex):

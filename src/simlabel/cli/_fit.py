@@ -136,7 +136,6 @@ def _fit_matrix(
     started = time.perf_counter()
     with Terminal(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
-        estimator = getattr(estimator, "best_estimator_", estimator)  # what --auto has chosen
         estimator.save(output)
     facts: dict[str, Any] = {
         "model": str(output),

@@ -84,12 +84,15 @@ class Follower:
     def close(self) -> None:
         """End the thread and its processes."""
         self._closed = True
-        for child in (self._child, self._retuner):
-            if child is not None:
-                child.close()
         self.notice()
-        if self._thread.is_alive():
-            self._thread.join()
+        threads = [thread for thread in (self._thread, self._retuning) if thread.ident is not None]
+        while True:
+            for child in (self._child, self._retuner):
+                if child is not None:
+                    child.close()
+            if not any(thread.is_alive() for thread in threads):
+                return
+            threads[0].join(0.1)
 
     # what the thread does
 

@@ -51,6 +51,7 @@ _SAVED = (
     "tuning_",
     "label_separator_",
     "title_column_",
+    "tried_",
     "n_picked_",
 )  # beside the model itself
 

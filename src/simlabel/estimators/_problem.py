@@ -44,5 +44,6 @@ def make_problem(
     if raw is None and fitted is not None and fitted.learns:
         raw = X
     X = X if fitted is None else transformed(fitted, X)
-    stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
+    similarity = stages.similarity.fit(X, names, weights)
+    stages = replace(stages, similarity=similarity.fit_labels(X, batch.Y, batch.weights, stages.seed))
     return fitted, Problem(stages, References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups))

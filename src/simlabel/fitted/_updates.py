@@ -200,6 +200,11 @@ def with_fewer(model: Model, names: Any) -> Model:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
         return model
+    if model.scorer.stages.similarity.supervised:
+        raise ValueError(
+            f"{model.scorer.stages.similarity!r} has learnt from these rows, and what was learnt cannot "
+            f"forget them. Fit anew without them."
+        )
     stays = np.ones(known.n_rows, dtype=bool)
     stays[positions] = False
     if model.encoder is not None:

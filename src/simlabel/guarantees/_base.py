@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths
-from simlabel.guarantees._promise import Inside, Promise
+from simlabel.guarantees._promise import Promise
+from simlabel.guarantees._risk import Inside
 from simlabel.support.validation import check_number
 
 

@@ -93,7 +93,7 @@ class Grounds:
         return SumBag(stages, X, Y)
 
     @cached_property
-    def split(self) -> Split:
+    def split(self) -> HeldOut:
         """Rows that what scores them has not seen: those that were given, or some of the model's own."""
         scorer, fresh = self.model.scorer, self.fresh
         if fresh is not None:
@@ -101,10 +101,15 @@ class Grounds:
             if fresh.groups is not None:
                 rows = one_of_each(fresh.groups, scorer.stages.seed)
             scores = _Scored(scorer, self.model.to_probabilities)
-            return Split(scores, scores(self.model.normalized(take_rows(fresh.X, rows))), fresh.Y[rows])
+            return HeldOut(scores, scores(self.model.normalized(take_rows(fresh.X, rows))), fresh.Y[rows])
         _refuse_weights(self.model)
         refuse_precomputed(self.model, "A guarantee by a split of the model's rows")
         refuse_samples(self.model, "A guarantee by a split of the model's rows")
+        if is_remote(scorer.references.X):
+            raise ValueError(
+                "A guarantee by a split of the model's rows needs them on this machine, and they are on a "
+                "cluster. Give guarantee rows that the model has not seen."
+            )
         return _halved(scorer)
 
     def caveats(self) -> tuple[str, ...]:
@@ -126,7 +131,7 @@ class Grounds:
 
 
 @dataclass(frozen=True)
-class Split:
+class HeldOut:
     """Scores of any queries, and of labelled rows that they do not depend on; it is asked as a `Bag` is.
 
     Attributes
@@ -181,7 +186,7 @@ class _Scored:
         return np.concatenate(parts).astype(np.float64, copy=False)
 
 
-def _halved(scorer: Scorer) -> Split:
+def _halved(scorer: Scorer) -> HeldOut:
     """A scorer of some rows, with every resolved value held, and the others scored by it."""
     references, groups = scorer.references, scorer.references.groups
     rng = np.random.default_rng(scorer.stages.seed)
@@ -198,7 +203,7 @@ def _halved(scorer: Scorer) -> Split:
     rows = np.flatnonzero(held)
     if groups is not None:
         rows = rows[one_of_each(np.unique(groups[rows], return_inverse=True)[1], scorer.stages.seed)]
-    return Split(score, score(take_rows(references.X, rows)), references.Y[rows])
+    return HeldOut(score, score(take_rows(references.X, rows)), references.Y[rows])
 
 
 def _label_scores(scores: ScoreBlock) -> FloatArray:

@@ -10,8 +10,8 @@ import numpy as np
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, measured
-from simlabel.guarantees._promise import Inside, Promise
-from simlabel.guarantees._risk import allowed
+from simlabel.guarantees._promise import Promise
+from simlabel.guarantees._risk import Inside, allowed
 from simlabel.support.validation import FloatArray, Rows
 
 

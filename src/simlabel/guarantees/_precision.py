@@ -10,8 +10,8 @@ import numpy.typing as npt
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, hits, measured
-from simlabel.guarantees._promise import Inside, Promise
-from simlabel.guarantees._risk import passing_threshold
+from simlabel.guarantees._promise import Promise
+from simlabel.guarantees._risk import Inside, passing_threshold
 from simlabel.support.validation import FloatArray, Rows, check_number
 
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from simlabel.fitted import Model
+from simlabel.guarantees._risk import Inside
 from simlabel.support.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     from simlabel.guarantees._base import Guarantee
 
-Inside = npt.NDArray[np.bool_]
 #: normalized queries -> their scores, and which labels are in the set, (n_queries, n_labels) both
 Chooser = Callable[[Rows], tuple[FloatArray, Inside]]
 

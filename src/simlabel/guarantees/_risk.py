@@ -25,10 +25,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.stats import binom
+from scipy.special import bdtr
 
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
+
+Inside = npt.NDArray[np.bool_]
 
 _CANDIDATES = 400  # thresholds: quantiles of the scores of training rows
 _ROUNDING = 1e-9
@@ -56,11 +60,17 @@ def affordable(alpha: float, n: int) -> float:
     return alpha * (n + 1) - 1.0 + _ROUNDING
 
 
-def precisions(scores: FloatArray, Y: sp.csr_array, threshold: float) -> FloatArray:
-    """The share of right labels in each set that is not empty, (n_sets,)."""
+def precisions(scores: FloatArray, truth: Inside, threshold: float) -> FloatArray:
+    """The share of right labels in each set that is not empty, (n_sets,).
+
+    Examples
+    --------
+    >>> precisions(np.array([[0.9, 0.6], [0.2, 0.1]]), np.array([[True, False], [True, True]]), 0.5)
+    array([0.5])
+    """
     taken = scores >= threshold
     sizes = taken.sum(axis=1)
-    right = (taken & (Y.toarray() > 0)).sum(axis=1)
+    right = (taken & truth).sum(axis=1)
     return right[sizes > 0] / sizes[sizes > 0]
 
 
@@ -76,7 +86,7 @@ def risk_p_value(mean: float, n: int, alpha: float) -> float:
         return 1.0
     a = min(max(mean, 0.0), 1.0)
     entropy = (a * math.log(a / alpha) if a > 0 else 0.0) + (1 - a) * math.log((1 - a) / (1 - alpha))
-    bentkus = math.e * float(binom.cdf(math.ceil(n * a - _ROUNDING), n, alpha))
+    bentkus = math.e * float(bdtr(math.ceil(n * a - _ROUNDING), n, alpha))
     return min(1.0, math.exp(-n * entropy), bentkus)
 
 
@@ -92,7 +102,7 @@ def passing_threshold(
     ----------
     training : scores (n, n_labels), labels
         By which candidates and their order are chosen: where the test is most likely to pass, then lower and
-        lower.
+        lower. Of many rows some, from all over them, are enough.
     fresh : scores (m, n_labels), labels
         On which they are tested.
     alpha : float
@@ -100,15 +110,20 @@ def passing_threshold(
     delta : float
         How likely a mistake may be.
     """
-    scores, Y = training
-    top = np.unique(np.quantile(scores, np.linspace(0.0, 1.0, _CANDIDATES)))[::-1]
-    shares = [precisions(scores, Y, t) for t in top]
-    size = len(fresh[0]) / max(1, len(scores))
-    promise = [risk_p_value(1.0 - p.mean() if len(p) else 1.0, round(len(p) * size), alpha) for p in shares]
-    found = math.inf
-    for t in top[int(np.argmin(promise)) :]:
-        tested = precisions(*fresh, t)
-        if risk_p_value(1.0 - tested.mean() if len(tested) else 1.0, len(tested), alpha) > delta:
+    n = len(training[0])
+    some = np.unique(np.linspace(0, n - 1, min(n, limits().compared_rows)).astype(np.int64))
+    scores, truth = training[0][some], training[1][some].toarray() > 0
+    candidates = np.unique(np.quantile(scores, np.linspace(0.0, 1.0, _CANDIDATES)))[::-1]
+    size = len(fresh[0]) / len(scores)
+    likely = [_p_value(precisions(scores, truth, t), alpha, size) for t in candidates]
+    tested, found = fresh[1].toarray() > 0, math.inf
+    for t in candidates[int(np.argmin(likely)) :]:
+        if _p_value(precisions(fresh[0], tested, t), alpha) > delta:
             break
         found = float(t)
     return found
+
+
+def _p_value(shares: FloatArray, alpha: float, size: float = 1.0) -> float:
+    """Of the precision of some sets, or of `size` times as many that are like them."""
+    return risk_p_value(1.0 - float(shares.mean()), round(len(shares) * size), alpha) if len(shares) else 1.0

@@ -8,8 +8,8 @@ from simlabel.guarantees._bag import Bag
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, hits, measured
-from simlabel.guarantees._promise import Chooser, Inside, Promise
-from simlabel.guarantees._risk import affordable, allowed
+from simlabel.guarantees._promise import Chooser, Promise
+from simlabel.guarantees._risk import Inside, affordable, allowed
 from simlabel.support.validation import FloatArray, Rows
 
 

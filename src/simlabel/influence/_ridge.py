@@ -13,6 +13,7 @@ import numpy.typing as npt
 from simlabel.engines import Job, Keep, ReduceCall, SumReducer, prepare
 from simlabel.engines.reducers import Reducer
 from simlabel.influence._base import Influence, Kept, Problem, Solved
+from simlabel.influence._by_folds import left_out_by_folds
 from simlabel.influence._closed_form import (
     RidgeSolution,
     positive_definite_inverse,
@@ -192,7 +193,7 @@ class Ridge(Influence):
             float(self.penalty),
             references.groups,
         )
-        return self._solved(solution, targets, references)
+        return self._solved(solution, targets, problem)
 
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -208,7 +209,7 @@ class Ridge(Influence):
         # one step of refinement, so that the rounding of many updates does not add up
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
         solution = solution_from_inverse(A, U, targets, weights, penalty, references.groups)
-        return self._solved(solution, targets, references)
+        return self._solved(solution, targets, problem)
 
     def _linear_form(self, problem: Problem) -> LinearForm | None:
         """The similarity as an inner product, where that is solved for without a matrix of all pairs."""
@@ -230,7 +231,7 @@ class Ridge(Influence):
         ridge = LinearRidge(
             form, references.X, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups
         )
-        return self._solved(ridge.solution(start), targets, references)
+        return self._solved(ridge.solution(start), targets, problem)
 
     def _solve_inducing(self, problem: Problem, used: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -244,15 +245,24 @@ class Ridge(Influence):
         solution = inducing_solution(
             features, references.X, targets, references.weights, penalty, references.groups
         )
-        return self._solved(solution, targets, references, used)
+        return self._solved(solution, targets, problem, used)
 
     def _solved(
         self,
         solution: RidgeSolution,
         targets: Rows,
-        references: References,
+        problem: Problem,
         used: npt.NDArray[np.int64] | None = None,
     ) -> Solved:
+        references = problem.references
+        if problem.stages.similarity.supervised:
+            if used is not None:
+                raise ValueError(
+                    f"{problem.stages.similarity!r} is for as many references as are all solved for, and "
+                    f"{references.n_rows:,} are more: leave out the part that learns from labels."
+                )
+            left_out = left_out_by_folds(problem, targets, float(self.penalty))
+            solution = replace(solution, left_out=left_out)
         if self.mixing:
             solution = mixed(solution, targets, references.weights, references.groups)
         return Solved(

@@ -16,7 +16,17 @@ from simlabel.influence import INFLUENCES, Solved
 from simlabel.label_rules import LABEL_RULES, CustomRule
 from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
-from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Scaled, Sum
+from simlabel.similarities import (
+    SIMILARITIES,
+    ColumnView,
+    ForestProximity,
+    Function,
+    OnColumns,
+    Product,
+    Scaled,
+    Sum,
+    Trees,
+)
 from simlabel.sketching import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.support.registry import Registry
 from simlabel.tables import ENCODERS, Column, EmbeddedColumn, Embedding, NumberColumn, TermColumn, Vocabulary
@@ -30,7 +40,7 @@ def _classes() -> Iterable[type[Any]]:
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
-    yield from (FeatureSums, PrototypeSums, Waves)
+    yield from (FeatureSums, PrototypeSums, Waves, ForestProximity, Trees)
     yield from (Column, Vocabulary, TermColumn, NumberColumn, Embedding, EmbeddedColumn)
     yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 

@@ -75,7 +75,7 @@ def _example_table(block: Examples) -> Table:
 def to_latex(report: Report) -> str:
     r"""All texts and tables as a LaTeX document; a table, which has a label, can be taken out of it.
 
-    It needs ``booktabs``; names in scripts that pdflatex does not have compile with lualatex.
+    It needs ``booktabs`` and ``graphicx``; names in scripts that pdflatex lacks compile with lualatex.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def to_latex(report: Report) -> str:
     >>> page = Report("Title", "ten folds", (), (section,))
     >>> print(to_latex(page))
     \documentclass{article}
-    \usepackage{booktabs}
+    \usepackage{booktabs,graphicx}
     \title{Title}
     \date{}
     \begin{document}
@@ -95,20 +95,21 @@ def to_latex(report: Report) -> str:
     \begin{table}
       \centering
       \caption{Losses}\label{tab:1-all}
+      \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%
       \begin{tabular}{lr}
         \toprule
         Who & Loss\_1 $\downarrow$ \\
         \midrule
         SML & \textbf{0.193 $\pm$ 0.013} \\
         \bottomrule
-      \end{tabular}
+      \end{tabular}}
     \end{table}
     \clearpage
     \end{document}
     <BLANKLINE>
     """
     title, numbers = for_tex(report.title), count(1)
-    head = [r"\documentclass{article}", r"\usepackage{booktabs}", rf"\title{{{title}}}", r"\date{}"]
+    head = [r"\documentclass{article}", r"\usepackage{booktabs,graphicx}", rf"\title{{{title}}}", r"\date{}"]
     parts = [*head, r"\begin{document}", r"\maketitle", for_tex(report.subtitle)]
     for section in report.sections:
         parts.append(rf"\section{{{for_tex(section.title)}}}")
@@ -134,13 +135,14 @@ def _latex_table(block: Table, label: str) -> str:
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{for_tex(block.caption)}}}\label{{{label}}}",
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",  # no wider than the page
         rf"  \begin{{tabular}}{{{columns}}}",
         r"    \toprule",
         "    " + " & ".join(for_tex(heading) for heading in block.headings) + r" \\",
         r"    \midrule",
         *(f"    {line}" for line in body),
         r"    \bottomrule",
-        r"  \end{tabular}",
+        r"  \end{tabular}}",
         r"\end{table}",
     ]
     return "\n".join(lines)

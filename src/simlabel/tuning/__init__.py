@@ -7,6 +7,7 @@ from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
+from simlabel.tuning._ridge import RidgeSearch, Walk
 from simlabel.tuning._search import Search
 from simlabel.tuning._validation import Validation
 
@@ -28,4 +29,6 @@ __all__ = [
     "TuningResult",
     "check_criterion",
     "two_sided",
+    "RidgeSearch",
+    "Walk",
 ]

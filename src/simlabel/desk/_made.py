@@ -1,0 +1,59 @@
+"""Made-up programmes, like those of a broadcaster, to try a desk on."""
+
+from __future__ import annotations
+
+import csv
+import random
+import tempfile
+from pathlib import Path
+
+from simlabel.desk._serve import Settings, serve
+
+_TOPICS = {
+    "Crime": "detective murder police trial thief prison witness alibi robbery inspector",
+    "Romance": "love wedding kiss heart letter dance summer promise bride secret",
+    "Nature": "forest river wolves whales jungle glacier birds ocean desert migration",
+    "History": "empire war castle king revolution archive treaty dynasty soldiers ruins",
+    "Science": "laboratory planet experiment telescope energy atom robot theory orbit signal",
+    "Comedy": "neighbour mishap landlord joke roommates chaos boss disguise holiday prank",
+    "Sport": "match champion coach league stadium final training rivals medal season",
+    "Cooking": "chef kitchen recipe bread market spices restaurant dessert harvest oven",
+}
+_FRAMES = (
+    "A {0} and a {1} meet: the {2} changes everything, and the {3} is not what it seems.",
+    "Six stories about the {0}, the {1} and the {2}, told by those who know the {3}.",
+    "When the {0} is lost, a {1} leads from the {2} to the {3}.",
+)
+_PLACES = ("Lisbon", "the north", "a small island", "Vienna", "the coast", "the capital", "the mountains")
+
+
+def write_programmes(path: Path, rows: int = 300, seed: int = 0) -> None:
+    """Write a table of programmes; two thirds have genres, the others are left to the desk."""
+    rng = random.Random(seed)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "title", "synopsis", "minutes", "genres"])
+        for number in range(rows):
+            genres = sorted(rng.sample(sorted(_TOPICS), rng.choice([1, 1, 2])))
+            words = [rng.choice(_TOPICS[genre].split()) for genre in (genres * 4)[:4]]
+            rng.shuffle(words)
+            title = f"The {words[0].title()} of {rng.choice(_PLACES)}"
+            tags = "; ".join(genres) if number % 3 else ""
+            writer.writerow(
+                [f"p{number}", title, rng.choice(_FRAMES).format(*words), rng.randint(20, 120), tags]
+            )
+
+
+def main() -> None:
+    """Serve made-up programmes until Ctrl-C, from a folder that goes then."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "programmes.csv"
+        write_programmes(table)
+        settings = Settings(table=table, label_column="genres", id_column="id")
+        serve(
+            Path(folder) / "desk", settings, lambda address: print(f"{address}  (Ctrl-C ends it)", flush=True)
+        )
+
+
+if __name__ == "__main__":
+    main()
