@@ -35,8 +35,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "reference/used"]
-suppress_warnings = ["config.cache", "myst.header"]
+exclude_patterns = ["_build", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "reference/used"]
+suppress_warnings = ["config.cache", "myst.header", "ref.python"]  # the last: attributes of one name
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 
@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/(?!plot_)\w+\.py$",
     "backreferences_dir": "reference/used",
     "doc_module": ("simlabel",),
     "min_reported_time": 1e9,
