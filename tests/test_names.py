@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.calibration import CALIBRATIONS
+from simlabel.calibration import ABSENCES, CALIBRATIONS
 from simlabel.engines import ENGINES
 from simlabel.influence import INFLUENCES
 from simlabel.inspection._values import data_values
@@ -30,7 +30,7 @@ from simlabel.weightings import WEIGHTINGS
 ROOT = Path(__file__).parents[1]
 STAGES_PAGE = (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
 REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
-REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS]
+REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS, ABSENCES]
 STAGES = {registry.kind: registry for registry in REGISTRIES}
 RANKING = {name for name, criterion in CRITERIA.items() if criterion.needs_scores}
 
@@ -62,7 +62,7 @@ def parameter(thing, name):
 
 
 def test_every_stage_has_a_registry():
-    stages = set(inspect.signature(SMLClassifier).parameters) - {"n_jobs", "random_state"}
+    stages = set(inspect.signature(SMLClassifier).parameters) - {"n_jobs", "random_state", "hierarchy"}
     assert stages == set(STAGES)
 
 

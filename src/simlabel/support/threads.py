@@ -156,11 +156,15 @@ def held_to(n_jobs: int | None) -> Iterator[None]:
 
 
 def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Of an estimator's method: all that it calls keeps to the estimator's `n_jobs`."""
+    """Of an estimator's method: all that it calls keeps to the estimator's `n_jobs`.
+
+    Where it has a model already, `_model_jobs` are those: a parameter that was set since is for the next fit.
+    """
 
     @functools.wraps(method)
     def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with held_to(getattr(args[0], "n_jobs", None)):
+        asked = args[0]
+        with held_to(getattr(asked, "_model_jobs", getattr(asked, "n_jobs", None))):
             return method(*args, **kwargs)
 
     return held
