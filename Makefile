@@ -19,7 +19,9 @@ demo: $(STAMP)
 
 # a tagging desk on made-up programmes, in a folder that goes when it ends
 demo-serve: $(STAMP)
-	$(BIN)/python -m simlabel.desk._made
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(BIN)/python examples/programmes.py "$$folder/programmes.csv" && \
+	$(BIN)/simlabel serve "$$folder/desk" --import "$$folder/programmes.csv" --label-column genres --id id
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlabel import SMLClassifier, Tagger, load
+from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
+from simlabel.guarantees import LabelCoverage, Precision, Recall, SetCoverage
 from simlabel.labels import Partial
 from simlabel.metrics import hierarchical_f1, hierarchical_precision, hierarchical_recall
 from simlabel.similarities import RBF
@@ -132,6 +133,23 @@ def test_tables_have_it_too():
     tagger = Tagger(hierarchy="::").fit(texts, ["mail::imap", "mail::smtp", "web::html", "web::http"] * 3)
     assert tagger.classes_.tolist() == ["mail", "mail::imap", "mail::smtp", "web", "web::html", "web::http"]
     assert all(one == closed(one) for one in tagger.predict(texts))
+
+
+@pytest.mark.parametrize(
+    "guarantee", [Recall(0.7), LabelCoverage(0.7), SetCoverage(0.7), Precision(0.5)], ids=repr
+)
+def test_sets_with_a_guarantee_are_closed_too(guarantee):
+    X, y = problem(10, n=60)
+    fitted = model("uniform", hierarchy="::").fit(X, [one or {"game"} for one in y])
+    sets = fitted.predict_sets(X, guarantee=guarantee)
+    assert all(set(one) == closed(one) for one in sets if one is not None)
+
+
+def test_a_choice_of_stages_has_it_too():
+    X, y = problem(9)
+    auto = AutoSMLClassifier(hierarchy="::", random_state=0).fit(X, y)
+    for fitted in (auto, auto.best_estimator_):
+        assert all(one == closed(one) for one in fitted.predict(X))
 
 
 def test_criteria_by_hand():

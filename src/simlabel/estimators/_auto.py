@@ -23,7 +23,7 @@ from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
-from simlabel.labels import LabelSpace, advise_on_labels
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.normalization import UnitsWarning
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
@@ -74,6 +74,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         For the choice of rows.
     absent : None, "unknown" or PresenceOnly
         As in `SMLClassifier`.
+    hierarchy : None, str, dict or Hierarchy
+        As in `SMLClassifier`.
 
     Attributes
     ----------
@@ -109,6 +111,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         absent: Any = None,
+        hierarchy: Any = None,
     ) -> None:
         self.criterion = criterion
         self.label_rule = label_rule
@@ -121,6 +124,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.absent = absent
+        self.hierarchy = hierarchy
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen.
@@ -144,7 +148,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         X = check_features(self, X, reset=True)
-        space, Y, unknown = LabelSpace.learn_known(y)
+        space, Y, unknown = LabelSpace.learn_known(y, as_hierarchy(self.hierarchy))
         check_same_length(X.shape[0], Y, "y")
         names = resolve_ids(ids, X.shape[0], None)
         batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)
@@ -211,6 +215,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             n_jobs=self.n_jobs,
             random_state=trials.seed,
             absent=self.absent,
+            hierarchy=self.hierarchy,
         )
 
     @property
@@ -229,6 +234,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             n_jobs=self.n_jobs,
             random_state=stages.seed,
             absent=self.absent,
+            hierarchy=self.hierarchy,
         )
         learnt = ("n_features_in_", "feature_names_in_", "tuning_")
         plain.__dict__ |= {name: getattr(self, name) for name in learnt if hasattr(self, name)}

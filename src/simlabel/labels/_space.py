@@ -310,6 +310,10 @@ class LabelSpace:
         """Scores in which no label stands below those that it is above, (n_rows, n_labels)."""
         return scores if self.hierarchy is None else raised(self.closure, scores)
 
+    def closed(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Sets with the labels above theirs, (n_rows, n_labels)."""
+        return inside if self.hierarchy is None else (inside.astype(np.int8) @ self.closure) > 0
+
     def completed(self, Y: Indicator, ranking: FloatArray) -> Indicator:
         """Predicted sets with the labels above theirs, each row's entries strongest first."""
         return Y if self.hierarchy is None else completed(self.closure, Y, ranking)
