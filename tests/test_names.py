@@ -1,4 +1,4 @@
-"""Lists of names that people wrote, in the README and in docstrings, against what the code knows."""
+"""Lists of names that people wrote, in docs/stages.md and in docstrings, against what the code knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from simlabel.tuning import TUNERS
 from simlabel.weightings import WEIGHTINGS
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+STAGES_PAGE = (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
 REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
 REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS, ABSENCES]
 STAGES = {registry.kind: registry for registry in REGISTRIES}
@@ -67,8 +67,8 @@ def test_every_stage_has_a_registry():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_readme_has_the_names_of(stage):
-    names = re.search(rf"^\| `{stage}` \|[^|]*\|([^|]*)\|", README, re.MULTILINE).group(1)
+def test_the_page_of_stages_has_the_names_of(stage):
+    names = re.search(rf"^\| `{stage}` \|[^|]*\|([^|]*)\|", STAGES_PAGE, re.MULTILINE).group(1)
     assert set(re.findall(r"`(\w+)`", names)) - {"None"} == names_of(stage)
 
 
