@@ -127,7 +127,7 @@ def test_models_of_matrices_are_taught_and_asked_too(shell, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 3)).round(3), columns=["a", "b", "c"])
     tags = [{name for name in "abc" if row[name] > 0} for _, row in frame.iterrows()]
-    SMLClassifier("linear").fit(frame[:30], tags[:30]).save("m.simlabel")
+    SMLClassifier("linear", calibration="loo").fit(frame[:30], tags[:30]).save("m.simlabel")
     wanted = load("m.simlabel").partial_fit(frame[30:], tags[30:]).forget([3, 35])
     labelled = frame.assign(tags=[";".join(sorted(each)) for each in tags])
     labelled[30:].to_csv("more.csv", index=False)

@@ -40,13 +40,18 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         """What answers."""
         return self._model
 
+    @property
+    def _fitted_jobs(self) -> int | None:
+        """Threads of what answers; a number that was set since counts from the next fit on."""
+        return self._current.scorer.stages.n_jobs
+
     @contextmanager
     def _changing(self) -> Iterator[Self]:
         """A copy to work on, which one assignment publishes.
 
         Work that failed has changed nothing, and other threads see the old state or the new one, whole.
         """
-        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None)):
+        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None), type(self).__name__):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__
