@@ -15,10 +15,12 @@ from simlabel.experiments import CrossValidation, KFolds, compare
 _KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds"
 
 
-def cross_validated(name: str, estimators: Mapping[str, Any], scale: Scale) -> dict[str, CrossValidation]:
+def cross_validated(
+    name: str, estimators: Mapping[str, Any], scale: Scale, seed: int = 0
+) -> dict[str, CrossValidation]:
     """Ten folds of each estimator, the same for all; two if the scale is small."""
     folder = None if scale.small else _KEPT
-    data, folds = shared(name, scale), KFolds(2 if scale.small else 10)
+    data, folds = shared(name, scale), KFolds(2 if scale.small else 10, seed=seed)
     found = compare(
         data, estimators, folds, folder=folder, on_progress=lambda *done: print(*done, flush=True)
     )

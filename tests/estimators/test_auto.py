@@ -83,7 +83,8 @@ def test_sparse_sets_weights_and_progress(rng, capsys):
     )
     np.testing.assert_allclose(model.label_weights(X), repeated.label_weights(X), rtol=1e-9)
     assert model.predict(X) == [set(names[row == 1]) for row in repeated.predict(X)]
-    sparse = AutoSMLClassifier(random_state=0).fit(sp.csr_array(X), Y)
+    few = [("l2", "rbf", "ridge"), ("l2", "polynomial", "ridge")]  # of sparse rows z-scores do not shift
+    sparse = AutoSMLClassifier(configurations=few, random_state=0).fit(sp.csr_array(X), Y)
     dense = clone(sparse.best_estimator_).fit(X, Y)
     scores = sparse.label_weights(sp.csr_array(X))
     np.testing.assert_allclose(scores, dense.label_weights(X), rtol=1e-6, atol=1e-9)

@@ -293,7 +293,7 @@ GOOD_X, GOOD_Y = np.eye(3), [{"a"}, {"b"}, {"a"}]
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda m: m.forget(["nobody", 1, 77]), KeyError, "id 'nobody', 77; nothing was forgotten"),
+        (lambda m: m.forget(["nobody", 1, 77]), KeyError, "id 'nobody', 77; nothing was changed"),
         (lambda m: m.forget([0, 0]), ValueError, "given twice: 0"),
         (lambda m: m.forget([0, 1, 2]), ValueError, "all 3 labelled instances"),
         (lambda m: m.forget(5), KeyError, "id 5"),

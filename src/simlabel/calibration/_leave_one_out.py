@@ -77,10 +77,15 @@ class LeaveOneOutCalibration(BaseEstimator):
         p = np.concatenate([fitted._evidence(block.scores) for block in blocks])
         Y = np.concatenate([block.Y.toarray() for block in blocks])
         w = np.concatenate([block.weights for block in blocks])
+        known = [
+            np.ones(block.Y.shape, dtype=bool) if block.known is None else block.known for block in blocks
+        ]
+        asked = np.concatenate(known)
         if single:
             fitted.temperature_ = _temperature(p, Y, w)
         else:
-            fitted.curves_ = [_curve(p[:, k], Y[:, k], w, self.enough) for k in range(p.shape[1])]
+            parts = ((asked[:, k], k) for k in range(p.shape[1]))
+            fitted.curves_ = [_curve(p[a, k], Y[a, k], w[a], self.enough) for a, k in parts]
         return fitted
 
     def _evidence(self, scores: ScoreBlock) -> FloatArray:
@@ -165,6 +170,8 @@ def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
 
 
 def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
+    if not len(y):
+        return LogisticCurve(1.0, 0.0)  # nothing is known of the label: its share stays
     present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
     if min(present, absent) >= enough:
         isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)

@@ -13,7 +13,7 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
-from simlabel import SMLClassifier, Tagger, load
+from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of
 from simlabel.datasets import Dataset
@@ -33,13 +33,13 @@ class FittedModel:
 
     Attributes
     ----------
-    estimator : SMLClassifier or Tagger
+    estimator : SMLClassifier, AutoSMLClassifier or Tagger
     features : tuple of str, or int
         Names of its features; only their number where it was fitted without names.
     labels : list of str
     """
 
-    estimator: SMLClassifier | Tagger
+    estimator: SMLClassifier | AutoSMLClassifier | Tagger
     features: Sequence[str] | int
     labels: list[str]
 

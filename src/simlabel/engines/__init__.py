@@ -6,6 +6,7 @@
 
 from typing import TYPE_CHECKING
 
+from simlabel.engines._all_pairs import AllPairs
 from simlabel.engines._auto import ENGINES, Auto, resolve_engine
 from simlabel.engines._collapsed import Collapsed
 from simlabel.engines._contract import Engine, Job, Plan, ReduceCall
@@ -19,6 +20,7 @@ from simlabel.support.renamed import renamed
 
 __all__ = [
     "ENGINES",
+    "AllPairs",
     "Auto",
     "Collapsed",
     "Engine",

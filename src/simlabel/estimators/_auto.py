@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
-import os
-import time
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from simlabel.estimators._blends import best_blend, record_of
+from simlabel.estimators._configurations import checked_configurations, default_configurations
+from simlabel.estimators._inspect import InspectionMixin
+from simlabel.estimators._online import OnlineMixin
+from simlabel.estimators._rounds import Rounds
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
-from simlabel.estimators._trials import (
-    Configuration,
-    Trial,
-    Trials,
-    best_of_each_kind,
-    checked_configurations,
-    default_configurations,
-    leaderboard,
-    ranked,
-)
-from simlabel.fitted import Model, drop_weightless
+from simlabel.estimators._trials import Trial, Trials, records
+from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.normalization import UnitsWarning
-from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
 from simlabel.tuning import LeaveOneOut
 from simlabel.tuning._criterion import criterion_of
 
-_SCREEN_ROWS = 400  # all configurations are tried on so many rows
-_FINALISTS = 3  # and the best of so many similarities on all rows
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-class AutoSMLClassifier(SetsMixin):
+class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     """Chooses normalization, similarity, influence and label rule by itself.
 
-    Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The
-    best of each kind of similarity stand for it, and the best three of these are tuned again on all
-    rows (up to 2,500); the winner is fitted, if its influence is learned with scores mixed over labels
-    (`Ridge(mixing=True)`). Nothing outside the training rows is looked at.
+    Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The best of
+    each kind of similarity stand for it: the best six of these are tuned again on 800 rows where there are
+    many, and the best three of them on all rows (up to 2,500). The winner is fitted, if its influence is
+    learned with scores mixed over labels (`Ridge(mixing=True)`). Nothing outside the training rows is
+    looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
 
     Parameters
     ----------
@@ -63,15 +57,25 @@ class AutoSMLClassifier(SetsMixin):
         As in `SMLClassifier`.
     configurations : list of (normalizer, similarity, influence), optional
         What to choose from, in place of the fixed list.
+    effort : {"normal", "high"}
+        "high" also tries sums of the best two configurations, and of them with the proximity of a forest
+        (`simlabel.similarities.ForestProximity`). They are judged by five folds, and taken if they gain more
+        than a standard error. It takes several times as long. A model with a forest cannot `forget`.
     budget : float, optional
         Seconds after which no further configuration is begun. Without it, equal data give equal
         results; with it, a slower moment may try fewer.
     verbose : bool
         Whether to show a progress bar.
+    engine : str or engine
+        As in `SMLClassifier`, for the model that was chosen.
     n_jobs : int or None
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of rows.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`.
+    hierarchy : None, str, dict or Hierarchy
+        As in `SMLClassifier`.
 
     Attributes
     ----------
@@ -79,7 +83,9 @@ class AutoSMLClassifier(SetsMixin):
         The choice as a plain classifier with all values fixed, fitted.
     leaderboard_ : DataFrame
         What was tried, best first, with the criterion and its standard error.
-    classes_, n_features_in_, feature_names_in_
+    tuning_ : TuningResult
+        The curve of the search for the configuration that was chosen.
+    classes_, n_features_in_, feature_names_in_ and all others
         As in `SMLClassifier`.
 
     Examples
@@ -98,21 +104,29 @@ class AutoSMLClassifier(SetsMixin):
         label_rule: Any = "auto",
         calibration: Any = "auto",
         configurations: Any = None,
+        effort: Literal["normal", "high"] = "normal",
         budget: float | None = None,
         verbose: bool = False,
+        engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
+        absent: Any = None,
+        hierarchy: Any = None,
     ) -> None:
         self.criterion = criterion
         self.label_rule = label_rule
         self.calibration = calibration
         self.configurations = configurations
+        self.effort = effort
         self.budget = budget
         self.verbose = verbose
+        self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
+        self.hierarchy = hierarchy
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen.
 
         Parameters
@@ -121,61 +135,60 @@ class AutoSMLClassifier(SetsMixin):
         y : as in `SMLClassifier`
         sample_weight : array, (n_rows,), optional
             How many times each row counts.
+        ids : list, (n_rows,), optional
+            What the rows are called, as in `SMLClassifier`.
         groups : list, (n_rows,), optional
             What each row belongs to, as in `SMLClassifier`: no row is judged by others of its group.
         """
         with self._changing() as changed:
             changed._reset()
-            changed._fit(X, y, sample_weight, groups)
+            batch = changed._fit(X, y, sample_weight, ids, groups, None)
+            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
+        X = check_features(self, X, reset=True)
+        space, Y, unknown = LabelSpace.learn_known(y, as_hierarchy(self.hierarchy))
+        check_same_length(X.shape[0], Y, "y")
+        names = resolve_ids(ids, X.shape[0], None)
+        batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)
+        if classes is not None:
+            batch = batch.relabelled(batch.labels.declared(classes))
+        self._learn(batch, None)
+        return batch
+
+    def _learn(self, batch: Batch, columns: npt.NDArray[np.int64] | None) -> None:
         search = LeaveOneOut(criterion=self.criterion)
         search.check()
         check_number("AutoSMLClassifier", "budget", self.budget, above=0, also=(None,))
-        rule = self._rule()
-        rows = check_features(self, X, reset=True)
-        space, Y = LabelSpace.learn(y)
-        check_same_length(rows.shape[0], Y, "y")
-        batch = drop_weightless(rows, space, Y, sample_weight, range(rows.shape[0]), groups)
+        if self.effort not in ("normal", "high"):
+            raise ValueError(f"AutoSMLClassifier: effort must be 'normal' or 'high', got {self.effort!r}.")
+        rule, given = self._rule(), self.configurations
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        given = self.configurations
-        configurations = default_configurations(rows) if given is None else checked_configurations(given)
-        trials = Trials(batch, getattr(self, "feature_names_in_", None), search, self.n_jobs, seed)
-        ranking = ranked(list(self._tried(configurations, trials)), self._higher_is_better)
-        self.leaderboard_ = leaderboard(ranking)
-        chosen = self._chosen(ranking[0], rule, trials)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
-            self.best_estimator_ = chosen.fit(X, y, sample_weight, groups=groups)
-        self.best_estimator_.label_rule = clone(self.best_estimator_.label_rule_)
-        self.classes_ = self.best_estimator_.classes_
-
-    @property
-    def _higher_is_better(self) -> bool:
-        return criterion_of(self.criterion).higher_is_better
-
-    def _tried(self, configurations: Sequence[Configuration], trials: Trials) -> Iterator[Trial]:
-        """All configurations on few rows, then the best of them on many."""
-        started = time.monotonic()
-        screened: list[Trial] = []
-        some, many = trials.sampled(_SCREEN_ROWS), trials.sampled(limits().tuned_rows)
-        finals = 0 if some.n_rows == many.n_rows else _FINALISTS
-        with progress("choosing", len(configurations) + finals, self.verbose) as advance:
-            for configuration in configurations:
-                if self._out_of_time(started) and screened:
-                    break
-                screened.append(some.run(configuration))
-                advance()
-            yield from screened
-            for trial in best_of_each_kind(ranked(screened, self._higher_is_better))[:finals]:
-                if self._out_of_time(started):
-                    return
-                yield many.run(trial.configuration, trial.curve.best)
-                advance()
-
-    def _out_of_time(self, started: float) -> bool:
-        return self.budget is not None and time.monotonic() - started > self.budget
+        configurations = default_configurations(batch.X) if given is None else checked_configurations(given)
+        names = getattr(self, "feature_names_in_", None)
+        trials = Trials(batch, names, search, self.n_jobs, seed)
+        criterion = criterion_of(self.criterion)
+        high = self.effort == "high" and batch.is_complete  # what learns from labels needs all of them
+        rounds = Rounds(trials, criterion.higher_is_better, self.budget)
+        with progress("choosing", rounds.n_steps(configurations) + 5 * high + 1, self.verbose) as advance:
+            ranking = rounds.run(configurations, advance)
+            blend = best_blend(ranking, trials.n_rows, criterion, advance) if high else None
+            chosen = self._recipe(ranking[0], rule, trials)
+            if blend is not None:
+                chosen.set_params(similarity=blend.similarity, normalizer=blend.normalizer)
+                chosen.influence.set_params(penalty=blend.penalty)
+            if names is not None:
+                chosen.feature_names_in_ = names
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
+                chosen._learn(batch, None)
+            advance()
+        self.tried_ = records(ranking)
+        if blend is not None:
+            self.tried_ = (record_of(blend, criterion.name, rounds.n_rows), *self.tried_)
+        self.tuning_ = replace(ranking[0].curve, n_rows=trials.n_rows)
+        self._publish(chosen._model)
 
     def _rule(self) -> LabelRule:
         """The rule that was given; a name says nothing of a criterion, so it follows the one asked for."""
@@ -185,49 +198,58 @@ class AutoSMLClassifier(SetsMixin):
             rule.set_params(criterion=self.criterion)
         return rule
 
-    def _chosen(self, trial: Trial, rule: LabelRule, trials: Trials) -> SMLClassifier:
+    def _recipe(self, trial: Trial, rule: LabelRule, trials: Trials) -> SMLClassifier:
         influence = trial.best.stages.influence
         if isinstance(influence, Ridge):
             inducing = influence.n_inducing(trials.n_rows)
             if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
                 inducing = None  # solved for all of them without a matrix of all pairs
-            influence = Ridge(influence.penalty, inducing, mixing=True)
+            influence = Ridge(influence.penalty, inducing, mixing=trials.batch.is_complete)
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,
             influence=influence,
             label_rule=rule,
             calibration=self.calibration,
+            engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=trials.seed,
+            absent=self.absent,
+            hierarchy=self.hierarchy,
         )
 
     @property
-    def _current(self) -> Model:
-        return self.best_estimator_._current
+    def best_estimator_(self) -> SMLClassifier:
+        """The choice as a plain classifier with all values fixed, fitted."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("best_estimator_ is there after fit.")
+        stages = self._model.scorer.stages
+        plain = SMLClassifier(
+            clone(self.similarity_),
+            normalizer=None if self.normalizer_ is None else clone(self.normalizer_),
+            influence=clone(self.influence_),
+            label_rule=clone(self.label_rule_),
+            calibration=self.calibration,
+            engine=self.engine,
+            n_jobs=self.n_jobs,
+            random_state=stages.seed,
+            absent=self.absent,
+            hierarchy=self.hierarchy,
+        )
+        learnt = ("n_features_in_", "feature_names_in_", "tuning_")
+        plain.__dict__ |= {name: getattr(self, name) for name in learnt if hasattr(self, name)}
+        plain._publish(self._model)
+        return plain
 
     @property
     def _chosen_on_rows(self) -> tuple[str, ...]:
         return ("the configuration",)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "best_estimator_")
+    @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """What was tried, best first, with the criterion and its standard error."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("leaderboard_ is there after fit.")
+        import pandas as pd
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was chosen to one file: `simlabel.load` gives it back as a plain `SMLClassifier`.
-
-        What a model does later, such as `partial_fit`, `forget` and `explain`, it does as
-        `best_estimator_`.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from simlabel import load
-        >>> X, y = [[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.8]], [{"sea"}, {"sea"}, {"trees"}, {"trees"}]
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "photos.simlabel"
-        >>> AutoSMLClassifier(random_state=0).fit(X, y).save(path)
-        >>> load(path).predict([[0.0, 1.0]])
-        [{'trees'}]
-        """
-        check_is_fitted(self)
-        self.best_estimator_.save(path)
+        return pd.DataFrame(list(self.tried_))

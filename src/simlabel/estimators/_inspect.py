@@ -31,6 +31,7 @@ from simlabel.inspection import (
     titles_of,
     uncertainty,
 )
+from simlabel.labels import refuse_unknown
 from simlabel.rows import n_rows, take_rows
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
@@ -118,7 +119,7 @@ class InspectionMixin(PickedMixin):
             terms,
             np.zeros(terms.totals.shape[1]) if mean is None else mean,
             outputs.probabilities,
-            references.Y.T @ references.weights / references.weights.sum(),
+            scorer.label_shares,
             model,
             X,
             Q,
@@ -134,6 +135,7 @@ class InspectionMixin(PickedMixin):
         settings suit the data, these are not its own where its influence is plain: ridge is solved for its
         references (up to 6,688 of them, and a positive definite similarity), with bandwidth and penalty
         chosen by leave-one-out; of dense features, for columns of one scale as well. All is calibrated.
+        Labels that are unknown are no suspects.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters
@@ -163,7 +165,8 @@ class InspectionMixin(PickedMixin):
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
         labels = model.labels.classes
-        frame = suspicious_labels(found.probabilities, references.Y, references.ids, labels, top, shown)
+        given = references.Y, references.ids, labels
+        frame = suspicious_labels(found.probabilities, *given, top, shown, references.unknown)
         frame.attrs["evidence"] = found.how
         return frame
 
@@ -224,6 +227,7 @@ class InspectionMixin(PickedMixin):
         refuse_precomputed(self._model, "data_values")
         refuse_samples(self._model, "data_values")
         refuse_groups(self._model, "data_values")
+        refuse_unknown(self._model.scorer.references.knowledge, "data values are known where all labels are")
         return data_values(self._model.scorer, criterion)
 
     @within_n_jobs

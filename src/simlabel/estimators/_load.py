@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
+from simlabel.estimators._auto import AutoSMLClassifier
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._tagger import Tagger
 from simlabel.persistence import ModelFileError, read_file, told
 
-_CLASSES: dict[str, type[SMLClassifier] | type[Tagger]] = {
-    cls.__name__: cls for cls in (SMLClassifier, Tagger)
-}
+Saved = SMLClassifier | AutoSMLClassifier | Tagger
+_CLASSES: dict[str, type[Saved]] = {cls.__name__: cls for cls in (SMLClassifier, AutoSMLClassifier, Tagger)}
 
 
-def load(path: str | os.PathLike[str], mmap: bool = False) -> SMLClassifier | Tagger:
+def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
     """Read a model that `save` wrote. Loading never runs code from the file.
 
     Parameters
@@ -29,7 +29,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> SMLClassifier | Ta
 
     Returns
     -------
-    SMLClassifier or Tagger
+    SMLClassifier, AutoSMLClassifier or Tagger
         As it was saved: it predicts the same, and can be taught, retuned and saved again.
 
     Raises

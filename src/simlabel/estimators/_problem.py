@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from simlabel.fitted import Batch
 from simlabel.influence import Problem, Stages
+from simlabel.labels import refuse_unknown
 from simlabel.normalization import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.rows import References, transformed
 from simlabel.tables import TableEncoder
@@ -44,5 +45,9 @@ def make_problem(
     if raw is None and fitted is not None and fitted.learns:
         raw = X
     X = X if fitted is None else transformed(fitted, X)
-    stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
-    return fitted, Problem(stages, References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups))
+    similarity = stages.similarity.fit(X, names, weights)
+    if similarity.supervised:
+        refuse_unknown(batch.unknown, "a similarity that learns from labels needs all of them")
+    stages = replace(stages, similarity=similarity.fit_labels(X, batch.Y, batch.weights, stages.seed))
+    references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
+    return fitted, Problem(stages, references)

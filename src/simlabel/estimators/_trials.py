@@ -1,45 +1,22 @@
-"""Configurations that AutoSML chooses from, and what came out for each."""
+"""What comes out for configurations on some rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from simlabel.engines import Exact
+from simlabel.engines import AllPairs, Exact
+from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch
 from simlabel.influence import INFLUENCES, Problem, Stages
-from simlabel.normalization import Normalizer, resolve_normalizer
-from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
-from simlabel.support.validation import Rows
-from simlabel.tuning import LeaveOneOut, TuningResult, two_sided
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-Values = dict[str, Any]  # of parameters that were searched, by nested names
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """A choice of stages."""
-
-    normalizer: Any
-    similarity: Similarity
-    influence: str
-
-    @property
-    def steps(self) -> str | Normalizer | None:
-        """The normalizer as a table shows it: a list of names as one."""
-        return "+".join(self.normalizer) if isinstance(self.normalizer, list) else self.normalizer
-
-    def __str__(self) -> str:
-        return f"{self.steps} / {self.similarity!r} / {self.influence}"
+from simlabel.similarities import Similarity, Sum
+from simlabel.tuning import LeaveOneOut, RidgeSearch, TuningResult, Walk, two_sided
+from simlabel.tuning._criterion import criterion_of
 
 
 @dataclass(frozen=True)
@@ -70,64 +47,6 @@ class Trial:
     def _at_best(self, figures: Sequence[float]) -> float:
         pairs = zip(figures, self.curve.candidates, strict=True)
         return next((figure for figure, candidate in pairs if candidate == self.curve.best), float("nan"))
-
-
-def default_configurations(X: Rows) -> list[Configuration]:
-    """The fixed list: what suits dense or sparse features, of any sign or not.
-
-    Examples
-    --------
-    >>> for configuration in default_configurations(sp.csr_array([[1.0, 0.0]])):
-    ...     print(configuration)
-    l2 / RBF() / ridge
-    zscore+l2 / RBF() / ridge
-    l2 / Polynomial(coef0='auto', degree='auto') / ridge
-    zscore+l2 / Polynomial(coef0='auto', degree='auto') / ridge
-    l2 / RBF() / uniform
-    zscore+l2 / RBF() / uniform
-    l2 / Cosine() / uniform
-    zscore+l2 / Cosine() / uniform
-    """
-    if sp.issparse(X):  # sums over coordinates would make rows dense
-        normalizers: list[str | list[str]] = ["l2", ["zscore", "l2"]]
-        learned: list[Similarity] = [RBF(), Polynomial("auto", "auto")]
-        plain: list[Similarity] = [RBF(), Cosine()]
-    else:
-        normalizers = ["l2", ["zscore", "l2"], "zscore", "minmax"]
-        learned = [RBF(), Laplacian(), RBF() + Laplacian(), Polynomial("auto", "auto")]
-        plain = [RBF(), Laplacian()]
-    chosen = [Configuration(n, s, "ridge") for s in learned for n in normalizers if _goes_with(s, n)]
-    if not sp.issparse(X) and (X.size == 0 or X.min() >= 0):
-        chosen += [Configuration(n, ChiSquare(), "ridge") for n in ("l2", "minmax")]
-    return chosen + [Configuration(n, s, "uniform") for s in plain for n in normalizers if _goes_with(s, n)]
-
-
-def _goes_with(similarity: Similarity, normalizer: str | list[str]) -> bool:
-    """Whether a pair is worth trying: inner products want rows of one length."""
-    bounded = normalizer == "l2" or (isinstance(normalizer, list) and normalizer[-1] == "l2")
-    return bounded or not isinstance(similarity, Cosine | Polynomial)
-
-
-def checked_configurations(given: Sequence[Any]) -> list[Configuration]:
-    """What the user gave to choose from: (normalizer, similarity, influence), names or objects."""
-    for one in given:
-        if not isinstance(one, list | tuple) or len(one) != 3:
-            raise ValueError(
-                f"AutoSMLClassifier: a configuration is (normalizer, similarity, influence), got {one!r}."
-            )
-    configurations = [Configuration(n, SIMILARITIES.resolve(s), i) for n, s, i in given]
-    if not configurations:
-        raise ValueError("AutoSMLClassifier: configurations is empty; give at least one, or None.")
-    for one in configurations:
-        if one.similarity.form == "precomputed":
-            raise ValueError(
-                "AutoSMLClassifier compares similarities on features, of which a precomputed matrix has "
-                "none; use SMLClassifier('precomputed')."
-            )
-        resolve_normalizer(one.normalizer)
-        one.similarity.check()
-        INFLUENCES.resolve(one.influence).check_similarity(one.similarity, None)
-    return configurations
 
 
 @dataclass(frozen=True)
@@ -163,8 +82,12 @@ class Trials:
         rows = np.sort(np.random.default_rng(self.seed).choice(self.n_rows, most, replace=False))
         return replace(self, batch=self.batch.part(rows))
 
-    def run(self, configuration: Configuration, start: Values | None = None) -> Trial:
-        """Tune one configuration on these rows, from given values on if there are any."""
+    def alone(self) -> Trials:
+        """The same on one thread, where several are tried at once."""
+        return replace(self, n_jobs=1)
+
+    def run(self, configuration: Configuration, walk: Walk, shared: Shared) -> Trial:
+        """Tune one configuration on these rows."""
         stages = Stages(
             similarity=configuration.similarity,
             influence=INFLUENCES.resolve(configuration.influence),
@@ -173,15 +96,57 @@ class Trials:
             seed=self.seed,
         )
         _, problem = make_problem(self.batch, configuration.normalizer, stages, self.names)
-        best, curve = self.search.run(problem, start)
+        best, curve = self.search.run(problem, walk, shared.pairs(problem))
         if not curve.values:  # nothing was left open: it is measured all the same
-            curve = replace(curve, candidates=({},), **_measured(self.search, problem))
-        return Trial(configuration, best, curve, self.n_rows)
+            curve = replace(curve, candidates=({},), **self._measured(problem))
+        trial = Trial(configuration, best, curve, self.n_rows)
+        shared.trials.append(trial)
+        return trial
+
+    def _measured(self, problem: Problem) -> dict[str, Any]:
+        n, problem = problem.references.n_rows, two_sided(problem)
+        if problem.stages.influence.learned:
+            value, error = RidgeSearch(problem, criterion_of(self.search.criterion)).run({}, Walk())[1][0]
+        else:
+            value, error = self.search.measure(problem, [{}], np.arange(n))[0]
+        return {"values": (value,), "errors": (error,), "n_queries": n}
 
 
-def _measured(search: LeaveOneOut, problem: Problem) -> Values:
-    value, error = search.measure(two_sided(problem), [{}], np.arange(problem.references.n_rows))[0]
-    return {"values": (value,), "errors": (error,), "n_queries": problem.references.n_rows}
+class Shared:
+    """What configurations with the same normalizer on the same rows have in common."""
+
+    def __init__(self) -> None:
+        self.trials: list[Trial] = []
+        self._pairs: AllPairs | None = None
+
+    def pairs(self, problem: Problem) -> AllPairs:
+        """Of the rows; made once."""
+        if self._pairs is None:
+            self._pairs = AllPairs.of(problem.references.X, problem.stages.n_jobs)
+        return self._pairs
+
+    def start(self, configuration: Configuration) -> dict[str, Any] | None:
+        """Of a sum, what was best for each of its parts by itself."""
+        similarity = configuration.similarity
+        if not isinstance(similarity, Sum):
+            return None
+        start: dict[str, Any] = {}
+        for side, part in (("left__", similarity.left), ("right__", similarity.right)):
+            one = self._tried(part, configuration.influence)
+            if one is None:
+                return None
+            best = one.curve.best.items()
+            start |= {name if name.startswith("influence__") else side + name: v for name, v in best}
+        return start
+
+    def _tried(self, similarity: Similarity, influence: Any) -> Trial | None:
+        same = (
+            trial
+            for trial in self.trials
+            if repr(trial.configuration.similarity) == repr(similarity)
+            and trial.configuration.influence == influence
+        )
+        return next(same, None)
 
 
 def ranked(trials: Sequence[Trial], higher: bool) -> list[Trial]:
@@ -194,28 +159,17 @@ def ranked(trials: Sequence[Trial], higher: bool) -> list[Trial]:
     return sorted(trials, key=key)
 
 
-def best_of_each_kind(ranking: Sequence[Trial]) -> list[Trial]:
-    """The first trial of each similarity and influence: on few rows they differ by more than noise."""
-    first: dict[tuple[str, str], Trial] = {}
-    for trial in ranking:
-        first.setdefault((repr(trial.configuration.similarity), trial.configuration.influence), trial)
-    return list(first.values())
-
-
-def leaderboard(trials: Sequence[Trial]) -> pd.DataFrame:
-    """What was tried, as a table."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        [
-            {
-                "normalizer": trial.configuration.steps,
-                "similarity": repr(trial.similarity),
-                "influence": repr(trial.best.stages.influence),
-                trial.curve.criterion: trial.value,
-                "standard_error": trial.error,
-                "rows": trial.n_rows,
-            }
-            for trial in trials
-        ]
+def records(trials: Sequence[Trial]) -> tuple[dict[str, Any], ...]:
+    """What was tried, in plain values: a row of the leaderboard each."""
+    return tuple(
+        {
+            "normalizer": None if trial.configuration.steps is None else str(trial.configuration.steps),
+            "similarity": repr(trial.similarity),
+            "influence": repr(trial.best.stages.influence),
+            trial.curve.criterion: trial.value,
+            "standard_error": trial.error,
+            "rows": trial.n_rows,
+            "judged": "leave-one-out",
+        }
+        for trial in trials
     )

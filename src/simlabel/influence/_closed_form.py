@@ -129,14 +129,20 @@ def means_without(targets: FloatArray, weights: FloatArray, left: FloatArray) ->
 
 def positive_definite_inverse(S: FloatArray, ridge: FloatArray) -> FloatArray:
     """(S + diag(ridge))^-1, symmetric; an error where that is not positive definite."""
-    A: Any = np.array(S, order="F")
-    A[np.diag_indices_from(A)] += ridge
-    factor, failed = scipy.linalg.lapack.dpotrf(A, lower=1, overwrite_a=1)
+    inverse, _ = scipy.linalg.lapack.dpotri(cholesky_factor(S, ridge), lower=1, overwrite_c=1)
+    lower = np.tril(inverse)
+    return lower + np.tril(inverse, -1).T
+
+
+def cholesky_factor(S: FloatArray, ridge: FloatArray, dtype: Any = np.float64) -> FloatArray:
+    """The lower factor of S + diag(ridge), by column in memory; an error where there is none."""
+    A: Any = np.array(S, order="F", dtype=dtype)
+    A[np.diag_indices_from(A)] += ridge.astype(dtype)
+    (potrf,) = scipy.linalg.get_lapack_funcs(("potrf",), (A,))
+    factor, failed = potrf(A, lower=1, overwrite_a=1)
     if failed:
         raise ValueError(
             f"The similarities are not positive definite at penalty {float(ridge.max()):.3g}: "
             f"raise the penalty, e.g. Ridge(penalty=1.0), or use influence='uniform'."
         )
-    inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
-    lower = np.tril(inverse)
-    return lower + np.tril(inverse, -1).T
+    return np.asarray(factor)

@@ -23,7 +23,7 @@ from simlabel.influence._closed_form import positive_definite_inverse
 from simlabel.rows import blocks
 from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs, held_blas
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray, IntArray, Rows
 
 Block = npt.NDArray[np.floating[Any]]  # (n_rows, some columns), float32 or float64
 
@@ -82,6 +82,17 @@ class SimilarityProducts:
         return np.asarray(scipy.linalg.solve_triangular(factor, seen.T, lower=True).T, dtype=np.float32)
 
 
+class MatrixProducts(SimilarityProducts):
+    """S M for columns M, where S is there as a matrix, (n_rows, n_rows)."""
+
+    def __init__(self, S: FloatArray, n_jobs: int | None) -> None:
+        self.threads, self.shape, self.S = effective_jobs(n_jobs), S.shape, S
+        self.short = S.astype(np.float32)
+
+    def __call__(self, M: Block) -> Block:
+        return np.asarray((self.short if M.dtype == np.float32 else self.S) @ M)
+
+
 def _shared_columns(Z: sp.csr_array) -> tuple[sp.csr_array, FloatArray]:
     """The columns that several rows have, and what the others add to each row's similarity to itself.
 
@@ -124,16 +135,20 @@ class RidgeSystem:
         shift = max(penalty + values[0], _SAFE * values[-1])
         self.inverse = positive_definite_inverse(G, np.full(len(G), shift)).astype(np.float32)
 
-    def precondition(self, R: Block) -> Block:
-        """Nearly the solution for R, but for a factor."""
+    def precondition(self, R: Block, at: IntArray) -> Block:
+        """Nearly the solution for R, but for a factor; `at` says which of the columns these are."""
         inner = self.inverse @ (self.features.T @ R.astype(np.float32, copy=False))
         return R - self.features @ inner
 
-    def times(self, x: Block) -> tuple[Block, Block]:
-        """The product with x, and Z Z' s x."""
-        scale = self.scale.astype(x.dtype, copy=False)
+    def times(self, x: Block, at: IntArray) -> tuple[Block, Block]:
+        """The product with x, and Z Z' s x; `at` says which of the columns these are."""
+        scale = self.scale_of(at).astype(x.dtype, copy=False)
         sums = self.products(scale * x)
         return scale * sums + x.dtype.type(self.penalty) * x, sums
+
+    def scale_of(self, at: IntArray) -> FloatArray:
+        """s, for some columns."""
+        return self.scale
 
     def solve(
         self,
@@ -146,7 +161,8 @@ class RidgeSystem:
         lengths = _lengths(B)
         lengths[lengths == 0] = 1.0
         x = np.zeros_like(B) if start is None else start
-        product, sums = (np.zeros_like(B), np.zeros_like(B)) if start is None else self.times(x)
+        every = np.arange(B.shape[1])
+        product, sums = (np.zeros_like(B), np.zeros_like(B)) if start is None else self.times(x, every)
         rest: FloatArray = B - product
         kind: Any = np.float32
         for _ in range(_ROUNDS):
@@ -158,8 +174,8 @@ class RidgeSystem:
                 break
             unit = (rest[:, open_] / left[open_]).astype(kind)
             goal = np.maximum(0.5 * tolerance * lengths[open_] / left[open_], _PER_ROUND[kind])
-            tried = x[:, open_] + left[open_] * self._steps(unit, goal, stopped)
-            product, seen = self.times(tried)
+            tried = x[:, open_] + left[open_] * self._steps(unit, goal, open_, stopped)
+            product, seen = self.times(tried, open_)
             after = B[:, open_] - product
             better = _lengths(after) < 0.5 * left[open_]  # False for what is not finite, too
             good = open_[better]
@@ -170,16 +186,16 @@ class RidgeSystem:
                 kind = np.float64
         return x, sums, float((_lengths(rest) / lengths).max(initial=0.0))
 
-    def _steps(self, R: Block, goal: FloatArray, stopped: Callable[[], bool]) -> Block:
+    def _steps(self, R: Block, goal: FloatArray, columns: IntArray, stopped: Callable[[], bool]) -> Block:
         """Conjugate gradients for columns R of length 1, each until what is left over is below its goal."""
         out = np.zeros_like(R)
         at, x = np.arange(R.shape[1]), np.zeros_like(R)
-        near = self.precondition(R)
+        near = self.precondition(R, columns)
         direction, gain = near, _inner(R, near)
         for _ in range(_STEPS):
             if stopped():
                 break
-            product, _sums = self.times(direction)
+            product, _sums = self.times(direction, columns[at])
             step = _ratio(gain, _inner(direction, product))
             x += step * direction
             R -= step * product
@@ -190,11 +206,40 @@ class RidgeSystem:
                     return out
                 at, goal, gain = at[open_], goal[open_], gain[open_]
                 x, R, direction = x[:, open_], R[:, open_], direction[:, open_]
-            near = self.precondition(R)
+            near = self.precondition(R, columns[at])
             before, gain = gain, _inner(R, near)
             direction = near + _ratio(gain, before) * direction
         out[:, at] = x
         return out
+
+
+class MaskedSystem(RidgeSystem):
+    """The same where each column has weights of its own, (n_rows, n_columns): 0 where it is not known."""
+
+    def __init__(
+        self, products: SimilarityProducts, sketch: Block, weights: FloatArray, penalty: float
+    ) -> None:
+        self.products, self.penalty, self.scale = products, penalty, np.sqrt(weights)
+        self.sketch = sketch[:, : limits().masked_columns]
+        made = []
+        for s in self.scale.T.astype(np.float32):
+            features = self.sketch * s[:, None]
+            G = (features.T @ features).astype(np.float64)
+            values = np.linalg.eigvalsh(G)
+            shift = max(penalty + max(values[0], 0.0), _SAFE * values[-1])
+            made.append(positive_definite_inverse(G, np.full(len(G), shift)).astype(np.float32))
+        self.inverses: Block = np.stack(made)
+
+    def precondition(self, R: Block, at: IntArray) -> Block:
+        """Nearly the solution for R, but for a factor."""
+        scale = self.scale[:, at].astype(np.float32)
+        inner = self.sketch.T @ (scale * R.astype(np.float32, copy=False))
+        inner = np.einsum("kij,jk->ik", self.inverses[at], inner, optimize=True)
+        return R - scale * (self.sketch @ inner)
+
+    def scale_of(self, at: IntArray) -> FloatArray:
+        """s, for some columns."""
+        return self.scale[:, at]
 
 
 def _inner(A: Block, B: Block) -> Block:

@@ -16,13 +16,16 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.influence._conjugate import RidgeSystem, SimilarityProducts
+from simlabel.influence._conjugate import MaskedSystem, MatrixProducts, RidgeSystem, SimilarityProducts
 from simlabel.influence._inducing import feature_solution
+from simlabel.influence._partly import Known, by_patterns, check_work
 from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray, Rows
+
+Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets
 
 _FOLDS = 5
 _TOLERANCE = 1e-7  # of what is left over, as a share of a column of targets
@@ -81,6 +84,8 @@ class LinearRidge:
         For the sketch and the folds.
     groups : array of int, (n,), or None
         Rows of one group are left out together.
+    known : array of bool, (n, n_columns), or None
+        Which targets are known; None for all.
     """
 
     form: LinearForm
@@ -91,6 +96,7 @@ class LinearRidge:
     n_jobs: int | None = None
     seed: int = 0
     groups: IntArray | None = None
+    known: Known | None = None
 
     def solution(self, start: FloatArray | None = None) -> RidgeSolution:
         """Influence of all rows and their leave-one-out scores.
@@ -100,65 +106,87 @@ class LinearRidge:
         start : array, (n, n_columns), optional
             Influence that is known to be near; it saves steps, and does not change the result.
         """
-        return self._by_columns() if fits_in_matrix(self.form.width) else self._by_iteration(start)
+        if not fits_in_matrix(self.form.width):
+            return self._by_iteration(start)
+        check_work(self.known, self.form.width)
+        return self._by_columns()
 
     def _by_columns(self) -> RidgeSolution:
-        found = feature_solution(self.form, self.X, self.targets, self.weights, self.penalty, self.groups)
+        return by_patterns(self._columns_for, self.targets, self.weights, self.known)
+
+    def _columns_for(self, targets: Rows, weights: FloatArray) -> RidgeSolution:
+        found = feature_solution(self.form, self.X, targets, weights, self.penalty, self.groups)
         influence = _Influence(self.form, found.coefficients, found.mean, self.penalty)
-        V = np.concatenate(by_parts(self.X, influence, self.targets, self.weights))
+        V = np.concatenate(by_parts(self.X, influence, targets, weights))
         return RidgeSolution(V, found.mean, found.left_out)
 
-    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
+    def _products(self) -> tuple[SimilarityProducts, float]:
+        """What multiplies by the similarities, numbers around 1, which float32 can square; and the unit."""
         Z = self.form.rows(self.X[:])
-        # as numbers around 1, which float32 can square
-        unit, weight = float(np.sqrt(squared_lengths(Z).max())) or 1.0, float(self.weights.max())
-        products = SimilarityProducts(Z / unit, self.n_jobs)
+        unit = float(np.sqrt(squared_lengths(Z).max())) or 1.0
+        return SimilarityProducts(Z / unit, self.n_jobs), unit
+
+    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
+        products, unit = self._products()
+        weight = float(self.weights.max())
         sketch = products.sketched(np.random.default_rng(self.seed))
         weights, penalty = self.weights / weight, self.penalty / (unit**2 * weight)
 
-        def system(kept: FloatArray) -> RidgeSystem:
-            return RidgeSystem(products, sketch, kept, penalty)
+        def systems(kept: FloatArray) -> Systems:
+            known = self.known
+            if known is not None:
+                return lambda part: MaskedSystem(products, sketch, kept[:, None] * known[:, part], penalty)
+            one = RidgeSystem(products, sketch, kept, penalty)
+            return lambda part: one
 
-        V, mean, residual = self._whole(system(weights), unit, start)
+        V, mean, residual = self._whole(systems(weights), products, unit, start)
         left_out = np.empty(V.shape)
         for fold in self._folds():
             kept = self.weights - np.where(fold, self._left(), 0.0)
-            self._without(system(kept / weight), fold, self._mean(kept), left_out)
+            self._without(systems(kept / weight), products, fold, self._mean(kept), left_out)
         return RidgeSolution(V, mean, left_out, residual=residual)
 
     def _whole(
-        self, system: RidgeSystem, unit: float, start: FloatArray | None
+        self, systems: Systems, products: SimilarityProducts, unit: float, start: FloatArray | None
     ) -> tuple[FloatArray, FloatArray, float]:
         """The influence of all rows, the mean, and what is left over."""
         V, mean = np.empty(self.targets.shape), self._mean(self.weights)
         left = np.zeros(V.shape[1])
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
+            system = systems(part)
             B = self.targets[:, part].toarray() - mean[part]
             first = None if start is None else start[:, part] * (unit**2 / system.scale)
             x, _, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
             V[:, part] = system.scale * x / unit**2
 
-        system.products.for_columns(V.shape[1], work)
+        products.for_columns(V.shape[1], work)
         residual = float(left.max(initial=0.0))
         _check_residual(residual, self.penalty)
         return V, mean, residual
 
     def _without(
-        self, system: RidgeSystem, fold: npt.NDArray[np.bool_], mean: FloatArray, out: FloatArray
+        self,
+        systems: Systems,
+        products: SimilarityProducts,
+        fold: npt.NDArray[np.bool_],
+        mean: FloatArray,
+        out: FloatArray,
     ) -> None:
         """Write the scores of a fold's rows, from the system without them."""
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
+            system = systems(part)
             B = self.targets[:, part].toarray() - mean[part]
             _, sums, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
             out[fold, part] = sums[fold] + mean[part]
 
-        system.products.for_columns(out.shape[1], work)
+        products.for_columns(out.shape[1], work)
 
     def _mean(self, weights: FloatArray) -> FloatArray:
-        total = weights.sum()
-        return np.asarray(weights @ self.targets).ravel() / (total if total > 0 else 1.0)
+        sums = np.asarray(weights @ self.targets).ravel()
+        total = weights.sum() if self.known is None else weights @ self.known
+        return sums / np.where(total > 0, total, 1.0)
 
     def _left(self) -> FloatArray:
         """How much of a row is left out: one copy of it, but all that is of its group."""
@@ -172,6 +200,22 @@ class LinearRidge:
         n_folds = min(_FOLDS, len(order))
         for fold in range(n_folds):
             yield order[codes] % n_folds == fold
+
+
+@dataclass(frozen=True)
+class MatrixRidge(LinearRidge):
+    """The same where the similarities are there as a matrix, and are solved for by iteration."""
+
+    S: FloatArray | None = None
+
+    def solution(self, start: FloatArray | None = None) -> RidgeSolution:
+        """Influence of all rows and their leave-one-out scores."""
+        return self._by_iteration(None)
+
+    def _products(self) -> tuple[SimilarityProducts, float]:
+        assert self.S is not None
+        unit = float(np.sqrt(np.diag(self.S).max())) or 1.0
+        return MatrixProducts(self.S / unit**2, self.n_jobs), unit
 
 
 @dataclass(frozen=True)

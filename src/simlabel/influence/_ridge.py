@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simlabel.engines import Job, Keep, ReduceCall, SumReducer, prepare
 from simlabel.engines.reducers import Reducer
 from simlabel.influence._base import Influence, Kept, Problem, Solved
+from simlabel.influence._by_folds import left_out_by_folds
 from simlabel.influence._closed_form import (
     RidgeSolution,
     positive_definite_inverse,
@@ -21,8 +22,17 @@ from simlabel.influence._closed_form import (
     with_ones,
 )
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
-from simlabel.influence._linear import LinearForm, LinearRidge, fits_in_matrix, linear_form
+from simlabel.influence._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
 from simlabel.influence._mixing import mixed
+from simlabel.influence._partly import (
+    Known,
+    by_patterns,
+    check_work,
+    knowledge,
+    partly_known_solution,
+    patterns,
+    work,
+)
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
@@ -136,6 +146,7 @@ class Ridge(Influence):
 
     def solve(self, problem: Problem) -> Solved:
         """Solve for the references, on all of them or on some."""
+        self._check_known(problem.references)
         form = self._linear_form(problem)
         if form is not None:
             return self._solve_linear(problem, form)
@@ -146,6 +157,7 @@ class Ridge(Influence):
 
     def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
         """Solve for changed references: by block steps from the second change on."""
+        self._check_known(problem.references)
         n, kept = problem.references.n_rows, np.asarray(kept)
         if before.used is not None:
             used = np.searchsorted(kept, np.intersect1d(before.used, kept))
@@ -160,6 +172,8 @@ class Ridge(Influence):
                 RetuneWarning,
             )
             return self.solve(problem)
+        if not problem.references.is_complete:
+            return self._solve_all(problem)
         if before.inverse is None or 2 * len(kept) < max(n, len(before.inverse)):
             return self._solve_all(problem)
         return self._solve_by_blocks(before.inverse, problem, kept)
@@ -172,17 +186,31 @@ class Ridge(Influence):
         array, (n_references - 1, n_labels + n_sizes)
         """
         references, penalty = problem.references, float(self.penalty)
+        if not references.is_complete:
+            raise ValueError("What a reference is worth is known where all labels are, and some are unknown.")
         if self.mixing or self.n_inducing(references.n_rows) is not None:
             raise ValueError(
                 f"What {self!r} would be without a reference is known in closed form where all references "
                 f"are summed over and scores are not mixed: Ridge(inducing=None, mixing=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
-        return scores_without_each(A, ridge_targets(references).toarray(), references.weights, penalty)
+        return scores_without_each(
+            A, problem.as_true(ridge_targets(references)).toarray(), references.weights, penalty
+        )
+
+    def _check_known(self, references: References) -> None:
+        if self.mixing and not references.is_complete:
+            raise ValueError(
+                "Ridge(mixing=True) learns from all labels of a row which of them go together, and here some "
+                "are unknown. Use Ridge(mixing=False)."
+            )
 
     def _solve_all(self, problem: Problem) -> Solved:
         references = problem.references
-        targets = ridge_targets(references).toarray()
+        known = knowledge(references)
+        if known is not None:
+            return self._solve_partly_known(problem, known)
+        targets = problem.as_true(ridge_targets(references)).toarray()
         solution = ridge_solution(
             similarity_matrix(problem),
             targets,
@@ -190,11 +218,28 @@ class Ridge(Influence):
             float(self.penalty),
             references.groups,
         )
-        return self._solved(solution, targets, references)
+        return self._solved(solution, targets, problem)
+
+    def _solve_partly_known(self, problem: Problem, known: Known) -> Solved:
+        references, stages, penalty = problem.references, problem.stages, float(self.penalty)
+        targets, weights, S = (
+            problem.as_true(ridge_targets(references)),
+            references.weights,
+            similarity_matrix(problem),
+        )
+        found = patterns(known)
+        if work(found) <= limits().pattern_operations:
+            exact = targets.toarray(), weights, penalty, references.groups, found
+            return self._solved(partly_known_solution(S, *exact), targets, problem)
+        form: Any = None  # the similarities are there
+        ridge = MatrixRidge(
+            form, S, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups, known, S
+        )
+        return self._solved(ridge.solution(), targets, problem)
 
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
-        targets, weights = ridge_targets(references).toarray(), references.weights
+        targets, weights = problem.as_true(ridge_targets(references)).toarray(), references.weights
         rows = _Doubled(problem)
         A, n_old = shrunk_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
@@ -206,7 +251,7 @@ class Ridge(Influence):
         # one step of refinement, so that the rounding of many updates does not add up
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
         solution = solution_from_inverse(A, U, targets, weights, penalty, references.groups)
-        return self._solved(solution, targets, references)
+        return self._solved(solution, targets, problem)
 
     def _linear_form(self, problem: Problem) -> LinearForm | None:
         """The similarity as an inner product, where that is solved for without a matrix of all pairs."""
@@ -218,17 +263,28 @@ class Ridge(Influence):
 
     def _solve_linear(self, problem: Problem, form: LinearForm, known: FloatArray | None = None) -> Solved:
         references, stages = problem.references, problem.stages
-        targets, weights = ridge_targets(references), references.weights
+        targets, weights = problem.as_true(ridge_targets(references)), references.weights
         start = None
         if known is not None:  # labels and sizes may have come and gone: a start need not be right
             start = np.zeros(targets.shape)
             width = min(start.shape[1], known.shape[1])
             start[: len(known), :width] = known[:, :width]
         penalty = float(self.penalty)
+        partly = knowledge(references)
+        if partly is not None:
+            start = None
         ridge = LinearRidge(
-            form, references.X, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups
+            form,
+            references.X,
+            targets,
+            weights,
+            penalty,
+            stages.n_jobs,
+            stages.seed,
+            references.groups,
+            partly,
         )
-        return self._solved(ridge.solution(start), targets, references)
+        return self._solved(ridge.solution(start), targets, problem)
 
     def _solve_inducing(self, problem: Problem, used: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
@@ -238,19 +294,32 @@ class Ridge(Influence):
         stages = problem.stages
         prepared = prepare(rows, [stages.similarity])
         features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
-        targets = ridge_targets(references)
-        solution = inducing_solution(
-            features, references.X, targets, references.weights, penalty, references.groups
-        )
-        return self._solved(solution, targets, references, used)
+        targets = problem.as_true(ridge_targets(references))
+
+        def solve(targets: Rows, weights: FloatArray) -> RidgeSolution:
+            return inducing_solution(features, references.X, targets, weights, penalty, references.groups)
+
+        partly = knowledge(references)
+        check_work(partly, features.width)
+        solution = by_patterns(solve, targets, references.weights, partly)
+        return self._solved(solution, targets, problem, used)
 
     def _solved(
         self,
         solution: RidgeSolution,
         targets: Rows,
-        references: References,
+        problem: Problem,
         used: npt.NDArray[np.int64] | None = None,
     ) -> Solved:
+        references = problem.references
+        if problem.stages.similarity.supervised:
+            if used is not None:
+                raise ValueError(
+                    f"{problem.stages.similarity!r} is for as many references as are all solved for, and "
+                    f"{references.n_rows:,} are more: leave out the part that learns from labels."
+                )
+            left_out = left_out_by_folds(problem, targets, float(self.penalty))
+            solution = replace(solution, left_out=left_out)
         if self.mixing:
             solution = mixed(solution, targets, references.weights, references.groups)
         return Solved(
@@ -265,8 +334,8 @@ class Ridge(Influence):
 
 def ridge_targets(references: References) -> Rows:
     """[Y | one-hot of the set size] without weights, sparse, (n_references, n_labels + n_sizes)."""
-    ones = References(references.X, references.Y, np.ones(references.n_rows))
-    return ones.influence
+    ones = References(references.X, references.Y, np.ones(references.n_rows), unknown=references.knowledge)
+    return ones.influence[:, : references.n_labels + len(references.sizes)]
 
 
 def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.int64]:

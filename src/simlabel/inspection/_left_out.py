@@ -64,7 +64,12 @@ def _problems(scorer: Scorer) -> Iterator[Problem]:
     own, references = scorer.stages.similarity, scorer.references
     bandwidths = {name: "auto" for name in own.get_params() if name.rpartition("__")[2] == "gamma"}
     stages = replace(
-        scorer.stages, similarity=own.replaced(bandwidths), influence=Ridge(), weighting=None, scales=None
+        scorer.stages,
+        similarity=own.replaced(bandwidths),
+        influence=Ridge(),
+        weighting=None,
+        scales=None,
+        recorded=None,
     )
     yield Problem(stages, references)
     scaled = None if own.form == "precomputed" else _scaled(references)
@@ -86,6 +91,7 @@ def _scaled(references: References) -> References | None:
         references.weights,
         references.ids,
         groups=references.group_names,
+        unknown=references.knowledge,
     )
 
 

@@ -114,7 +114,7 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
             _similar_bars(why, query, k),
         )
     model = why._model
-    if not isinstance(model.rule, SetSize) or model.labels.kind == "single":
+    if not isinstance(model.rule, SetSize) or model.labels.kind == "single" or not len(model.rule.sizes_):
         return
     for s in np.flatnonzero(why.sizes == len(chosen)).tolist():
         column = len(why.labels) + s

@@ -13,7 +13,7 @@ from simlabel.support.validation import FloatArray, Rows
 
 
 class RBF(Bandwidth):
-    """exp(-gamma * |x - z|^2), the similarity of the paper's experiments.
+    """``exp(-gamma * |x - z|^2)``, the similarity of the paper's experiments.
 
     Parameters
     ----------

@@ -159,13 +159,14 @@ def held_to(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
 def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Of an estimator's method: all that it calls keeps to the estimator's `n_jobs`.
 
-    What a model that was fitted answers with is what it was fitted with (`_fitted_jobs`).
+    Where it has a model already, `_model_jobs` are those: a parameter that was set since is for the next fit.
     """
 
     @functools.wraps(method)
     def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        own = getattr(args[0], "n_jobs", None)
-        with held_to(getattr(args[0], "_fitted_jobs", own), type(args[0]).__name__):
+        asked = args[0]
+        jobs = getattr(asked, "_model_jobs", getattr(asked, "n_jobs", None))
+        with held_to(jobs, type(asked).__name__):
             return method(*args, **kwargs)
 
     return held

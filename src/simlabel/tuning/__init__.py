@@ -7,7 +7,8 @@ from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
-from simlabel.tuning._search import Search
+from simlabel.tuning._ridge import RidgeSearch, Walk
+from simlabel.tuning._search import Search, rows_for_patterns
 from simlabel.tuning._validation import Validation
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
@@ -21,6 +22,7 @@ __all__ = [
     "Candidate",
     "on_rows",
     "resolved",
+    "rows_for_patterns",
     "ColumnSearch",
     "ColumnWeights",
     "MOST_CANDIDATES",
@@ -28,4 +30,6 @@ __all__ = [
     "TuningResult",
     "check_criterion",
     "two_sided",
+    "RidgeSearch",
+    "Walk",
 ]

@@ -1,68 +1,117 @@
 """Bandwidth and penalty of learned influence, by leave-one-out in closed form.
 
-A walk over the grid from a sensible start: the best neighbour of the best point so far, until no
-neighbour is better, then half steps. Moves of the penalty reuse the similarities.
+A walk over the grid from a sensible start: one parameter after another is moved while that helps, until
+no move does, then by half steps. All points read the same statistics of the pairs of rows, and moves
+of the penalty the same similarities.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-import numpy as np
-
+from simlabel.engines import AllPairs
 from simlabel.influence import Problem, Ridge
-from simlabel.influence._closed_form import ridge_solution
+from simlabel.influence._partly import knowledge, partly_known_solution, patterns
+from simlabel.influence._penalties import LeftOut, left_out_by_penalty
 from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
-from simlabel.tuning._criterion import Judge
+from simlabel.tuning._criterion import Judge, learned_scores
 from simlabel.tuning._problem import Candidate, resolved
 
 PENALTY = "influence__penalty"
 _MOST = 60  # points that are looked at, at the most
+_NOISE = 3e-5  # of the criterion: less decides nothing, and single precision is no better
 _START_FACTOR = 2.0  # times 1 / (mean distance): learned influence likes wider bandwidths than sums do
+_FACTOR = {True: 3.0, False: 2.0}  # of a step, of the penalty and of others
 
 Measured = tuple[list[Candidate], list[tuple[float, float]]]
 
 
-class RidgeSearch:
-    """The walk."""
+@dataclass(frozen=True)
+class Walk:
+    """From where, how far and how closely learned influence is looked for.
 
-    def __init__(self, problem: Problem, criterion: Criterion) -> None:
+    Attributes
+    ----------
+    start : dict, optional
+        A candidate known to be good.
+    steps : tuple of float
+        Lengths of steps, one after another, in steps of the grid.
+    rough : bool
+        Whether single precision is enough, and gains that are noise are not followed; the best is measured
+        exactly in the end.
+    """
+
+    start: Candidate | None = None
+    steps: tuple[float, ...] = (1.0, 0.5)
+    rough: bool = False
+
+
+class RidgeSearch:
+    """The walk.
+
+    Parameters
+    ----------
+    problem : Problem
+    criterion : Criterion
+    pairs : AllPairs, optional
+        Of the references, where others have looked at them too.
+    """
+
+    def __init__(self, problem: Problem, criterion: Criterion, pairs: AllPairs | None = None) -> None:
         assert isinstance(problem.stages.influence, Ridge)
         self.problem, self.criterion = problem, criterion
+        self.pairs = AllPairs.of(problem.references.X, problem.stages.n_jobs) if pairs is None else pairs
         self.targets = ridge_targets(problem.references).toarray()
+        known = knowledge(problem.references)
+        self.patterns = None if known is None else patterns(known)
         self.seen: dict[tuple[float, ...], float] = {}
         self.tried: list[Candidate] = []
         self.measured: list[tuple[float, float]] = []
-        self._similarities: tuple[tuple[float, ...], FloatArray] | None = None
+        self._left_out: dict[tuple[float, ...], LeftOut] = {}
+        self._rough_from: float | None = None
 
-    def run(self, grids: dict[str, Grid], start: Candidate | None = None) -> Measured:
+    def run(self, grids: dict[str, Grid], walk: Walk) -> Measured:
         """Candidates that were looked at, and what they gave."""
+        if walk.rough and PENALTY in grids and self.problem.references.n_rows >= limits().rough_rows:
+            self._rough_from = min(grids[PENALTY].values)
         best = {name: _start(name, grid) for name, grid in grids.items()}
-        if start is not None:
-            best = {name: _nearest(start[name], grid) for name, grid in grids.items()}
+        if walk.start is not None:
+            best |= {name: walk.start[name] for name in grids if name in walk.start}
         self._look(best)
-        for step in (1, 0.5):
-            while len(self.tried) < _MOST:
-                better = self._best_neighbour(best, grids, step)
-                if better is None:
-                    break
-                best = better
-                if step < 1:
-                    break
+        for step in walk.steps:
+            moved = True
+            while moved and len(self.tried) < _MOST:
+                before = best
+                for name, grid in reversed(grids.items()):  # the penalty first, whose moves cost least
+                    best = self._along(name, grid, best, step)
+                moved = best != before
+        if self._rough_from is not None:
+            self._measure_exactly(max(self.seen, key=lambda key: self.seen[key]))
         return self.tried, self.measured
 
-    def _best_neighbour(self, best: Candidate, grids: dict[str, Grid], step: float) -> Candidate | None:
-        value = self._look(best)
-        chosen = None
-        for name, grid in grids.items():
-            for neighbour in _neighbours(name, best[name], grid, step):
-                there = best | {name: neighbour}
-                if self._look(there) > value + 1e-9:
-                    value, chosen = self._look(there), there
-        return chosen
+    def _along(self, name: str, grid: Grid, best: Candidate, step: float) -> Candidate:
+        """The best point that is reached by steps of one parameter, upwards or else downwards."""
+        for up in (True, False):
+            moved = False
+            while (neighbour := _neighbour(name, best[name], grid, step, up)) is not None:
+                there, value = best | {name: neighbour}, self._look(best)
+                worth = 1e-9 if self._rough_from is None else _NOISE * abs(value)
+                if not self._look(there) > value + worth:
+                    break
+                best, moved = there, True
+            if moved:
+                break
+        return best
+
+    def _measure_exactly(self, key: tuple[float, ...]) -> None:
+        at = list(self.seen).index(key)
+        self._rough_from, self._left_out = None, {}
+        self.measured[at] = self._measure(self.tried[at])
 
     def _look(self, candidate: Candidate) -> float:
         """The criterion, the higher the better; minus infinity where it is undefined."""
@@ -76,18 +125,33 @@ class RidgeSearch:
         return self.seen[key]
 
     def _measure(self, candidate: Candidate) -> tuple[float, float]:
-        one = resolved(self.problem, candidate)
-        references, n = one.references, one.references.n_labels
-        key = tuple(value for name, value in candidate.items() if name != PENALTY)
-        if self._similarities is None or self._similarities[0] != key:
-            self._similarities = key, similarity_matrix(one)
-        penalty = float(one.stages.influence.get_params()["penalty"])
-        S, weights = self._similarities[1], references.weights
-        solution = ridge_solution(S, self.targets, weights, penalty, references.groups)
+        references, n = self.problem.references, self.problem.references.n_labels
+        penalty = candidate.get(PENALTY, self.problem.stages.influence.get_params()["penalty"])
+        left_out = self._by_penalty(candidate)(float(penalty))
         judge = Judge(self.criterion, references.sizes)
         truth = self.problem.truth
-        judge.add(truth, solution.left_out[:, :n], solution.left_out[:, n:])
+        judge.add(truth, learned_scores(left_out, n))
         return judge.result(truth, references.weights)
+
+    def _by_penalty(self, candidate: Candidate) -> LeftOut:
+        key = tuple(value for name, value in candidate.items() if name != PENALTY)
+        if key not in self._left_out:
+            if self.problem.references.n_rows > limits().eigenvector_rows:
+                self._left_out.clear()  # a factor is made anew for each penalty: little is saved
+            references, S = self.problem.references, self._similarities(candidate)
+            given = S, self.targets, references.weights
+            if self.patterns is None:
+                self._left_out[key] = left_out_by_penalty(*given, references.groups, self._rough_from)
+            else:
+                known = references.groups, self.patterns
+                self._left_out[key] = lambda penalty: partly_known_solution(*given, penalty, *known).left_out
+        return self._left_out[key]
+
+    def _similarities(self, candidate: Candidate) -> FloatArray:
+        one = resolved(self.problem, candidate)
+        if not AllPairs.reads(one.stages.similarity):
+            return similarity_matrix(one)
+        return self.pairs.similarities(one.stages.similarity)
 
 
 def _start(name: str, grid: Grid) -> float:
@@ -98,16 +162,13 @@ def _start(name: str, grid: Grid) -> float:
     return grid.values[len(grid.values) // 2]
 
 
-def _nearest(value: float, grid: Grid) -> float:
-    """The point of the grid next to a value, on a log scale where it has one."""
-    points = np.maximum(np.array(grid.values, dtype=float), 1e-12)
-    return grid.values[int(np.argmin(np.abs(np.log(points) - np.log(max(value, 1e-12)))))]
-
-
-def _neighbours(name: str, value: float, grid: Grid, step: float) -> list[float]:
-    if step == 1:
-        at = grid.values.index(_nearest(value, grid))
-        return [grid.values[i] for i in (at - 1, at + 1) if 0 <= i < len(grid.values)]
-    if name == PENALTY:
-        return [value / math.sqrt(3.0), value * math.sqrt(3.0)]
-    return [value / math.sqrt(2.0), value * math.sqrt(2.0)] if grid.refine else []
+def _neighbour(name: str, value: float, grid: Grid, step: float, up: bool) -> float | None:
+    """The next value above or below; None at the end of the grid."""
+    values, scale = grid.values, grid.refine or name == PENALTY
+    if not scale or (step == 1 and value in values):
+        at = values.index(value) + (1 if up else -1)
+        return values[at] if 0 <= at < len(values) else None
+    factor = _FACTOR[name == PENALTY]
+    beyond = math.sqrt(factor) * (1 + 1e-9)
+    there = value * factor ** (step if up else -step)
+    return there if values[0] / beyond <= there <= values[-1] * beyond else None

@@ -11,7 +11,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from simlabel.engines import AllPairs
 from simlabel.influence import Problem
+from simlabel.influence._partly import knowledge, patterns, work
 from simlabel.rows import References
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
@@ -20,9 +22,20 @@ from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure
 from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
-from simlabel.tuning._ridge import RidgeSearch
+from simlabel.tuning._ridge import RidgeSearch, Walk
 
+_FEWEST_TUNED = 200  # rows
+_WHOLE_WALK = Walk()
 _REFINED = tuple(2.0**power for power in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75))
+
+
+def rows_for_patterns(references: References) -> int:
+    """On how many rows learned influence can be searched where labels are known in many sets of rows."""
+    n, known = references.n_rows, knowledge(references)
+    if known is None:
+        return n
+    share = (limits().tuned_pattern_operations / max(1.0, work(patterns(known)))) ** (1 / 3)
+    return n if share >= 1 else max(_FEWEST_TUNED, int(share * n))
 
 
 class Search(BaseEstimator):
@@ -39,18 +52,22 @@ class Search(BaseEstimator):
         """Which references are scored."""
         raise TypeError(f"{type(self).__name__} does not say which rows it scores.")
 
-    def run(self, problem: Problem, start: Candidate | None = None) -> tuple[Problem, TuningResult]:
+    def run(
+        self, problem: Problem, walk: Walk = _WHOLE_WALK, pairs: AllPairs | None = None
+    ) -> tuple[Problem, TuningResult]:
         """Return the problem with every "auto" replaced, and the curve.
 
         Parameters
         ----------
-        start : dict, optional
-            A candidate known to be good, from where learned influence begins to look.
+        walk : Walk
+            How learned influence is looked for.
+        pairs : AllPairs, optional
+            Of the references, where others look at them too.
         """
         stages = problem.stages
         stages.influence.check_similarity(stages.similarity, stages.weighting)
         if stages.influence.learned:
-            return self._run_ridge(problem, start)
+            return self._run_ridge(problem, walk, pairs)
         grids = grids_of(problem)
         rows = self.queries(problem.references, stages.seed)
         tried = _product(grids)
@@ -79,18 +96,27 @@ class Search(BaseEstimator):
         """What a reader of the curve should know."""
         return ""
 
-    def _run_ridge(self, problem: Problem, start: Candidate | None) -> tuple[Problem, TuningResult]:
-        n, most, note = problem.references.n_rows, limits().tuned_rows, ""
+    def _run_ridge(
+        self, problem: Problem, walk: Walk, pairs: AllPairs | None
+    ) -> tuple[Problem, TuningResult]:
+        n, note = problem.references.n_rows, ""
+        most = min(limits().tuned_rows, rows_for_patterns(problem.references))
         part = problem
         if n > most:
             rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, most, replace=False))
-            part = on_rows(problem, rows)
+            part, pairs = on_rows(problem, rows), None
             note = f"chosen on a sample of {most:,} of {n:,} rows"
         grids = grids_of(part)
         tried = _product(grids)
         if len(tried) == 1:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
-        tried, measured = RidgeSearch(two_sided(part), criterion_of(self.criterion)).run(grids, start)
+        if problem.stages.similarity.supervised:
+            raise ValueError(
+                f"{problem.stages.similarity!r} has learnt from labels, and leave-one-out would flatter it: "
+                f"give {' and '.join(grids)} values. AutoSMLClassifier(effort='high') finds them by folds."
+            )
+        looked = RidgeSearch(two_sided(part), criterion_of(self.criterion), pairs)
+        tried, measured = looked.run(grids, walk)
         return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
 
     def _finished(

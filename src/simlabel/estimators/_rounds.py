@@ -1,0 +1,140 @@
+"""Successive halving: all configurations on few rows, the best of them on more, the last ones on many."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from simlabel.engines.running import run_tasks
+from simlabel.estimators._configurations import Configuration
+from simlabel.estimators._trials import Shared, Trial, Trials, ranked
+from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
+from simlabel.tuning import Walk
+
+_SCREEN_ROWS = 400  # all configurations are tried on so many rows,
+_MIDDLE_ROWS, _MIDDLE = 800, 6  # so many on more, where there are half as many again,
+_FINALISTS = 3  # and so many on all of them
+_OF_A_KIND = 2  # at the most: on few rows kinds of similarities differ by more than noise
+_CLOSE = 0.5  # standard errors: finalists that are as near to the best are tuned once more
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Chooses among configurations.
+
+    Attributes
+    ----------
+    trials : Trials
+        With all rows.
+    higher : bool
+        Whether the criterion is to be made large.
+    budget : float or None
+        Seconds after which nothing further is begun.
+    """
+
+    trials: Trials
+    higher: bool
+    budget: float | None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def n_rows(self) -> int:
+        """Of the last rounds."""
+        return min(self.trials.n_rows, limits().tuned_rows)
+
+    @property
+    def has_middle(self) -> bool:
+        """Whether there are so many rows that finalists are found on some of them."""
+        return self.n_rows > 1.5 * _MIDDLE_ROWS
+
+    def n_steps(self, configurations: Sequence[Configuration]) -> int:
+        """How many trials there will be, at the most."""
+        return len(configurations) + _MIDDLE * self.has_middle + 2 * _FINALISTS
+
+    def run(self, configurations: Sequence[Configuration], advance: Callable[[], None]) -> list[Trial]:
+        """What was tried, the best first; the last trial of a configuration on the same rows counts."""
+        found = best = self._screened(configurations, advance)
+        many = _Round(self.trials.sampled(self.n_rows))
+        rounds: list[tuple[_Round, Callable[[list[Trial]], list[Trial]], tuple[float, ...]]] = [
+            (many, partial(_first, _FINALISTS), ()),
+            (many, _close, (0.5,) if self.has_middle else (1.0, 0.5)),
+        ]
+        if self.has_middle:
+            some = _Round(self.trials.sampled(_MIDDLE_ROWS))
+            rounds.insert(0, (some, partial(_first, _MIDDLE), (1.0, 0.5)))
+        for round_, choice, steps in rounds:
+            again: list[Trial] = []
+            for trial in choice(ranked(best, self.higher)):
+                if self._out_of_time():
+                    return ranked(_latest(found + again), self.higher)
+                again.append(round_.run(trial, steps))
+                advance()
+            found, best = found + again, again
+        return ranked(_latest(found), self.higher)
+
+    def _screened(self, configurations: Sequence[Configuration], advance: Callable[[], None]) -> list[Trial]:
+        """All configurations on few rows, those of one normalizer together, on threads."""
+        some = self.trials.sampled(_SCREEN_ROWS).alone()
+        groups: dict[str, list[Configuration]] = {}
+        for one in configurations:
+            groups.setdefault(str(one.steps), []).append(one)
+
+        def tried(group: Iterable[Configuration], stopped: Callable[[], bool]) -> list[Trial]:
+            shared, out = Shared(), []
+            for one in group:
+                if stopped() or (self._out_of_time() and one is not configurations[0]):
+                    break
+                walk = Walk(shared.start(one), (1.0,), rough=True)
+                out.append(some.run(one, walk, shared))
+                advance()
+            return out
+
+        threads = effective_jobs(self.trials.n_jobs)
+        with held_blas(1):
+            found = run_tasks(tried, list(groups.values()), threads)
+        return [trial for trials in found for trial in trials]
+
+    def _out_of_time(self) -> bool:
+        return self.budget is not None and time.monotonic() - self.started > self.budget
+
+
+class _Round:
+    """Trials on the same rows, which share what they can."""
+
+    def __init__(self, trials: Trials) -> None:
+        self.trials = trials
+        self.shared: dict[str, Shared] = {}
+
+    def run(self, trial: Trial, steps: tuple[float, ...]) -> Trial:
+        """A configuration again, from where it was best."""
+        one = trial.configuration
+        shared = self.shared.setdefault(str(one.steps), Shared())
+        return self.trials.run(one, Walk(trial.curve.best, steps, rough=True), shared)
+
+
+def _first(n: int, ranking: list[Trial]) -> list[Trial]:
+    """So many, but not all of one kind."""
+    kinds: dict[tuple[str, str], int] = {}
+    chosen = []
+    for trial in ranking:
+        kind = repr(trial.configuration.similarity), str(trial.configuration.influence)
+        kinds[kind] = kinds.get(kind, 0) + 1
+        if kinds[kind] <= _OF_A_KIND:
+            chosen.append(trial)
+    return chosen[:n]
+
+
+def _close(ranking: list[Trial]) -> list[Trial]:
+    """The best, and those that more tuning might bring past it."""
+    best = ranking[0]
+    margin = _CLOSE * best.error if best.error > 0 else math.inf
+    return [trial for trial in ranking if trial is best or not abs(trial.value - best.value) > margin]
+
+
+def _latest(trials: list[Trial]) -> list[Trial]:
+    """Of each configuration on the same rows the last trial."""
+    return list({(id(trial.configuration), trial.n_rows): trial for trial in trials}.values())
