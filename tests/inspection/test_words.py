@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.datasets import Dataset
+from simlabel.influence import Ridge
 from simlabel.reports._showcase import model_showcase
-from simlabel.tables import Column, title_column
+from simlabel.tables import Column, TableEncoder, title_column
 from simlabel.tables._cells import Cells
 
 FILMS = pd.DataFrame(
@@ -63,7 +64,10 @@ def test_words_and_columns_add_up_to_the_score(tagger, why):
             assert not words.duplicated(["column", "term"]).any()
 
 
-def test_people_see_words_of_the_query_and_no_pieces_of_them(why):
+def test_people_see_words_of_the_query_and_no_pieces_of_them():
+    # as a Tagger, but without a search, which may find that a column does not count
+    model = SMLClassifier("linear", normalizer=None, encoder=TableEncoder(COLUMNS), influence=Ridge(0.1))
+    why = model.fit(FILMS.drop(columns="code"), TAGS_AS_SETS).explain(NEW.drop(columns="code"))
     words = why.words(0, "sea")
     seen = set(words.loc[words["column"] == "plot", "term"])
     assert {"shark-hunt", "sea", "divers"} <= seen
