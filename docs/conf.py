@@ -23,6 +23,7 @@ project = "simlabel"
 author = "the simlabel developers"
 version = release = simlabel.__version__
 language = "en_GB"
+default_role = "py:obj"  # what docstrings name in backticks is linked where there is a page
 
 extensions = [
     "myst_parser",
