@@ -207,7 +207,9 @@ class Follower:
 
         model = load(self._models / file)
         assert isinstance(model, Tagger)
-        self.predictor.published = Published(model, position, file)
+        published = Published(model, position, file)
+        published.warm()
+        self.predictor.published = published
         self.state["position"] = position
 
     def _keep(self, answer: dict[str, Any]) -> None:

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
 
 from simlabel.labels._forms import (
     ROWS,
-    Entries,
     Names,
-    as_array,
-    check_indicator_dense,
-    check_indicator_sparse,
-    check_known,
-    frame_library,
-    is_label_sets,
     make_frame,
-    set_type,
 )
 from simlabel.labels._forms import (
     Indicator as Indicator,
@@ -33,11 +21,10 @@ from simlabel.labels._forms import (
 from simlabel.labels._hierarchy import Hierarchy
 from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
 from simlabel.labels._nesting import closed, completed, raised, still_unknown
-from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
+from simlabel.labels._reading import Kind, encoded_sets, found_labels
+from simlabel.labels._unknown import UnknownLabels
 from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, collected, is_missing
-
-Kind = Literal["single", "array", "sparse", "frame", "sets"]
+from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)
@@ -84,48 +71,9 @@ class LabelSpace:
         cls, y: Any, hierarchy: Hierarchy | None = None
     ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """The same where not all need be known: also what is unknown, None where nothing is."""
-        space, Y, unknown = cls._found(y)
-        return replace(space, hierarchy=hierarchy).nested(Y, unknown)
-
-    @classmethod
-    def _found(cls, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = collected(y)
-        if isinstance(y, Known):
-            Y, entries = check_known(y)
-            return cls("sparse", np.arange(Y.shape[1]), (type(y.true), y.true.dtype)), Y, _closed(entries)
-        if sp.issparse(y):
-            Y = check_indicator_sparse(y)
-            return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y, None
-        library = frame_library(y)
-        if library is not None:
-            names = name_array(y.columns)
-            array = y.to_numpy()
-            Y, entries = check_indicator_dense(array, names)
-            form = f"{library}, bool" if _is_bool(array) else library
-            return cls("frame", names, form), Y, _closed(entries)
-        if is_label_sets(y):
-            rows = list(y)
-            space = cls("sets", names_of(rows), set_type(rows))
-            return space, *space._encode_sets(rows)
-        array = as_array(y)
-        if array.ndim == 2 and array.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
-                "For one label, present or absent, give a one-column DataFrame, a sparse matrix or sets.",
-                DataConversionWarning,
-                stacklevel=5,
-            )
-            array = array[:, 0]
-        if array.ndim == 1:
-            check_classification_targets(array)
-            classes, columns = np.unique(array, return_inverse=True)
-            shape = (len(array), len(classes))
-            return cls("single", classes, None), ones_at(np.arange(len(array)), columns, shape), None
-        Y, entries = check_indicator_dense(array, None)
-        dtype = y.dtype if np.ma.isMaskedArray(y) else array.dtype
-        return cls("array", np.arange(array.shape[1]), dtype), Y, _closed(entries)
+        found = found_labels(y)
+        space = cls(found.kind, found.classes, found.container, hierarchy)
+        return space.nested(found.Y, found.unknown)
 
     def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
         """Encode `y` with the labels of this space.
@@ -163,25 +111,6 @@ class LabelSpace:
             )
         return Y, np.zeros(Y.shape[0], dtype=np.bool_), unknown
 
-    def _encode_sets(self, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
-        Y = self._places_of([row.present if isinstance(row, Partial) else row for row in rows])
-        open_rows = np.array([isinstance(row, Partial) for row in rows], dtype=bool)
-        if not open_rows.any():
-            return Y, None
-        absent = self._places_of([row.absent if isinstance(row, Partial) else () for row in rows])
-        some = np.flatnonzero(open_rows)
-        at, columns = np.nonzero((Y + absent)[some].toarray() == 0)
-        return Y, UnknownLabels(ones_at(some[at], columns, Y.shape), open_rows)
-
-    def _places_of(self, rows: Sequence[Any]) -> Indicator:
-        """The labels that rows name."""
-        position = {label: k for k, label in enumerate(self.classes.tolist())}
-        sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
-        row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
-        labels = chain.from_iterable(sets)
-        column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
-        return ones_at(row_of, column_of, (len(sets), len(self.classes)))
-
     def read(self, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
         """Find the labels of more rows, given in the same form.
 
@@ -193,7 +122,7 @@ class LabelSpace:
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
             space = replace(self, classes=names_of(rows))
-            return space.nested(*space._encode_sets(rows))
+            return space.nested(*encoded_sets(space.classes, rows))
         space, Y, unknown = LabelSpace.learn_known(y, self.hierarchy)
         if space.kind != self.kind:
             raise ValueError(
@@ -354,19 +283,6 @@ def refuse_unknown(
         raise ValueError(
             f"Input y contains NaN (first at row {row}), or a row of which not all labels are known: {why}."
         )
-
-
-def _closed(entries: Entries) -> UnknownLabels | None:
-    """Entries of a matrix: what it does not name is not there."""
-    return None if entries is None else UnknownLabels(entries, np.zeros(entries.shape[0], dtype=bool))
-
-
-def _is_bool(array: npt.NDArray[Any]) -> bool:
-    """Whether what is known of these are truth values."""
-    if array.dtype != object:
-        return array.dtype == bool
-    known = [value for value in array.ravel() if not is_missing(value)]
-    return 0 < len(known) < array.size and all(isinstance(value, bool | np.bool_) for value in known)
 
 
 def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
