@@ -133,6 +133,12 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     plan_ : Plan
         How as many queries as there are references would be computed.
 
+    See Also
+    --------
+    AutoSMLClassifier : Chooses the stages by itself.
+    Tagger : The same for raw tables: texts, categories, dates, empty cells.
+    similarity_sums : The sum that everything rests on.
+
     Examples
     --------
     >>> X = [[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.8]]

@@ -90,6 +90,10 @@ class Ridge(Influence):
     over once. Where ``"auto"`` would now sum over inducing references, a `RetuneWarning` says that
     `retune` is due.
 
+    See Also
+    --------
+    Uniform : The paper's: each labelled instance counts alike.
+
     Examples
     --------
     >>> from simlabel import SMLClassifier
