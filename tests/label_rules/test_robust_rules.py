@@ -136,6 +136,7 @@ def test_labels_with_much_evidence_keep_their_own_threshold():
     "rule", ["auto", "per_label", PerLabel("hamming_loss"), AutoRule("hamming_loss")], ids=str
 )
 @pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # the labels are noise
 def test_no_set_is_empty_where_none_was(rule, empty, rng):
     X = rng.random((90, 3))
     Y = np.column_stack([X > 0.7, rng.random((90, 2)) < 0.1]).astype(int)
