@@ -65,9 +65,7 @@ def best_by_folds(
     """
     held_out: list[list[Judged]] = []  # by fold and rule
     for rest, held in folds(thinned(blocks, limits().judged_entries)):
-        held_out.append(
-            [[(rule.predict(block.scores), block) for block in held] for rule in fit_all(rest)]
-        )
+        held_out.append([[(rule.predict(block.scores), block) for block in held] for rule in fit_all(rest)])
     return fit_all(blocks)[_clearly_best(held_out, criterion)]
 
 

@@ -81,7 +81,9 @@ class RidgeSearch:
             self._rough_from = min(grids[PENALTY].values)
         best = {name: _start(name, grid) for name, grid in grids.items()}
         if walk.start is not None:
-            best |= {name: _placed(name, walk.start[name], grids[name]) for name in grids if name in walk.start}
+            best |= {
+                name: _placed(name, walk.start[name], grids[name]) for name in grids if name in walk.start
+            }
         self._look(best)
         for step in walk.steps:
             moved = True
