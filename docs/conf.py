@@ -23,6 +23,7 @@ project = "simlabel"
 author = "the simlabel developers"
 version = release = simlabel.__version__
 language = "en_GB"
+default_role = "py:obj"  # what docstrings name in backticks is linked where there is a page
 
 extensions = [
     "myst_parser",
@@ -35,13 +36,20 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "reference/used"]
+exclude_patterns = [
+    "_build",
+    "sg_execution_times.rst",
+    "**/sg_execution_times.rst",
+    "gallery/**/*.ipynb",
+    "reference/used",
+]
 suppress_warnings = ["config.cache", "myst.header", "ref.python"]  # the last: attributes of one name
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings say it, in words
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 
@@ -49,7 +57,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"/(?!plot_)\w+\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "ignore_pattern": r"^(?!plot_)",
     "backreferences_dir": "reference/used",
     "doc_module": ("simlabel",),
     "min_reported_time": 1e9,
@@ -65,6 +74,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"changes": []}
 html_theme_options = {
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],

@@ -36,10 +36,10 @@ def main() -> None:
             [0, x], [0, y], color=GREY, alpha=0.6, linewidth=9 * alike, zorder=0, solid_capstyle="round"
         )
         plane.scatter(x, y, s=130, color=COLOURS[genres.split(",")[0]], edgecolor="white", zorder=2)
-        plane.text(x, y + 0.17, genres, ha="center", color=INK, fontsize=9, zorder=3)
+        plane.text(x, y + (0.16 if y > 0 else -0.27), genres, ha="center", color=INK, fontsize=9, zorder=3)
     plane.scatter(0, 0, marker="*", s=420, color=INK, edgecolor="white", zorder=3)
-    plane.text(0.02, -0.32, "new", ha="center", color=INK, fontweight="bold")
-    plane.set(xlim=(-1.7, 1.7), ylim=(-1.2, 1.2), title="how similar is it to every labelled film?")
+    plane.text(0.12, 0.12, "new", ha="left", color=INK, fontweight="bold")
+    plane.set(xlim=(-1.7, 1.7), ylim=(-1.35, 1.15), title="how similar is it to every labelled film?")
     plane.axis("off")
     _bars(bars, similarity)
     figure.savefig(Path(__file__).with_name("front.svg"), metadata={"Date": None}, facecolor="white")

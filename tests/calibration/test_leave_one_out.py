@@ -14,6 +14,7 @@ def noisy(rng, n=600):
     return X, (rng.random(p.shape) < p).astype(int), p
 
 
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # so smooth a sum it is
 def test_closer_to_the_truth_than_shares(rng):
     """New rows drawn from known probabilities: calibrated ones have the smaller squared error."""
     X, Y, _ = noisy(rng)
@@ -22,6 +23,7 @@ def test_closer_to_the_truth_than_shares(rng):
     plain, calibrated = (np.mean((model.predict_proba(Q) - p) ** 2) for model in models)
     assert calibrated < plain
     assert np.array_equal(models[0].predict(Q), models[1].predict(Q))
+    assert np.array_equal(models[0].label_weights(Q), models[1].label_weights(Q))
 
 
 def test_strictly_inside_and_rising(rng):

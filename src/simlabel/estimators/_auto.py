@@ -88,6 +88,11 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     classes_, n_features_in_, feature_names_in_ and all others
         As in `SMLClassifier`.
 
+    See Also
+    --------
+    SMLClassifier : Every stage by hand.
+    Tagger : For raw tables.
+
     Examples
     --------
     >>> X = [[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.8]]

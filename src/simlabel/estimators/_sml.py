@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -42,6 +41,7 @@ from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
+from simlabel.support.advice import advise
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
 from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
@@ -132,6 +132,12 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         What they are called.
     plan_ : Plan
         How as many queries as there are references would be computed.
+
+    See Also
+    --------
+    AutoSMLClassifier : Chooses the stages by itself.
+    Tagger : The same for raw tables: texts, categories, dates, empty cells.
+    similarity_sums : The sum that everything rests on.
 
     Examples
     --------
@@ -291,7 +297,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             return
         told = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
         if told is not None:
-            warnings.warn(told, UnitsWarning, stacklevel=5)
+            advise(told, UnitsWarning)
 
     def _calibration(self) -> Wanted:
         """The stage as an object, or "auto"."""

@@ -103,6 +103,11 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
     classes_, ids_, n_references_, influence_, label_rule_, calibration_
         As in `SMLClassifier`.
 
+    See Also
+    --------
+    SMLClassifier : For features and embeddings; `encoder="table"` has the same encoder as a stage.
+    simlabel.datasets.read_table : Reads CSV, JSON, Parquet and xlsx as they are.
+
     Examples
     --------
     >>> films = [

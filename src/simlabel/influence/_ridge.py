@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
@@ -37,7 +36,7 @@ from simlabel.influence._partly import (
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.support.advice import SimlabelWarning
+from simlabel.support.advice import SimlabelWarning, advise
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 from simlabel.weightings import Weighting
@@ -90,6 +89,10 @@ class Ridge(Influence):
     the cost of b n^2. With inducing references those that are left stay, and all rows are passed
     over once. Where ``"auto"`` would now sum over inducing references, a `RetuneWarning` says that
     `retune` is due.
+
+    See Also
+    --------
+    Uniform : The paper's: each labelled instance counts alike.
 
     Examples
     --------
@@ -167,11 +170,10 @@ class Ridge(Influence):
         if form is not None:
             return self._solve_linear(problem, form, before.V[kept])
         if self.n_inducing(n) is not None:
-            warnings.warn(
+            advise(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
                 f"{self.n_inducing(n):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
                 RetuneWarning,
-                stacklevel=5,
             )
             return self.solve(problem)
         if not problem.references.is_complete:

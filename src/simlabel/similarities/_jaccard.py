@@ -37,6 +37,10 @@ class Jaccard(CoordinateSimilarity):
     -----
     Two empty rows have similarity 0: they share nothing.
 
+    See Also
+    --------
+    ChiSquare : For counts and histograms.
+
     Examples
     --------
     >>> from simlabel import similarity_sums

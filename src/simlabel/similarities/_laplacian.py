@@ -19,6 +19,10 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
     gamma : float or "auto"
         Bandwidth; ``"auto"`` is resolved at fit by the classifier's `tuning`.
 
+    See Also
+    --------
+    RBF : With squared differences.
+
     Examples
     --------
     >>> from simlabel import similarity_sums

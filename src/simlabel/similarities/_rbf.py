@@ -20,6 +20,11 @@ class RBF(Bandwidth):
     gamma : float or "auto"
         Bandwidth; ``"auto"`` is resolved at fit by the classifier's `tuning`.
 
+    See Also
+    --------
+    Laplacian : With the sum of differences: robust to outliers.
+    simlabel.tuning.LeaveOneOut : Another way of choosing gamma.
+
     Examples
     --------
     >>> from simlabel import similarity_sums
