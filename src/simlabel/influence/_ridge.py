@@ -134,7 +134,8 @@ class Ridge(Influence):
             good = [name for name, cls in SIMILARITIES.classes.items() if cls().positive_definite]
             raise ValueError(
                 f"influence='ridge' needs a positive definite similarity, and {similarity!r} is not known "
-                f"to be one. These are: {', '.join(good)}, and their sums and products."
+                f"to be one. These are: {', '.join(good)}, and their sums and products. If you know that "
+                f"yours is one, say so: positive_definite=True in Precomputed, Function or your class."
             )
         if weighting is not None:
             raise ValueError(
