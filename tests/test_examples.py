@@ -38,3 +38,16 @@ def test_an_example_runs(path, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert not re.search(r"the same[^:\n]*: False", done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("SIMLABEL_DATA" not in os.environ, reason="explains real data sets")
+def test_twenty_explanations():
+    path = ROOT / "examples" / "twenty_explanations.py"
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    asked = re.findall(r"^Query \d.*\n(?=    \S)", done.stdout, re.MULTILINE)  # with a reason below it
+    assert len(asked) == 20
+    shares = [float(each) for each in re.findall(r"([\d.]+)%", done.stdout)]
+    assert shares
+    assert max(shares) <= 100

@@ -69,6 +69,7 @@ def test_a_budget_stops_between_configurations(rng):
         AutoSMLClassifier(budget=0).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore::simlabel.normalization.UnitsWarning")  # what was chosen, by hand
 def test_sparse_sets_weights_and_progress(rng, capsys):
     X, Y = data(rng)
     names = np.array(["a", "b", "c"])

@@ -110,8 +110,13 @@ class LeaveOneOutCalibration(BaseEstimator):
             return scipy.special.softmax(_logarithm(self._evidence(scores)) / self.temperature_, axis=1)
         shares = self._evidence(scores)
         calibrated = np.empty(shares.shape)  # there may be no label at all
+        smooth = [k for k, curve in enumerate(self.curves_) if isinstance(curve, LogisticCurve)]
+        if smooth:  # all at once: of many labels most have such a curve, and a call for each takes long
+            together = LogisticCurve(*np.array([_parts(self.curves_[k]) for k in smooth]).T)
+            calibrated[:, smooth] = together(shares[:, smooth])
         for k, curve in enumerate(self.curves_):
-            calibrated[:, k] = curve(shares[:, k])
+            if isinstance(curve, PiecewiseCurve):
+                calibrated[:, k] = curve(shares[:, k])
         return calibrated
 
 
@@ -156,6 +161,10 @@ class LogisticCurve:
     def __call__(self, shares: FloatArray) -> FloatArray:
         p = scipy.special.expit(self.slope * scipy.special.logit(shares) + self.offset)
         return np.clip(p, self.edge, 1 - self.edge)
+
+
+def _parts(curve: LogisticCurve) -> tuple[float, float, float]:
+    return curve.slope, curve.offset, curve.edge
 
 
 def _scale(blocks: Sequence[ScoreBlock]) -> float | None:

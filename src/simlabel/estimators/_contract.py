@@ -52,7 +52,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
         Work that failed has changed nothing, and other threads see the old state or the new one, whole.
         """
-        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None)):
+        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None), type(self).__name__):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__

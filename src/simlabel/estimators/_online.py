@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
@@ -42,6 +41,7 @@ from simlabel.persistence import (
     write_file,
 )
 from simlabel.rows import is_remote, n_rows, take_rows
+from simlabel.support.advice import advise
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_ids, check_known, check_same_length
 from simlabel.tuning import TuningResult
@@ -166,11 +166,10 @@ class OnlineMixin(PickedMixin, LabelsMixin):
         if not chosen or few == 0 or now < _GROWN * few:
             return
         if (now // few).bit_length() > (before // few).bit_length():
-            warnings.warn(
+            advise(
                 f"{' and '.join(chosen)} was chosen on {few:,} rows, and there are {now:,} now; retune() "
                 f"chooses anew.",
                 RetuneWarning,
-                stacklevel=3,
             )
 
     def forget(self, ids: Any) -> Self:

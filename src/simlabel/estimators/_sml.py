@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -42,6 +41,7 @@ from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
+from simlabel.support.advice import advise
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
 from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
@@ -297,7 +297,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             return
         told = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
         if told is not None:
-            warnings.warn(told, UnitsWarning, stacklevel=5)
+            advise(told, UnitsWarning)
 
     def _calibration(self) -> Wanted:
         """The stage as an object, or "auto"."""

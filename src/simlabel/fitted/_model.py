@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +26,7 @@ from simlabel.labels import LabelSpace
 from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows
 from simlabel.similarities import RBF, Leaf, Linear, Sum
+from simlabel.support.advice import advise
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tables import TableEncoder
@@ -200,7 +200,7 @@ class Model:
             probabilities[part] = self.to_probabilities(scores)
             outside += self.n_cut(scores)
         if outside:
-            warnings.warn(self.told_cut(outside / probabilities.size), ShareWarning, stacklevel=4)
+            advise(self.told_cut(outside / probabilities.size), ShareWarning)
         return probabilities
 
     def n_cut(self, scores: ScoreBlock) -> int:

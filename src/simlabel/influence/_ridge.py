@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
@@ -37,7 +36,7 @@ from simlabel.influence._partly import (
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.support.advice import SimlabelWarning
+from simlabel.support.advice import SimlabelWarning, advise
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 from simlabel.weightings import Weighting
@@ -135,7 +134,8 @@ class Ridge(Influence):
             good = [name for name, cls in SIMILARITIES.classes.items() if cls().positive_definite]
             raise ValueError(
                 f"influence='ridge' needs a positive definite similarity, and {similarity!r} is not known "
-                f"to be one. These are: {', '.join(good)}, and their sums and products."
+                f"to be one. These are: {', '.join(good)}, and their sums and products. If you know that "
+                f"yours is one, say so: positive_definite=True in Precomputed, Function or your class."
             )
         if weighting is not None:
             raise ValueError(
@@ -171,11 +171,10 @@ class Ridge(Influence):
         if form is not None:
             return self._solve_linear(problem, form, before.V[kept])
         if self.n_inducing(n) is not None:
-            warnings.warn(
+            advise(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
                 f"{self.n_inducing(n):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
                 RetuneWarning,
-                stacklevel=5,
             )
             return self.solve(problem)
         if not problem.references.is_complete:
