@@ -43,7 +43,7 @@ exclude_patterns = [
     "gallery/**/*.ipynb",
     "reference/used",
 ]
-suppress_warnings = ["config.cache", "myst.header", "ref.python"]  # the last: attributes of one name
+suppress_warnings = ["config.cache", "myst.header", "ref.python"]  # the last: types in docstrings are words
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 3
 
@@ -51,7 +51,7 @@ autodoc_typehints = "none"  # the docstrings say it, in words
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # names with their underscore, several in a line
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

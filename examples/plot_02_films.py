@@ -35,7 +35,7 @@ def film(number):
         "title": " ".join(words[:2]).title(),
         "synopsis": synopsis,
         "cast": cast if rng.random() > 0.1 else None,
-        "minutes": int(rng.normal(125 if "space" in genres else 95, 12)),
+        "channel": rng.choice(["one", "two"], p=[0.8, 0.2] if "family" in genres else [0.4, 0.6]),
         "genres": ", ".join(sorted(genres)),
     }
 
@@ -51,15 +51,13 @@ print(tagger.encoder_)
 
 # %%
 # Predict, and see how often the whole set is right.
-print(
-    tagger.predict(new.drop(columns="genres"))[:3],
-    "exactly right:",
-    tagger.score(new.drop(columns="genres"), new["genres"]),
-)
+rows = new.drop(columns="genres")
+print(tagger.predict(rows)[:3])
+print(f"exactly right: {tagger.score(rows, new['genres']):.0%}")
 
 # %%
 # Ask why: the words that decided, and the labelled films that are like it.
-why = tagger.explain(new.drop(columns="genres")[:1], top=3)
+why = tagger.explain(rows[:1], top=3)
 print(why)
 
 # %%
