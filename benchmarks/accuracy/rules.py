@@ -166,13 +166,13 @@ def searched(scale: Scale, rows: int = 4000) -> str:
 
 def run(scale: Scale) -> Part:
     intro = (
-        "Learned influence (ridge); 5 folds, of bibtex 3 folds of a third of the rows; seed 1. Each rule is\n"
-        "learnt from leave-one-out scores of the training folds. In brackets: how far a rule is from auto,\n"
-        "and its standard error, paired by fold. The last column is what micro F1 becomes\n"
-        "where the rule is tuned for macro F1. How auto chooses was settled on other sets: image, flags,\n"
-        "parts of goemotions and debtags, and made ones. What thresholds are drawn towards (a common\n"
-        "weight, a common rate, or midway) and the bound (2 or 3 times what is true) were settled earlier by\n"
-        "the test rows of other folds (seed 0) of the sets below: on them the figures of per_label, and so of\n"
+        "Learned influence (ridge); 5 folds, of bibtex 3 folds of a third of the rows; seed 1. Each rule\n"
+        "is learnt from leave-one-out scores of the training folds. In brackets: how far a rule is from\n"
+        "auto, and its standard error, paired by fold. The last column is what micro F1 becomes where the\n"
+        "rule is tuned for macro F1. How auto chooses was settled on other sets: image, flags, parts of\n"
+        "goemotions and debtags, and made ones. What thresholds are drawn towards (a common weight, a\n"
+        "common rate, or midway) and the bound (2 or 3 times what is true) were settled earlier by the\n"
+        "test rows of other folds (seed 0) of the sets below: on them the figures of per_label, and so of\n"
         "auto, may be a little too good. The best rule in hindsight is the luckiest of seven, too."
     )
     part = Part("Label rules on held-out folds", ("rule", "micro F1", "macro F1", "micro for macro"), intro)
