@@ -161,6 +161,7 @@ def test_any_sequence_with_every_engine(small_chunks, engine, similarity, sparse
 
 
 @given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
 def test_retune_is_a_fit_on_what_is_left(small_chunks, seed):
     rng = np.random.default_rng(seed)
     for normalizer in ("l2", ["zscore", "l2"], "minmax"):

@@ -90,9 +90,11 @@ class InspectionMixin(PickedMixin):
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
         >>> print(model.explain([[0.1, 0.9]]))
         Query 0: trees
-          trees, 90%: 90% of its similarity is to rows that have it, first 'wood', while 50% of all rows do
-          1 label: the strongest label is taken, since 100% of its similarity is to rows that have so many,
-          first 'wood' and 'beach'; it is frequent, 100% of all rows have so many
+          trees, 90% likely: 90% of this row's similarity is to rows that have it, the closest 'wood',
+          while 50% of all rows do
+          1 label: the strongest label is taken, since 100% of this row's similarity is to rows that have
+          1 label, the closest 'wood' and 'beach': no more than the 100% of all rows that do, so it is
+          taken for being frequent
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████
