@@ -50,12 +50,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_file_in_the_text_is_the_one_that_is_used(folder):
-    head = blocks("csv")[0].splitlines()[0]
+    head = blocks("none")[0].splitlines()[0]
     assert (folder / "films.csv").read_text().splitlines()[0] == head
 
 
 def test_every_command(folder):
-    commands = [line for block in blocks("bash") for line in block.splitlines() if "reproduce" not in line]
+    commands = [line for block in blocks("shell") for line in block.splitlines() if "reproduce" not in line]
     assert len(commands) == 15
     for command in commands:
         program, *words = shlex.split(command)
