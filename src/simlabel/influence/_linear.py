@@ -16,8 +16,9 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.influence._conjugate import RidgeSystem, SimilarityProducts
+from simlabel.influence._conjugate import RidgeSystem
 from simlabel.influence._inducing import feature_solution
+from simlabel.influence._products import Block, SimilarityProducts
 from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
@@ -116,14 +117,13 @@ class LinearRidge:
         sketch = products.sketched(np.random.default_rng(self.seed))
         weights, penalty = self.weights / weight, self.penalty / (unit**2 * weight)
 
-        def system(kept: FloatArray) -> RidgeSystem:
-            return RidgeSystem(products, sketch, kept, penalty)
-
-        V, mean, residual = self._whole(system(weights), unit, start)
+        V, mean, residual = self._whole(RidgeSystem(products, sketch, weights, penalty), unit, start)
         left_out = np.empty(V.shape)
         for fold in self._folds():
-            kept = self.weights - np.where(fold, self._left(), 0.0)
-            self._without(system(kept / weight), fold, self._mean(kept), left_out)
+            kept = weights - np.where(fold, self._left() / weight, 0.0)
+            there = kept > 0  # the others have no part in the system
+            system = RidgeSystem(products.of_rows(there), sketch[there], kept[there], penalty)
+            self._without(system, there, products, fold, self._mean(kept), left_out)
         return RidgeSolution(V, mean, left_out, residual=residual)
 
     def _whole(
@@ -136,7 +136,7 @@ class LinearRidge:
         def work(part: slice, stopped: Callable[[], bool]) -> None:
             B = self.targets[:, part].toarray() - mean[part]
             first = None if start is None else start[:, part] * (unit**2 / system.scale)
-            x, _, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
+            x, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
             V[:, part] = system.scale * x / unit**2
 
         system.products.for_columns(V.shape[1], work)
@@ -145,14 +145,23 @@ class LinearRidge:
         return V, mean, residual
 
     def _without(
-        self, system: RidgeSystem, fold: npt.NDArray[np.bool_], mean: FloatArray, out: FloatArray
+        self,
+        system: RidgeSystem,
+        there: npt.NDArray[np.bool_],
+        products: SimilarityProducts,
+        fold: npt.NDArray[np.bool_],
+        mean: FloatArray,
+        out: FloatArray,
     ) -> None:
-        """Write the scores of a fold's rows, from the system without them."""
+        """Write the scores of a fold's rows, from the system of the rows that are there without them."""
+        targets = self.targets[there]
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
-            B = self.targets[:, part].toarray() - mean[part]
-            _, sums, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
-            out[fold, part] = sums[fold] + mean[part]
+            B = targets[:, part].toarray() - mean[part]
+            x, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
+            influence: Block = np.zeros((len(there), x.shape[1]), dtype=np.float32)
+            influence[there] = system.scale * x
+            out[fold, part] = products(influence)[fold] + mean[part]
 
         system.products.for_columns(out.shape[1], work)
 
