@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .stamps/installed
 
-.PHONY: demo demo-serve test test-slow fuzz lint bench install clean
+.PHONY: demo demo-serve docs dist test test-slow fuzz lint bench install clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
 	@mkdir -p .stamps
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,dask,demo,dev,embeddings,excel,serve,zarr]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[compare,dask,demo,dev,docs,embeddings,excel,serve,zarr]'
 	@touch $@
 
 install: $(STAMP)
@@ -19,7 +19,9 @@ demo: $(STAMP)
 
 # a tagging desk on made-up programmes, in a folder that goes when it ends
 demo-serve: $(STAMP)
-	$(BIN)/python -m simlabel.desk._made
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(BIN)/python examples/programmes.py "$$folder/programmes.csv" && \
+	$(BIN)/simlabel serve "$$folder/desk" --import "$$folder/programmes.csv" --label-column genres --id id
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -33,6 +35,15 @@ test: lint
 test-slow: lint
 	$(BIN)/pytest -n 2 -m slow --timeout 3600
 
+# the site, in docs/_build/html: the examples run, warnings are errors, and then links, addresses and spelling are checked
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
 # what it finds is printed and kept in tests/fuzz/found.txt; give another SEED for other cases
 MINUTES ?= 60
 SEED ?= 0
@@ -44,4 +55,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py speed
 
 clean:
-	rm -rf .venv .stamps .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .stamps dist docs/_build docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -253,3 +253,76 @@ def average_precision(scores, labels):
         hits = sum(1 for q in labels if rank(scores, q) <= rank(scores, k))
         parts.append(hits / rank(scores, k))
     return math.fsum(parts) / len(labels)
+
+
+# --- labels of which not all are known: None in place of a label set's entry -----------------------
+# a row is a list with True, False or None for each label
+
+
+def known_label_weights(
+    query, X, rows, phi, psi=keep_all, weights=None, absent=(), exclude=None, by_counts=False
+):
+    """f_k over the rows where label k is known, over the similarity to them, times that to all rows.
+
+    Where nobody who knows is similar: the total times the share of those who know that have it.
+    """
+    there = _weights_left(X, weights, absent, exclude)
+    counted = influences(query, X, phi, psi, weights, exclude, absent)
+    total, everyone = math.fsum(counted), math.fsum(there)
+    scores = []
+    for k in range(len(rows[0])):
+        known = [j for j in range(len(X)) if rows[j][k] is not None]
+        have = [j for j in known if rows[j][k]]
+        similar, number = math.fsum(counted[j] for j in known), math.fsum(there[j] for j in known)
+        usual = math.fsum(there[j] for j in have) / number if number > 0 else 0.0
+        found = math.fsum(counted[j] for j in have)
+        if by_counts:
+            scores.append(found * everyone / number if number > 0 else total * usual)
+        else:
+            scores.append(found * total / similar if similar > 0 else total * usual)
+    return scores
+
+
+def known_set_size(query, X, rows, phi, psi=keep_all, weights=None, absent=(), exclude=None):
+    """The size by the rows that are wholly known; without any such row, what the shares add up to, rounded.
+
+    Where none of these is similar to the query, they count alike.
+    """
+    counted = influences(query, X, phi, psi, weights, exclude, absent)
+    alike = _weights_left(X, weights, absent, exclude)
+    whole = [j for j, row in enumerate(rows) if None not in row]
+    if not whole:
+        total = math.fsum(counted)
+        query, phi, psi = (query, phi, psi) if total > 0 else (query, lambda x, z: 1.0, keep_all)
+        scores = known_label_weights(query, X, rows, phi, psi, weights, absent, exclude)
+        return math.ceil(math.fsum(scores) / (total if total > 0 else math.fsum(alike)) - 0.5)
+    if math.fsum(counted[j] for j in whole) == 0:
+        counted = alike
+    votes = {}
+    for j in whole:
+        votes.setdefault(sum(rows[j]), []).append(counted[j])
+    return min(votes, key=lambda size: (-math.fsum(votes[size]), size))
+
+
+def _weights_left(X, weights, absent, exclude):
+    left = [1.0] * len(X) if weights is None else list(weights)
+    if exclude is not None:
+        left[exclude] = max(left[exclude] - 1.0, 0.0)
+    return [0.0 if j in absent else w for j, w in enumerate(left)]
+
+
+def known_ridge(query, X, rows, phi, penalty, weights=None, absent=()):
+    """Each label by a ridge regression of its own on the rows where it is known; 0 where there is none."""
+    scores = []
+    for k in range(len(rows[0])):
+        unknown = [j for j, row in enumerate(rows) if row[k] is None]
+        targets = [[float(bool(row[k]))] for row in rows]
+        scores += ridge(query, X, targets, phi, penalty, weights, {*absent, *unknown})
+    return scores
+
+
+def of_known(criterion, scores, row):
+    """A criterion of a ranking on the labels that are known, as if there were no others."""
+    known = [k for k, value in enumerate(row) if value is not None]
+    labels = {place for place, k in enumerate(known) if row[k]}
+    return criterion([scores[k] for k in known], labels)

@@ -1,4 +1,4 @@
-"""Lists of names that people wrote, in the README and in docstrings, against what the code knows."""
+"""Lists of names that people wrote, in docs/stages.md and in docstrings, against what the code knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.calibration import CALIBRATIONS
+from simlabel.calibration import ABSENCES, CALIBRATIONS
 from simlabel.engines import ENGINES
 from simlabel.influence import INFLUENCES
 from simlabel.inspection._values import data_values
@@ -28,9 +28,9 @@ from simlabel.tuning import TUNERS
 from simlabel.weightings import WEIGHTINGS
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+STAGES_PAGE = (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")
 REGISTRIES = [SIMILARITIES, NORMALIZERS, WEIGHTINGS, INFLUENCES, LABEL_RULES]
-REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS]
+REGISTRIES += [CALIBRATIONS, TUNERS, SAMPLERS, SKETCHES, ENGINES, ENCODERS, ABSENCES]
 STAGES = {registry.kind: registry for registry in REGISTRIES}
 RANKING = {name for name, criterion in CRITERIA.items() if criterion.needs_scores}
 
@@ -62,13 +62,13 @@ def parameter(thing, name):
 
 
 def test_every_stage_has_a_registry():
-    stages = set(inspect.signature(SMLClassifier).parameters) - {"n_jobs", "random_state"}
+    stages = set(inspect.signature(SMLClassifier).parameters) - {"n_jobs", "random_state", "hierarchy"}
     assert stages == set(STAGES)
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_readme_has_the_names_of(stage):
-    names = re.search(rf"^\| `{stage}` \|[^|]*\|([^|]*)\|", README, re.MULTILINE).group(1)
+def test_the_page_of_stages_has_the_names_of(stage):
+    names = re.search(rf"^\| `{stage}` \|[^|]*\|([^|]*)\|", STAGES_PAGE, re.MULTILINE).group(1)
     assert set(re.findall(r"`(\w+)`", names)) - {"None"} == names_of(stage)
 
 

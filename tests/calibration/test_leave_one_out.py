@@ -14,6 +14,7 @@ def noisy(rng, n=600):
     return X, (rng.random(p.shape) < p).astype(int), p
 
 
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # so smooth a sum it is
 def test_closer_to_the_truth_than_shares(rng):
     """New rows drawn from known probabilities: calibrated ones have the smaller squared error."""
     X, Y, _ = noisy(rng)
@@ -22,6 +23,7 @@ def test_closer_to_the_truth_than_shares(rng):
     plain, calibrated = (np.mean((model.predict_proba(Q) - p) ** 2) for model in models)
     assert calibrated < plain
     assert np.array_equal(models[0].predict(Q), models[1].predict(Q))
+    assert np.array_equal(models[0].label_weights(Q), models[1].label_weights(Q))
 
 
 def test_strictly_inside_and_rising(rng):
@@ -62,3 +64,15 @@ def test_bad_settings_are_named(rng):
         SMLClassifier(calibration="lou").fit(X, Y)
     with pytest.raises(ValueError, match="enough must be a whole number"):
         SMLClassifier(calibration=LeaveOneOutCalibration(0)).fit(X, Y)
+
+
+def test_each_label_has_its_own_curve(rng):
+    """Some isotonic, some logistic, which are evaluated together: as each by itself."""
+    X, Y, _ = noisy(rng, 300)
+    Y = np.column_stack([Y, Y[:, 0] * (rng.random(300) < 0.1), Y[:, 1] * (rng.random(300) < 0.2)])
+    model = SMLClassifier(RBF(3.0), normalizer=None, calibration=LeaveOneOutCalibration(enough=60)).fit(X, Y)
+    curves = model.calibration_.curves_
+    assert len({type(curve) for curve in curves}) == 2
+    shares = SMLClassifier(RBF(3.0), normalizer=None, calibration=None).fit(X, Y).predict_proba(X[:20])
+    expected = np.column_stack([curve(shares[:, k]) for k, curve in enumerate(curves)])
+    np.testing.assert_allclose(model.predict_proba(X[:20]), expected, rtol=1e-12)

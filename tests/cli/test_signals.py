@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 
@@ -41,7 +42,8 @@ def stopped(path, number, first=""):
     """The exit code of a process that is stopped while it writes, and what it said."""
     words = [sys.executable, "-c", first + _WAITING, "wait", str(path)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(words, text=True, **streams) as process:
+    usual = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # it stays ignored where nohup runs tests
+    with subprocess.Popen(words, text=True, preexec_fn=usual, **streams) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         said = process.communicate(timeout=120)[1]

@@ -290,3 +290,14 @@ def test_misuse_is_told_in_the_words_of_the_shell(shell, tmp_path, words, code, 
     result = shell(*words, code=code)
     assert message in said(result)
     assert not (tmp_path / "m").exists()
+
+
+def test_labels_that_are_paths(shell, tmp_path):
+    frame = films(20, 4)
+    frame["tags"] = ["mood::dark|place::sea" if i % 2 else "mood::light" for i in range(20)]
+    write_csv("paths.csv", frame, ";", "utf-8")
+    shell("fit", "paths.csv", "--label-column", "tags", "--hierarchy", "::", "-o", "paths.simlabel")
+    model = load("paths.simlabel")
+    assert model.classes_.tolist() == ["mood", "mood::dark", "mood::light", "place", "place::sea"]
+    shell("predict", "paths.simlabel", "new.csv", "-o", "out.csv")
+    assert all({label.partition("::")[0] for label in one} <= one for one in predicted())

@@ -147,3 +147,13 @@ def test_what_is_wrong_is_said_where_it_is(client, data):
         SMLClassifier(RBF(1.0)).fit(chunked(X), Y)
     with pytest.raises(TypeError, match="on a cluster"):
         SMLClassifier(RBF(1.0), engine=engine).fit(chunked(X), Y).explain(X[:1])
+
+
+@pytest.mark.parametrize("influence", ["uniform", "label_mean", Ridge(0.3, inducing=30)], ids=repr)
+def test_unknown_labels(client, data, influence):
+    X, Y, Q = data
+    y = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
+    settings = {"normalizer": None, "influence": influence, "random_state": 0}
+    here = SMLClassifier(RBF(0.3), **settings).fit(X, y)
+    there = SMLClassifier(RBF(0.3), **settings, engine=DaskEngine(client)).fit(chunked(X), chunked(y, 50))
+    np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-8, atol=1e-12)

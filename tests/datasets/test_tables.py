@@ -110,6 +110,21 @@ def test_texts_with_very_many_values_stay_sparse(stored):
     assert np.array_equal(dataset.X.sum(axis=1), np.ones(40))
 
 
+@pytest.mark.filterwarnings("always::simlabel.support.advice.DataWarning")
+@pytest.mark.parametrize("values", [40, 8])
+def test_texts_of_which_every_row_has_its_own(tmp_path, recwarn, values):
+    frame = pd.DataFrame({"size": range(40), "street": [f"street {i % values}" for i in range(40)]})
+    frame.assign(red=[i % 2 for i in range(40)]).to_csv(tmp_path / "shops.csv", index=False)
+    load_dataset(tmp_path / "shops.csv", labels=["red"])
+    told = [str(each.message) for each in recwarn]
+    if values == 8:  # which recur: they are categories
+        assert told == []
+    else:
+        assert len(told) == 1
+        assert told[0].startswith("column 'street' has 40 different texts in 40 rows")
+        assert told[0].endswith("leave it out, or let Tagger read its words.")
+
+
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_csv_delimiters(tmp_path, delimiter):
     path = tmp_path / "a.csv"

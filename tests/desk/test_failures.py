@@ -305,6 +305,7 @@ def test_changes_while_it_closes_are_refused_or_there(desk):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 def test_an_hour_of_mixed_load(tmp_path):
     """Memory stays flat, nothing fails, and store and model are equal at the end."""
     import psutil

@@ -1,4 +1,4 @@
-"""Store, journal and model against a few lines of plain Python: whatever people do, in any order."""
+"""DeskStore, journal and model against a few lines of plain Python: whatever people do, in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simlabel.desk import _changes as changes
 from simlabel.desk._journal import undo
 from simlabel.desk._problems import Conflict, DeskError, NotFound
 from simlabel.desk._schema import Places
-from simlabel.desk._store import Store
+from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import changes_since, fitted, followed
 
 LABELS = st.sampled_from(["horror", "romance", "crime", "space", "  space ", "Übersee"])
@@ -32,7 +32,7 @@ class DeskMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.store = Store(Places.of(self.folder))
+        self.store = DeskStore(Places.of(self.folder))
         self.plain: dict[int, dict] = {}
         self.before: dict[int, tuple] = {}
         self.model, self.position = None, -1
@@ -214,7 +214,7 @@ TestDesk.settings = settings(max_examples=12, stateful_step_count=25, deadline=N
 
 
 def test_a_change_that_fails_leaves_those_beside_it(tmp_path):
-    store = Store(Places.of(tmp_path))
+    store = DeskStore(Places.of(tmp_path))
 
     def wrong(db):
         db.execute("INSERT INTO labels VALUES (9, 'half', '', 0)")
@@ -235,10 +235,10 @@ def test_a_change_that_fails_leaves_those_beside_it(tmp_path):
 
 
 def test_the_clock_never_goes_back(tmp_path, monkeypatch):
-    store = Store(Places.of(tmp_path))
+    store = DeskStore(Places.of(tmp_path))
     store.wrote(lambda db: changes.add_label(db, changes.Who("Ada", store.clock() + 3600), "later"))
     store.close()
-    store = Store(Places.of(tmp_path))
+    store = DeskStore(Places.of(tmp_path))
     first = store.clock()
     assert store.clock.behind > 3000
     monkeypatch.setattr("time.time", lambda: 0.0)

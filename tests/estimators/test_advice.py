@@ -218,6 +218,11 @@ def test_labels_that_a_model_does_not_know():
         plain().fit(X, y).score(NEW[:20], ["sky"] * 7 + ["sea"] * 7 + ["trees"] * 6)
 
 
+def test_labels_that_a_model_knows_are_no_concern(silent):
+    y = np.where(X[:, 0] > 0, "sea", "trees")
+    plain().fit(X, y).score(NEW[:20], ["sea"] * 20)  # and that one of them is not there is none either
+
+
 def test_rows_that_were_learnt_from():
     model = plain().fit(X, Y)
     with pytest.warns(DataWarning, match="^15 of the 35 rows that are judged are copies"):

@@ -26,7 +26,7 @@ SPECS = ["l2", "zscore", "minmax", "quantile", ["zscore", "l2"], ["minmax", "l2"
 
 @pytest.mark.parametrize("similarity", [RBF(), RBF(0.5)], ids=["open", "fixed"])
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])
-@pytest.mark.filterwarnings("ignore::simlabel.normalization.UnitsWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.SimlabelWarning")  # misfits are tried too
 def test_it_takes_the_best_by_leave_one_out(similarity, influence, rng):
     X, Y = mixed_units(rng)
     stages = {"influence": influence, "tuning": "loo", "random_state": 0}

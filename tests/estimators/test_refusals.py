@@ -127,7 +127,7 @@ def test_no_label_at_all_is_a_model_too(rule):
 
 @pytest.mark.parametrize("n_jobs", ["auto", 2.5, 10**30])
 def test_threads_of_boosting(n_jobs):
-    with pytest.raises(ValueError, match="boosting: n_jobs must be a whole number"):
+    with pytest.raises(ValueError, match="BoosTexter: n_jobs must be a whole number"):
         BoosTexter(2, n_jobs=n_jobs).fit(X, TRUTH)
     assert BoosTexter(2, n_jobs=2**62).fit(X, TRUTH).predict(X).shape == (3, 3)
 

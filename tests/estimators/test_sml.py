@@ -490,7 +490,7 @@ WITH_INFINITY = np.where(GOOD_X > 0, np.inf, 0.0)
         ({}, GOOD_X, GOOD_Y * 2, r"only 0 and 1, got .*2.* at row 0, label 0"),
         ({}, GOOD_X, sp.csr_array(GOOD_Y * 3), r"only 0 and 1, got .*3.* at row 0, label 0"),
         ({}, GOOD_X, pd.DataFrame(GOOD_Y * 2, columns=list("abcd")), "at row 0, label 'a'"),
-        ({}, GOOD_X, np.where(GOOD_Y, np.nan, 0.0), r"y contains NaN \(first at row 0"),
+        ({}, GOOD_X, np.where(GOOD_Y, np.inf, 0.0), r"y contains infinity \(first at row 0"),
         ({}, GOOD_X, [[1, 0], [1], [0], [1]], "rows differ in length"),
         ({}, GOOD_X, None, "y to be passed"),
         ({}, np.empty((0, 3)), [], "0 sample"),

@@ -157,7 +157,9 @@ def test_it_prints_and_plots(rng):
     text = str(why)
     assert "Query 0: sea, sunset" in text
     text = " ".join(text.split())
-    assert "sea, 100%: 100% of its similarity is to rows that have it, first 'beach'" in text
+    assert (
+        "sea, 100% likely: 100% of this row's similarity is to rows that have it, the closest 'beach'" in text
+    )
     assert "while 67% of all rows do" in text
     assert "2 labels: the 2 strongest labels are taken, since" in text
     assert "Query 1: trees" in text
@@ -211,7 +213,7 @@ def test_what_a_sentence_names_has_what_it_explains(influence, rng):
     )
     for query in range(len(why)):
         for each in told(why, query):
-            text = each.sentence.partition(", first ")[2].partition(", while")[0].partition(";")[0]
+            text = each.sentence.partition(", the closest ")[2].partition(", while")[0].partition(":")[0]
             named = [int(word) for word in text.replace(" and ", ", ").split(", ")]
             assert named
             if each.name in NAMES:
@@ -233,7 +235,11 @@ def test_what_a_sentence_counts(influence, rng):
             have = [(each.name in names) if each.name in NAMES else len(names) == int(number) for names in y]
             share = sum(s for s, there in zip(similar, have, strict=True) if there) / sum(similar)
             count = sum(have[i] for i in first)
-            said = f"{share:.0%} of its" if influence == "uniform" else f"{count or 'none'} of the 10 most"
+            said = (
+                f"{share:.0%} of this row's"
+                if influence == "uniform"
+                else f"{count or 'none'} of the 10 most"
+            )
             assert said in each.sentence
             assert f"{sum(have) / len(X):.0%} of all rows" in each.sentence
 

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.datasets import Dataset
+from simlabel.influence import Ridge
 from simlabel.reports._showcase import model_showcase
-from simlabel.tables import Column, title_column
+from simlabel.tables import Column, TableEncoder, label_sets, title_column
 from simlabel.tables._cells import Cells
 
 FILMS = pd.DataFrame(
@@ -69,9 +70,16 @@ def test_people_see_words_of_the_query_and_no_pieces_of_them(why):
     assert {"shark-hunt", "sea", "divers"} <= seen
     for term in seen:
         assert all(word in "two divers; a shark-hunt in the sea! sea?" for word in term.split())
+    assert {"love", "shark"} <= set(why.words(1, "sea")["term"])
+
+
+def test_numbers_and_categories_are_shown_as_they_stand_in_the_table():
+    """With equal weights: six films do not settle how much their columns should count."""
+    encoder = TableEncoder({"code": "ignore", **COLUMNS})
+    model = SMLClassifier("linear", normalizer=None, influence=Ridge(0.1), encoder=encoder)
+    words = model.fit(FILMS, label_sets(TAGS, ", ")).explain(NEW).words(0, "sea")
     assert words.loc[words["column"] == "year", "term"].tolist() == ["2003"]
     assert set(words.loc[words["column"] == "kind", "term"]) == {"film"}
-    assert {"love", "shark"} <= set(why.words(1, "sea")["term"])
 
 
 def test_other_words_change_nothing_in_what_a_word_brings(tagger):

@@ -126,6 +126,7 @@ def test_labels_with_much_evidence_keep_their_own_threshold():
     "rule", ["auto", "per_label", PerLabel("hamming_loss"), AutoRule("hamming_loss")], ids=str
 )
 @pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # the labels are noise
 def test_no_set_is_empty_where_none_was(rule, empty, rng):
     X = rng.random((90, 3))
     Y = (rng.random((90, 5)) < 0.15).astype(int)

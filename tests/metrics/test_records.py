@@ -35,9 +35,7 @@ def test_the_record_is_true(record, rng):
     Y, P, F = made(rng)
     value = record.measure(Y, P, F, propensities(Y))
     assert record.needs_propensities == ("propensity" in inspect.signature(record.function).parameters)
-    undefined = (
-        np.zeros(len(Y), dtype=bool) if record.undefined is None else record.undefined(sp.csr_array(Y))
-    )
+    undefined = np.zeros(len(Y), dtype=bool) if record.undefined is None else record.undefined(Truth.of(Y))
     assert record.n_undefined(Y) == undefined.sum()
     best = record.measure(Y, Y, Y.astype(float), propensities(Y))
     assert best >= value if record.higher_is_better else best <= value

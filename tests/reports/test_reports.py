@@ -93,7 +93,7 @@ def test_names_are_shown_as_they_are_and_run_nothing(page):
 def test_every_part_is_there(page):
     titles = [section.title for section in page.sections]
     assert titles[0] == "Over all data sets"
-    for part in ("Comparison", "Spread over the folds", "Labels", "A closer look at SML"):
+    for part in ("Comparison", "Spread over the folds", "Labels", "A closer look at SML (the paper's)"):
         assert f"second: {part}" in titles
     text = to_html(page)
     for words in ("Critical-difference diagram", "Calibration", "Tuning curve", "Support", "Row "):

@@ -58,7 +58,7 @@ def test_the_notebook_view_of_a_fitted_model(rng):
 def test_a_matrix_can_be_vouched_for(rng):
     X, Q = rng.random((20, 3)), rng.random((4, 3))
     S, to_queries = (np.exp(-2.0 * ((A[:, None] - X[None]) ** 2).sum(axis=2)) for A in (X, Q))
-    with pytest.raises(ValueError, match="needs a positive definite similarity"):
+    with pytest.raises(ValueError, match=r"needs a positive definite .* positive_definite=True in Precomp"):
         SMLClassifier(Precomputed(), influence="ridge").fit(S, Y)
     given = SMLClassifier(Precomputed(positive_definite=True), influence="ridge").fit(S, Y)
     same = SMLClassifier(RBF(2.0), normalizer=None, influence="ridge").fit(X, Y)

@@ -137,9 +137,10 @@ def test_names_are_data_to_every_verb(run, folder, verb):
         shown = run("datasets", data).stdout
         assert sum(for_terminal(name) in shown for name in NAMES) >= 20  # as many as it lists
     elif verb == "explain":
-        rows = f"0-{2 * len(NAMES) - 1}"
-        shown = run("explain", model, data, "--rows", rows, read=False).stdout
-        assert all(f"{for_terminal(name)} (score" in shown for name in NAMES)
+        shown = run("explain", model, data, "--rows", f"0-{len(NAMES) - 1}", read=False).stdout
+        lines = [line.strip() for line in shown.splitlines()]
+        for name in map(for_terminal, NAMES):
+            assert any(line.startswith(f"{name}, ") and "similarity is to rows" in line for line in lines)
     elif verb == "predict":
         found = predicted(run, folder, model, data, "--raw")
         assert found == NAMES * 2
@@ -187,9 +188,12 @@ def test_figures_show_names(explanation, name):
     from matplotlib.figure import Figure
 
     figure, shown = Figure(), for_terminal(name)
-    axes = explanation.plot(NAMES.index(name), figure.add_subplot())
-    assert f"{shown}: {shown}" in drawn_texts(figure)
-    assert axes is not None
+    query = NAMES.index(name)
+    assert explanation.plot(query, figure.add_subplot()) is not None
+    texts = [text.strip() for text in drawn_texts(figure)]
+    assert f"Query {query}: {shown}" in texts  # the label as a title, and of an instance its id
+    assert any(text.startswith(f"{shown}, 100%") for text in texts)
+    assert shown in texts
     tree = ADTBoostMH(n_rounds=2).fit([[0.0], [1.0]] * 4, [{name}, {"b"}] * 4)
     figure = Figure()
     tree.plot(feature_names=[name], ax=figure.add_subplot())

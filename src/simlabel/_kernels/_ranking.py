@@ -30,11 +30,12 @@ def top_labels(scores: Floats, sizes: Ints, indptr: Ints, out: Floats) -> None:
 
 
 @kernel
-def ranking_criteria(scores: Floats, indptr: Ints, indices: Ints, out: Floats) -> None:
+def ranking_criteria(scores: Floats, indptr: Ints, indices: Ints, n_known: Ints, out: Floats) -> None:
     """Fill out[i] with one-error, coverage, ranking loss and average precision of row i.
 
-    Ties count against the scorer: the rank of a label is the worst among its equals. NaN where
-    a criterion is undefined: no true label, or for ranking loss no false one.
+    Of the labels n_known[i] count; the others, none of them true, score minus infinity. Ties count against
+    the scorer: the rank of a label is the worst among its equals. NaN where a criterion is undefined: no
+    true label, or for ranking loss no false one.
     """
     n_labels = scores.shape[1]
     for i in range(scores.shape[0]):
@@ -61,6 +62,6 @@ def ranking_criteria(scores: Floats, indptr: Ints, indices: Ints, out: Floats) -
             precision += hits / rank
         out[i, 0] = 1.0 if true_highest < n_highest else 0.0
         out[i, 1] = worst - 1
-        n_false = n_labels - n_true
+        n_false = n_known[i] - n_true
         out[i, 2] = reversed_pairs / (n_true * n_false) if n_false > 0 else np.nan
         out[i, 3] = precision / n_true

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from simlabel.baselines._boosting_kernels import Floats, Mask, first_lowest, scan_thresholds, scan_words
-from simlabel.support.validation import Rows, check_number
+from simlabel.support.validation import Rows
 
 
 class Condition(NamedTuple):
@@ -136,7 +136,6 @@ class ConditionSearch:
 @contextmanager
 def searching(X: Rows, n_jobs: int | None) -> Iterator[ConditionSearch]:
     """Open a :class:`ConditionSearch` whose threads end with the block."""
-    check_number("boosting", "n_jobs", n_jobs, integer=True, also=(None,))
     n_threads = min(effective_n_jobs(n_jobs), max(1, X.shape[1]))  # each looks at some of the columns
     with ThreadPoolExecutor(n_threads) as pool:
         yield ConditionSearch(X, n_threads, pool)

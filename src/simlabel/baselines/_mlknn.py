@@ -43,7 +43,7 @@ class MLkNN(BaselineClassifier):
         Neighbours that were used.
     prior_ : array, (n_labels,)
         Probability of each label before its neighbours are seen.
-    likelihood_ : array, (2, n_labels, n_neighbors_ + 1)
+    likelihood_ : array, (2, n_labels, ``n_neighbors_ + 1``)
         ``likelihood_[h, l, j]``: probability that j neighbours have label l, for a row without it
         (h = 0) and with it (h = 1).
 

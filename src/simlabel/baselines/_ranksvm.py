@@ -35,14 +35,14 @@ class RankSVM(BaselineClassifier):
     Parameters
     ----------
     kernel : {"poly", "rbf", "linear"}, default="poly"
-        (gamma <x, z> + coef0)^degree, exp(-gamma |x - z|^2), or <x, z>.
+        ``(gamma <x, z> + coef0)^degree``, ``exp(-gamma |x - z|^2)``, or ``<x, z>``.
     C : float or "auto", default="auto"
         Weight of the losses. "auto" is 1 / median K(x, x), so that it does not depend on the scale of
         the kernel; it is not tuned to any data. The paper leaves C open: search for it to compare fairly.
     degree : int, default=8
         Degree of the polynomial.
     gamma : float or "auto", default="auto"
-        Scale in the polynomial and RBF kernels. "auto" is 1 / mean |x|^2: 1 for rows of
+        Scale in the polynomial and RBF kernels. "auto" is ``1 / mean |x|^2``: 1 for rows of
         unit length, for which the polynomial is the paper's (<x, z> + 1)^degree.
     coef0 : float, default=1.0
         Constant of the polynomial.
@@ -68,7 +68,7 @@ class RankSVM(BaselineClassifier):
     intercept_ : array, (n_labels,)
         Biases.
     threshold_coef_, threshold_intercept_ : array, (n_labels,), and float
-        The threshold is scores @ threshold_coef_ + threshold_intercept_.
+        The threshold is ``scores @ threshold_coef_ + threshold_intercept_``.
     duality_gap_ : float
         Relative gap reached.
     n_iter_ : int

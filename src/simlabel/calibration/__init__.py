@@ -1,6 +1,7 @@
 """Calibration: from scores to probabilities that mean what they say."""
 
 from simlabel.calibration._leave_one_out import LeaveOneOutCalibration, LogisticCurve, PiecewiseCurve
+from simlabel.calibration._presence import PresenceOnly, as_recorded, as_true
 from simlabel.calibration._shares import ShareWarning, binary_margin, class_shares, label_shares, n_outside
 from simlabel.support.registry import Registry
 
@@ -8,7 +9,14 @@ CALIBRATIONS: Registry[LeaveOneOutCalibration] = Registry(
     "calibration", LeaveOneOutCalibration, [LeaveOneOutCalibration]
 )
 
+#: what it can mean that a row has not been given a label, beside that it has it not
+ABSENCES: Registry[PresenceOnly] = Registry("absent", PresenceOnly, [PresenceOnly])
+
 __all__ = [
+    "ABSENCES",
+    "as_recorded",
+    "as_true",
+    "PresenceOnly",
     "CALIBRATIONS",
     "LeaveOneOutCalibration",
     "LogisticCurve",

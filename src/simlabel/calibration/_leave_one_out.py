@@ -77,10 +77,15 @@ class LeaveOneOutCalibration(BaseEstimator):
         p = np.concatenate([fitted._evidence(block.scores) for block in blocks])
         Y = np.concatenate([block.Y.toarray() for block in blocks])
         w = np.concatenate([block.weights for block in blocks])
+        known = [
+            np.ones(block.Y.shape, dtype=bool) if block.known is None else block.known for block in blocks
+        ]
+        asked = np.concatenate(known)
         if single:
             fitted.temperature_ = _temperature(p, Y, w)
         else:
-            fitted.curves_ = [_curve(p[:, k], Y[:, k], w, self.enough) for k in range(p.shape[1])]
+            parts = ((asked[:, k], k) for k in range(p.shape[1]))
+            fitted.curves_ = [_curve(p[a, k], Y[a, k], w[a], self.enough) for a, k in parts]
         return fitted
 
     def _evidence(self, scores: ScoreBlock) -> FloatArray:
@@ -105,8 +110,13 @@ class LeaveOneOutCalibration(BaseEstimator):
             return scipy.special.softmax(_logarithm(self._evidence(scores)) / self.temperature_, axis=1)
         shares = self._evidence(scores)
         calibrated = np.empty(shares.shape)  # there may be no label at all
+        smooth = [k for k, curve in enumerate(self.curves_) if isinstance(curve, LogisticCurve)]
+        if smooth:  # all at once: of many labels most have such a curve, and a call for each takes long
+            together = LogisticCurve(*np.array([_parts(self.curves_[k]) for k in smooth]).T)
+            calibrated[:, smooth] = together(shares[:, smooth])
         for k, curve in enumerate(self.curves_):
-            calibrated[:, k] = curve(shares[:, k])
+            if isinstance(curve, PiecewiseCurve):
+                calibrated[:, k] = curve(shares[:, k])
         return calibrated
 
 
@@ -153,6 +163,10 @@ class LogisticCurve:
         return np.clip(p, self.edge, 1 - self.edge)
 
 
+def _parts(curve: LogisticCurve) -> tuple[float, float, float]:
+    return curve.slope, curve.offset, curve.edge
+
+
 def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
     """What sums are divided by where they are no shares: their root mean square; None where they are."""
     n, outside = (
@@ -165,6 +179,8 @@ def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
 
 
 def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
+    if not len(y):
+        return LogisticCurve(1.0, 0.0)  # nothing is known of the label: its share stays
     present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
     if min(present, absent) >= enough:
         isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)

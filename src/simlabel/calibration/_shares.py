@@ -36,7 +36,7 @@ def squeezed(scores: ScoreBlock, scale: float) -> FloatArray:
 
 def _double(scores: ScoreBlock) -> tuple[FloatArray, FloatArray]:
     """Scores, (n_queries, n_labels), and the whole similarity, (n_queries, 1), in double precision."""
-    return scores.ranking.astype(np.float64), scores.sizes.sum(axis=1, dtype=np.float64)[:, None]
+    return scores.ranking.astype(np.float64), scores.total
 
 
 def _inside(shares: FloatArray) -> FloatArray:

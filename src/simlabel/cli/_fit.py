@@ -52,6 +52,14 @@ def fit_verb(
     label_rule: Annotated[
         str | None, typer.Option(help=_choice(LABEL_RULES), rich_help_panel=_STAGES)
     ] = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(
+            help="Where labels are paths, what stands between their steps ('::' for mail::imap): rows then "
+            "have the labels above theirs, too.",
+            rich_help_panel=_STAGES,
+        ),
+    ] = None,
     seed: options.Seed = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")] = None,
     text: tables.Text = None,
@@ -106,13 +114,15 @@ def fit_verb(
     if label_column and not (stages or auto or several) and is_table(data, format):
         if label_rule is not None:
             _check(LABEL_RULES, label_rule)
-        wanted = TableFit(tables.kinds_of(kinds), **own, label_rule=label_rule, jobs=jobs, seed=seed)
+        chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
+        wanted = TableFit(tables.kinds_of(kinds), **own, **chosen, jobs=jobs, seed=seed)
         with Terminal(quiet=json) as console:
             facts = wanted.fit(Path(data), reading, output, console)
     else:
         _refuse_columns(kinds | own)
-        rule = {} if label_rule is None else {"label_rule": label_rule}
-        facts = _fit_matrix(_estimator(auto, stages | rule, seed, jobs), reading, data, output, json)
+        chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
+        stages |= {name: value for name, value in chosen.items() if value is not None}
+        facts = _fit_matrix(_estimator(auto, stages, seed, jobs), reading, data, output, json)
     if json:
         show_json(facts)
         return

@@ -31,7 +31,7 @@ class TableFit:
     ----------
     kinds : dict of column to kind
     id_column, title_column, group_column : str or None
-    label_rule : str or None
+    label_rule, hierarchy : str or None
     jobs : int or None
     seed : int
     """
@@ -41,6 +41,7 @@ class TableFit:
     title_column: str | None
     group_column: str | None
     label_rule: str | None
+    hierarchy: str | None
     jobs: int | None
     seed: int
 
@@ -61,6 +62,7 @@ class TableFit:
             label_separator="auto" if reading.separator is None else reading.separator,
             id_column=self.id_column,
             title_column=self.title_column or "auto",
+            hierarchy=self.hierarchy,
             n_jobs=self.jobs,
             random_state=self.seed,
             **rule,

@@ -21,7 +21,7 @@ from simlabel.desk._people import People, Person
 from simlabel.desk._predicting import Predictor, Published, Suggestion
 from simlabel.desk._problems import Conflict
 from simlabel.desk._schema import Places
-from simlabel.desk._store import Store
+from simlabel.desk._store import DeskStore
 
 Make = Callable[[sqlite3.Connection, Who], Any]
 _KEPT_ANSWERS = 86400.0  # seconds for which a repeated request gets the first answer
@@ -49,7 +49,7 @@ class Desk:
         self.places, self.accept_above = Places.of(path), accept_above
         self._lock = FolderLock(self.places.lock)
         try:
-            self.store = Store(self.places)
+            self.store = DeskStore(self.places)
         except BaseException:
             self._lock.release()
             raise
@@ -121,12 +121,16 @@ class Desk:
         if self.predictor.published is None:
             return [{**item, "suggestions": []} for item in items]
         found = self.predictor.suggest([item["content"] for item in items]).result()
-        with self.store.reading() as db:
-            names = views.label_names(db)
+        names = self.label_names()
         return [
             {**item, "suggestions": self.named(suggested, names, {tag["label"] for tag in item["tags"]})}
             for item, suggested in zip(items, found, strict=True)
         ]
+
+    def label_names(self) -> dict[int, str]:
+        """Names of labels by their numbers."""
+        with self.store.reading() as db:
+            return views.label_names(db)
 
     @staticmethod
     def named(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simlabel.desk._problems import DeskError
-from simlabel.desk._store import Store
+from simlabel.desk._store import DeskStore
 from simlabel.support.text import for_spreadsheet
 
 FORMATS = {
@@ -21,7 +21,7 @@ _PAGE = 500
 _OWN = ("name", "status", "tags", "rejected")
 
 
-def exported(store: Store, format: str) -> Iterator[bytes]:
+def exported(store: DeskStore, format: str) -> Iterator[bytes]:
     """Pieces of a file with all items; nothing in it is a formula to a spreadsheet."""
     if format == "jsonl":
         for page in _pages(store):
@@ -32,14 +32,14 @@ def exported(store: Store, format: str) -> Iterator[bytes]:
         yield _xlsx(store)
 
 
-def _columns(store: Store) -> list[str]:
+def _columns(store: DeskStore) -> list[str]:
     rows = store.rows(
         "SELECT DISTINCT j.key FROM items, json_each(items.content) j WHERE status <> 'removed'"
     )
     return [row["key"] for row in rows]
 
 
-def _pages(store: Store) -> Iterator[list[dict[str, Any]]]:
+def _pages(store: DeskStore) -> Iterator[list[dict[str, Any]]]:
     last = 0
     while True:
         with store.reading() as db:
@@ -81,7 +81,7 @@ def _headings(columns: list[str]) -> list[str]:
     return [for_spreadsheet(name) for name in (*_OWN, *columns)]
 
 
-def _csv(store: Store) -> Iterator[bytes]:
+def _csv(store: DeskStore) -> Iterator[bytes]:
     columns, stream = _columns(store), io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(_headings(columns))
@@ -93,7 +93,7 @@ def _csv(store: Store) -> Iterator[bytes]:
     yield stream.getvalue().encode()
 
 
-def _xlsx(store: Store) -> bytes:
+def _xlsx(store: DeskStore) -> bytes:
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell

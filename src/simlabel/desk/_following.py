@@ -12,7 +12,7 @@ from typing import Any
 
 from simlabel.desk._child import Child, LearnerError
 from simlabel.desk._predicting import Predictor, Published
-from simlabel.desk._store import Store
+from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import position_of
 
 _GROWN = 4  # times the rows on which its values were chosen: they are chosen anew
@@ -34,7 +34,7 @@ class Follower:
         What it is doing, for people: ``learning``, ``retuning``, ``progress``, ``problem``.
     """
 
-    def __init__(self, store: Store, predictor: Predictor) -> None:
+    def __init__(self, store: DeskStore, predictor: Predictor) -> None:
         self.store, self.predictor = store, predictor
         self.insights: dict[str, Any] = {"order": [], "suspicious": [], "quality": None}
         self.state: dict[str, Any] = {
@@ -207,7 +207,9 @@ class Follower:
 
         model = load(self._models / file)
         assert isinstance(model, Tagger)
-        self.predictor.published = Published(model, position, file)
+        published = Published(model, position, file)
+        published.warm()
+        self.predictor.published = published
         self.state["position"] = position
 
     def _keep(self, answer: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from simlabel.desk._changes import NewItem, Who, add_items, checked_name
 from simlabel.desk._problems import DeskError, NotFound
-from simlabel.desk._store import Store
+from simlabel.desk._store import DeskStore
 
 _CHUNK = 100  # rows in one transaction: others wait no longer than that takes
 _MOST_PROBLEMS = 100
@@ -63,7 +63,7 @@ class _Job:
 class Imports:
     """Import jobs, one after the other."""
 
-    def __init__(self, store: Store, applied: Callable[[], None]) -> None:
+    def __init__(self, store: DeskStore, applied: Callable[[], None]) -> None:
         self._store, self._applied = store, applied
         self._wake = threading.Event()
         self._closed = False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from simlabel.desk._changes import Who, checked_name
 from simlabel.desk._journal import append, current
 from simlabel.desk._problems import DeskError, NotFound, Unknown
-from simlabel.desk._store import Store
+from simlabel.desk._store import DeskStore
 
 ROLES = ("reading", "tagging", "administration")  # each may do what those before it may
 LOCAL = "local"  # who asks where there are no tokens
@@ -62,7 +62,7 @@ def revoke_token(db: sqlite3.Connection, who: Who, number: int) -> int:
 class People:
     """Tells who asks."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: DeskStore) -> None:
         self._store = store
 
     @property

@@ -33,6 +33,11 @@ class Published:
         names: list[str] = self.model.feature_names_in_.tolist()
         return names
 
+    def warm(self) -> None:
+        """Have made ready what the first prediction would make ready, so that nobody waits for it."""
+        for n in (1, _TOGETHER):
+            self.model.outputs(as_rows([{}] * n, self.columns))
+
 
 @dataclass(frozen=True)
 class Suggestion:

@@ -41,7 +41,7 @@ class _Asked:
     answer: Future[Any] = field(default_factory=Future)
 
 
-class Store:
+class DeskStore:
     """The SQLite file of a desk.
 
     Attributes

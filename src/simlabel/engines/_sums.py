@@ -63,6 +63,11 @@ def similarity_sums(
     array, (n_queries, n_columns)
         float32 where Q and X are float32 and keep their digits in it, else float64.
 
+    See Also
+    --------
+    SMLClassifier.label_weights : The same sum with labels, after normalization.
+    simlabel.engines.Exact : Its settings: memory, blocks.
+
     Examples
     --------
     >>> from simlabel.similarities import RBF

@@ -47,10 +47,11 @@ def advise_on_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
         return
     classes = model.labels.classes.tolist()
     names = [repr(classes[k]) for k in sorted(_row_with(sets, codes, keys[top]))]
+    learned = model.scorer.stages.influence.learned
+    way = "normalizer='zscore'" if learned else "normalizer='zscore', influence='ridge'"
     advise(
         f"nearly all rows get the same answer, {some_names(names) or 'no label'}, which {share:.0%} of the "
-        f"labelled rows have: the model hardly tells them apart. Try normalizer='zscore', influence='ridge' "
-        f"or AutoSMLClassifier().",
+        f"labelled rows have: the model hardly tells them apart. Try {way} or AutoSMLClassifier().",
         PredictionWarning,
     )
 

@@ -23,7 +23,7 @@ from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
 from simlabel.label_rules import LABEL_RULES, LabelRule
-from simlabel.labels import LabelSpace, advise_on_labels
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.normalization import UnitsWarning
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
@@ -72,6 +72,10 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of rows.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`.
+    hierarchy : None, str, dict or Hierarchy
+        As in `SMLClassifier`.
 
     Attributes
     ----------
@@ -83,6 +87,11 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         The curve of the search for the configuration that was chosen.
     classes_, n_features_in_, feature_names_in_ and all others
         As in `SMLClassifier`.
+
+    See Also
+    --------
+    SMLClassifier : Every stage by hand.
+    Tagger : For raw tables.
 
     Examples
     --------
@@ -106,6 +115,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         engine: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
+        absent: Any = None,
+        hierarchy: Any = None,
     ) -> None:
         self.criterion = criterion
         self.label_rule = label_rule
@@ -117,6 +128,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
+        self.hierarchy = hierarchy
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Choose, and fit what was chosen.
@@ -140,9 +153,10 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         X = check_features(self, X, reset=True)
-        space, Y = LabelSpace.learn(y)
+        space, Y, unknown = LabelSpace.learn_known(y, as_hierarchy(self.hierarchy))
         check_same_length(X.shape[0], Y, "y")
-        batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, X.shape[0], None), groups)
+        names = resolve_ids(ids, X.shape[0], None)
+        batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
@@ -159,7 +173,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         configurations = default_configurations(batch.X) if given is None else checked_configurations(given)
         names = getattr(self, "feature_names_in_", None)
         trials = Trials(batch, names, search, self.n_jobs, seed)
-        criterion, high = criterion_of(self.criterion), self.effort == "high"
+        criterion = criterion_of(self.criterion)
+        high = self.effort == "high" and batch.is_complete  # what learns from labels needs all of them
         rounds = Rounds(trials, criterion.higher_is_better, self.budget)
         with progress("choosing", rounds.n_steps(configurations) + 5 * high + 1, self.verbose) as advance:
             ranking = rounds.run(configurations, advance)
@@ -194,7 +209,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             inducing = influence.n_inducing(trials.n_rows)
             if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
                 inducing = None  # solved for all of them without a matrix of all pairs
-            influence = Ridge(influence.penalty, inducing, mixing=True)
+            influence = Ridge(influence.penalty, inducing, mixing=trials.batch.is_complete)
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,
@@ -204,6 +219,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=trials.seed,
+            absent=self.absent,
+            hierarchy=self.hierarchy,
         )
 
     @property
@@ -221,6 +238,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=stages.seed,
+            absent=self.absent,
+            hierarchy=self.hierarchy,
         )
         learnt = ("n_features_in_", "feature_names_in_", "tuning_")
         plain.__dict__ |= {name: getattr(self, name) for name in learnt if hasattr(self, name)}

@@ -24,7 +24,7 @@ from simlabel.rows import References
 from simlabel.similarities import ForestProximity, OnColumns, Similarity, Sum
 from simlabel.support.validation import FloatArray
 from simlabel.tuning import two_sided
-from simlabel.tuning._criterion import Judge
+from simlabel.tuning._criterion import Judge, learned_scores
 
 _FACTORS = (0.5, 1.0, 2.0)  # of the sum of the parts' penalties
 
@@ -131,7 +131,7 @@ def _judged(
     targets, n = ridge_targets(references).toarray(), references.n_labels
     scores = fold_scores(S, across, targets[rest], references.weights[rest], penalty)
     truth, judge = Truth.of(references.Y[held]), Judge(criterion, references.sizes)
-    judge.add(truth, scores[:, :n], scores[:, n:])
+    judge.add(truth, learned_scores(scores, n))
     return judge.result(truth, references.weights[held])[0]
 
 

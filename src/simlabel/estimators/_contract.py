@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
@@ -22,6 +21,8 @@ from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Outputs, one_thread_changes
 from simlabel.inspection import advise_on_copies
+from simlabel.metrics import Truth
+from simlabel.metrics._set_criteria import exact_rows
 from simlabel.rows import n_rows
 from simlabel.support.threads import held_to, within_n_jobs
 from simlabel.support.validation import FloatArray, Rows, check_same_length
@@ -51,7 +52,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
         Work that failed has changed nothing, and other threads see the old state or the new one, whole.
         """
-        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None)):
+        with one_thread_changes(self), held_to(getattr(self, "n_jobs", None), type(self).__name__):
             changed = copy.copy(self)
             yield changed
             self.__dict__ = changed.__dict__
@@ -173,19 +174,21 @@ class FittedBase(ClassifierMixin, BaseEstimator):
 
     @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of instances whose predicted label set is exactly right."""
+        """Share of instances whose predicted label set is exactly right, as far as it is known."""
         model, X = self._check_queries(X)
-        truth, unknown = model.labels.encode(y)
-        check_same_length(n_rows(X), truth, "y")
-        if unknown.any():
-            advise_on_unknown(model.labels, y, int(unknown.sum()))
+        Y, foreign, unknown = model.labels.encode_known(y)
+        check_same_length(n_rows(X), Y, "y")
+        if foreign.any():
+            advise_on_unknown(model.labels, y, int(foreign.sum()))
         if n_rows(X) != model.scorer.references.n_rows:  # else it is the score of the training rows, as asked
             advise_on_copies(model, X)
         sets = model.label_sets(X)
         advise_on_sets(model, X, sets)
-        differs: sp.csr_array = sets != truth
-        exact = (differs.sum(axis=1) == 0) & ~unknown
-        return float(accuracy_score(np.ones(len(exact), dtype=bool), exact, sample_weight=sample_weight))
+        exact = exact_rows(Truth(Y, None if unknown is None else unknown.entries), sets)
+        exact[foreign] = 0.0
+        asked = np.flatnonzero(~np.isnan(exact))
+        weights = None if sample_weight is None else np.asarray(sample_weight)[asked]
+        return float(accuracy_score(np.ones(len(asked), dtype=bool), exact[asked] > 0, sample_weight=weights))
 
     def describe(self) -> Description:
         """What the model is and what was chosen for it; ``print(model.describe())``.

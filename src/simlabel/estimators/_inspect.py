@@ -31,6 +31,7 @@ from simlabel.inspection import (
     titles_of,
     uncertainty,
 )
+from simlabel.labels import refuse_unknown
 from simlabel.rows import n_rows, take_rows
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
@@ -89,9 +90,11 @@ class InspectionMixin(PickedMixin):
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
         >>> print(model.explain([[0.1, 0.9]]))
         Query 0: trees
-          trees, 90%: 90% of its similarity is to rows that have it, first 'wood', while 50% of all rows do
-          1 label: the strongest label is taken, since 100% of its similarity is to rows that have so many,
-          first 'wood' and 'beach'; it is frequent, 100% of all rows have so many
+          trees, 90% likely: 90% of this row's similarity is to rows that have it, the closest 'wood',
+          while 50% of all rows do
+          1 label: the strongest label is taken, since 100% of this row's similarity is to rows that have
+          1 label, the closest 'wood' and 'beach': no more than the 100% of all rows that do, so it is
+          taken for being frequent
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████
@@ -118,7 +121,7 @@ class InspectionMixin(PickedMixin):
             terms,
             np.zeros(terms.totals.shape[1]) if mean is None else mean,
             outputs.probabilities,
-            references.Y.T @ references.weights / references.weights.sum(),
+            scorer.label_shares,
             model,
             X,
             Q,
@@ -134,6 +137,7 @@ class InspectionMixin(PickedMixin):
         settings suit the data, these are not its own where its influence is plain: ridge is solved for its
         references (up to 6,688 of them, and a positive definite similarity), with bandwidth and penalty
         chosen by leave-one-out; of dense features, for columns of one scale as well. All is calibrated.
+        Labels that are unknown are no suspects.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters
@@ -163,7 +167,8 @@ class InspectionMixin(PickedMixin):
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
         labels = model.labels.classes
-        frame = suspicious_labels(found.probabilities, references.Y, references.ids, labels, top, shown)
+        given = references.Y, references.ids, labels
+        frame = suspicious_labels(found.probabilities, *given, top, shown, references.unknown)
         frame.attrs["evidence"] = found.how
         return frame
 
@@ -224,6 +229,7 @@ class InspectionMixin(PickedMixin):
         refuse_precomputed(self._model, "data_values")
         refuse_samples(self._model, "data_values")
         refuse_groups(self._model, "data_values")
+        refuse_unknown(self._model.scorer.references.knowledge, "data values are known where all labels are")
         return data_values(self._model.scorer, criterion)
 
     @within_n_jobs

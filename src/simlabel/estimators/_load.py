@@ -37,6 +37,11 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
     ModelFileError
         Where the file is damaged, or holds what no saved model holds, with what is wrong and where.
 
+    See Also
+    --------
+    SMLClassifier.save : Writes such files.
+    simlabel.persistence.register : Names a function of your own, so that a model that uses it can be saved.
+
     Examples
     --------
     >>> import tempfile, pathlib

@@ -89,7 +89,7 @@ def _judged(problem: Problem, criterion: Judgement) -> float:
     best = two_sided(best)  # nothing was left open, and nothing measured
     judge = Judge(criterion_of(criterion), best.references.sizes)
     for block in training_blocks(Scorer(best.stages, best.references, best.solve())):
-        judge.add(Truth.of(block.Y), block.scores.labels, block.scores.sizes)
+        judge.add(Truth(Truth.of(block.Y).Y, block.unknown), block.scores)
     return judge.result(best.truth, best.references.weights)[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel.engines import Plan, Sampled, resolve_engine
 from simlabel.estimators._checks import client_of, labels_here
+from simlabel.estimators._labels import LabelsMixin
 from simlabel.estimators._picked import PickedMixin
 from simlabel.fitted import (
     Batch,
@@ -26,6 +26,7 @@ from simlabel.fitted import (
     told_probabilities,
     with_fewer,
     with_more,
+    with_what_was_known,
 )
 from simlabel.influence import RetuneWarning
 from simlabel.label_rules import LABEL_RULES
@@ -40,6 +41,7 @@ from simlabel.persistence import (
     write_file,
 )
 from simlabel.rows import is_remote, n_rows, take_rows
+from simlabel.support.advice import advise
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_ids, check_known, check_same_length
 from simlabel.tuning import TuningResult
@@ -56,7 +58,7 @@ _SAVED = (
 )  # beside the model itself
 
 
-class OnlineMixin(PickedMixin):
+class OnlineMixin(PickedMixin, LabelsMixin):
     """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
 
     label_rule: Any
@@ -81,6 +83,7 @@ class OnlineMixin(PickedMixin):
         self.weighting_, self.influence_ = stages.weighting, stages.influence
         self.label_rule_, self.calibration_ = model.rule, model.calibration
         self.sketch_, self.encoder_ = scorer.sketch, model.encoder
+        self.recorded_ = stages.recorded
         self.n_references_ = scorer.references.n_rows
 
     @property
@@ -148,10 +151,10 @@ class OnlineMixin(PickedMixin):
             refuse_precomputed(changed._model, "partial_fit")
             refuse_short_forms(changed._model, "partial_fit")
             model, X = changed._check_queries(X)
-            labels, Y = model.labels.read(changed._read(y))
+            labels, Y, unknown = model.labels.read(changed._read(y))
             check_same_length(n_rows(X), Y, "y")
             names = resolve_ids(ids, n_rows(X), model.scorer.references)
-            batch = drop_weightless(X, labels, Y, sample_weight, names, groups)
+            batch = drop_weightless(X, labels, Y, sample_weight, names, groups, unknown)
             changed._publish(with_more(model, batch, classes))
             changed._count_picked(batch.X)
             changed._warn_of_few(self.n_references_)
@@ -163,11 +166,10 @@ class OnlineMixin(PickedMixin):
         if not chosen or few == 0 or now < _GROWN * few:
             return
         if (now // few).bit_length() > (before // few).bit_length():
-            warnings.warn(
+            advise(
                 f"{' and '.join(chosen)} was chosen on {few:,} rows, and there are {now:,} now; retune() "
                 f"chooses anew.",
                 RetuneWarning,
-                stacklevel=3,
             )
 
     def forget(self, ids: Any) -> Self:
@@ -209,7 +211,8 @@ class OnlineMixin(PickedMixin):
             What the instances are called; unknown ones are an error that lists them, and then
             nothing is changed.
         y : as in `partial_fit`
-            All the labels that each is to have.
+            All the labels that each is to have. What is unknown in it, such as labels that a
+            `simlabel.labels.Partial` does not name, stays as it was: so an unknown label becomes known.
 
         Examples
         --------
@@ -229,11 +232,12 @@ class OnlineMixin(PickedMixin):
             check_known(rows, names.tolist())
             if len(rows) == known.n_rows:
                 raise ValueError(f"These are all {known.n_rows} labelled instances; fit anew.")
-            labels, Y = model.labels.read(changed._read(y))
+            labels, Y, unknown = model.labels.read(changed._read(y))
             check_same_length(len(rows), Y, "y")
             X, groups = take_rows(known.raw, rows), known.group_names
             groups = None if groups is None else groups[rows]
-            batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups)
+            batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups, unknown=unknown)
+            batch = with_what_was_known(model, batch, rows)
             changed._publish(with_more(with_fewer(model, names), batch))
         return self
 
@@ -256,9 +260,9 @@ class OnlineMixin(PickedMixin):
         check_is_fitted(self)
         with self._changing() as changed:
             model, references = changed._model, changed._model.scorer.references
-            labels, Y = model.labels.restricted(references.Y)
+            labels, Y, unknown = model.labels.restricted(references.Y, references.knowledge)
             weights, ids, groups = references.weights, references.ids, references.group_names
-            batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups)
+            batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups, unknown=unknown)
             changed._reset(*(name for name in _SAVED if name != "tuning_"))
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id

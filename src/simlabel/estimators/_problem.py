@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from simlabel.fitted import Batch
 from simlabel.influence import Problem, Stages
+from simlabel.labels import refuse_unknown
 from simlabel.normalization import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.rows import References, transformed
 from simlabel.tables import TableEncoder
@@ -45,5 +46,8 @@ def make_problem(
         raw = X
     X = X if fitted is None else transformed(fitted, X)
     similarity = stages.similarity.fit(X, names, weights)
+    if similarity.supervised:
+        refuse_unknown(batch.unknown, "a similarity that learns from labels needs all of them")
     stages = replace(stages, similarity=similarity.fit_labels(X, batch.Y, batch.weights, stages.seed))
-    return fitted, Problem(stages, References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups))
+    references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
+    return fitted, Problem(stages, references)

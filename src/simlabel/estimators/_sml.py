@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 
-from simlabel.calibration import CALIBRATIONS
+from simlabel.calibration import ABSENCES, CALIBRATIONS
 from simlabel.engines import Sampled, resolve_engine
 from simlabel.estimators._checks import (
     checked_table,
@@ -24,15 +23,25 @@ from simlabel.estimators._normalizing import choose_normalizer
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
 from simlabel.estimators._sets import SetsMixin
-from simlabel.fitted import Batch, Model, Scorer, Wanted, drop_weightless, learnt_outcomes, resolve_ids
+from simlabel.fitted import (
+    Batch,
+    Model,
+    Scorer,
+    Wanted,
+    drop_weightless,
+    learnt_outcomes,
+    resolve_ids,
+    training_blocks,
+)
 from simlabel.influence import INFLUENCES, Problem, Stages
 from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace, advise_on_labels
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy, refuse_unknown
 from simlabel.normalization import Normalizer, UnitsWarning, resolve_normalizer, told_units
 from simlabel.rows import is_remote, n_rows
 from simlabel.sampling import draw, resolve_sampler
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
+from simlabel.support.advice import advise
 from simlabel.support.registry import Registry
 from simlabel.support.validation import Rows, check_same_length
 from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
@@ -96,6 +105,15 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         Where rows are those of a table with texts, categories and empty cells: what makes numbers of them.
         Columns are then matched by name, and all that a model does takes tables. `Tagger` chooses it and
         the other stages by itself.
+    hierarchy : None, str, dict or Hierarchy
+        Labels that are part of others: a dict from labels to their parents, or what stands between the steps
+        of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all labels above theirs, in
+        fit and in what is predicted, and no label is less probable than those below it.
+    absent : None, "unknown" or PresenceOnly
+        What it means that a row has not been given a label: None, that it has it not; "unknown", that it
+        may have it all the same. Then weights, probabilities and sets are put right for the share of labels
+        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.calibration` states, or which is
+        estimated under an assumption that `PresenceOnly` names. `recorded_` has the share that is there.
 
     Attributes
     ----------
@@ -114,6 +132,12 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         What they are called.
     plan_ : Plan
         How as many queries as there are references would be computed.
+
+    See Also
+    --------
+    AutoSMLClassifier : Chooses the stages by itself.
+    Tagger : The same for raw tables: texts, categories, dates, empty cells.
+    similarity_sums : The sum that everything rests on.
 
     Examples
     --------
@@ -142,6 +166,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         n_jobs: int | None = None,
         random_state: Any = None,
         encoder: Any = None,
+        hierarchy: Any = None,
+        absent: Any = None,
     ) -> None:
         self.similarity = similarity
         self.normalizer = normalizer
@@ -156,6 +182,8 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.encoder = encoder
+        self.hierarchy = hierarchy
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Keep the labelled instances and resolve what is "auto".
@@ -194,9 +222,10 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     def _fit(self, X: Any, y: Any, sample_weight: Any, ids: Any, groups: Any, classes: Any) -> Batch:
         similarity, client = self._resolved_similarity(), client_of(self.engine)
         X = self._checked_training_rows(X, similarity, client)
-        space, Y = LabelSpace.learn(labels_here(y, client))
+        space, Y, unknown = LabelSpace.learn_known(labels_here(y, client), as_hierarchy(self.hierarchy))
         check_same_length(n_rows(X), Y, "y")
-        batch = drop_weightless(X, space, Y, sample_weight, resolve_ids(ids, n_rows(X), None), groups)
+        names = resolve_ids(ids, n_rows(X), None)
+        batch = drop_weightless(X, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         columns = batch.kept if similarity.form == "precomputed" else None
@@ -243,12 +272,17 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
                 f"influence={self.influence!r} is solved for all references that are kept: not with a sketch "
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
+        if sketch is not None:
+            refuse_unknown(batch.unknown, "a sketch is of label sets that are all known")
         best, self.tuning_ = search.run(problem)
         advise_on_curve(self.tuning_)
         if told:
             self.tuning_ = replace(self.tuning_, note="; ".join(filter(None, (told, self.tuning_.note))))
         stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
         scorer = Scorer(stages, best.references, best.solve()).made_ready()
+        if self.absent is not None:
+            scorer = self._put_right(scorer, batch.labels)
+        stages = scorer.stages
         stages.engine.ready(scorer.prepared, [scorer.job])
         rule, curves = learnt_outcomes(rule, calibration, scorer, single=batch.labels.kind == "single")
         if sketch is not None:
@@ -263,7 +297,7 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             return
         told = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
         if told is not None:
-            warnings.warn(told, UnitsWarning, stacklevel=5)
+            advise(told, UnitsWarning)
 
     def _calibration(self) -> Wanted:
         """The stage as an object, or "auto"."""
@@ -271,6 +305,18 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         if isinstance(given, str) and given == "auto":
             return "auto"
         return None if given is None else CALIBRATIONS.resolve(given)
+
+    def _put_right(self, scorer: Scorer, labels: LabelSpace) -> Scorer:
+        """The same where a label that is recorded counts for those that apply and are not."""
+        presence = ABSENCES.resolve(self.absent)
+        presence.check()
+        if labels.kind == "single":
+            raise ValueError(f"absent={self.absent!r} is for label sets; y has one class for each row.")
+        if self.sketch is not None:
+            raise ValueError(f"absent={self.absent!r} cannot be combined with a sketch.")
+        recorded = presence.recorded(labels.classes, training_blocks(scorer))
+        problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
+        return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)
 
     def _fitted_encoder(self, batch: Batch) -> TableEncoder | None:
         if self.encoder is None:

@@ -19,7 +19,7 @@ from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge, fits_in_matrix
 from simlabel.label_rules import PerLabel
-from simlabel.labels import LabelSpace, advise_on_labels
+from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.rows import References, n_rows
 from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
 from simlabel.support.limits import limits
@@ -36,7 +36,14 @@ from simlabel.tables import (
     separator_for,
     title_column,
 )
-from simlabel.tuning import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights, check_criterion
+from simlabel.tuning import (
+    MOST_CANDIDATES,
+    STRAIGHT_SHARE,
+    ColumnSearch,
+    ColumnWeights,
+    check_criterion,
+    rows_for_patterns,
+)
 
 _MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
 _MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
@@ -70,6 +77,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         labels, takes a threshold for each (`PerLabel("f1_micro")`).
     calibration : None, str or LeaveOneOutCalibration
         As in `SMLClassifier`.
+    hierarchy : None, str, dict or Hierarchy
+        Labels that are part of others, as in `SMLClassifier`.
     engine : str or engine
         As in `SMLClassifier`.
     verbose : bool
@@ -78,6 +87,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         Threads; None for all cores.
     random_state : int, RandomState or None
         For the choice of the rows by which columns are weighed, where there are more than 2,500.
+    absent : None, "unknown" or PresenceOnly
+        As in `SMLClassifier`: whether a tag that a row has not been given may apply all the same.
 
     Attributes
     ----------
@@ -91,6 +102,11 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         The weights and penalties that were tried.
     classes_, ids_, n_references_, influence_, label_rule_, calibration_
         As in `SMLClassifier`.
+
+    See Also
+    --------
+    SMLClassifier : For features and embeddings; `encoder="table"` has the same encoder as a stage.
+    simlabel.datasets.read_table : Reads CSV, JSON, Parquet and xlsx as they are.
 
     Examples
     --------
@@ -115,10 +131,12 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         criterion: Any = "average_precision",
         label_rule: Any = "auto",
         calibration: Any = "auto",
+        hierarchy: Any = None,
         engine: Any = "auto",
         verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        absent: Any = None,
     ) -> None:
         self.columns = columns
         self.label_separator = label_separator
@@ -127,10 +145,12 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.criterion = criterion
         self.label_rule = label_rule
         self.calibration = calibration
+        self.hierarchy = hierarchy
         self.engine = engine
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.absent = absent
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Find out what the columns hold, keep the labelled rows, and choose the rest by leave-one-out.
@@ -162,10 +182,11 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_features_in_ = len(cells.names)
         self.feature_names_in_ = np.array(cells.names, dtype=object)
         self.label_separator_ = separator_for(y, self.label_separator)
-        space, Y = LabelSpace.learn(label_sets(y, self.label_separator_))
+        found = label_sets(y, self.label_separator_)
+        space, Y, unknown = LabelSpace.learn_known(found, as_hierarchy(self.hierarchy))
         check_same_length(len(cells.rows), Y, "y")
         names = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
-        batch = drop_weightless(cells.rows, space, Y, sample_weight, names, groups)
+        batch = drop_weightless(cells.rows, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
@@ -196,12 +217,13 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         recipe = SMLClassifier(
             _weighed(encoder, found),
             normalizer=None,
-            influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM),
+            influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM and batch.is_complete),
             label_rule=self._rule(len(batch.labels.classes)),
             calibration=self.calibration,
             engine=self.engine,
             n_jobs=self.n_jobs,
             random_state=seed,
+            absent=self.absent,
         )
         with progress(f"learning from {n_rows(batch.X):,} rows", None, self.verbose):
             recipe._learn(batch, None, encoder=encoder)
@@ -227,10 +249,10 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             )
 
     def _weighed_columns(self, encoder: TableEncoder, batch: Batch, seed: int) -> ColumnWeights:
-        n, most = n_rows(batch.X), limits().tuned_rows
+        n, most = n_rows(batch.X), min(limits().tuned_rows, rows_for_patterns(_references(batch)))
         if n > most:
             batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
-        references = References(batch.X, batch.Y, batch.weights, groups=batch.groups)
+        references = _references(batch)
         bent = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
         with progress(
             f"weighing columns, at most {MOST_CANDIDATES} tries", MOST_CANDIDATES, self.verbose
@@ -269,6 +291,10 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _references(batch: Batch) -> References:
+    return References(batch.X, batch.Y, batch.weights, groups=batch.groups, unknown=batch.unknown)
 
 
 def _weighed(encoder: TableEncoder, found: ColumnWeights) -> Similarity:

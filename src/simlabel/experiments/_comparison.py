@@ -89,8 +89,8 @@ class Comparison:
     >>> result
     Comparison: 3-fold cross-validation
     Average precision ↑; means(...) has other criteria, of(...) the folds
-           SML
-    pairs  1.0
+           SML (the paper's)
+    pairs                1.0
     left out: no.such:Thing: no.such:Thing is not installed here: No module named 'no'.
     >>> result.of("pairs", "sml").std("average_precision")
     0.0

@@ -1,6 +1,7 @@
 """A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
 
 from simlabel.fitted._calibrating import Wanted, learnt_outcomes, told_probabilities
+from simlabel.fitted._known import KnownSums
 from simlabel.fitted._leave_one_out import (
     Rescaling,
     fit_rule,
@@ -10,6 +11,7 @@ from simlabel.fitted._leave_one_out import (
     training_blocks,
 )
 from simlabel.fitted._model import Model, Outputs
+from simlabel.fitted._relabelling import relabelled
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import total_similarity
 from simlabel.fitted._updates import (
@@ -24,10 +26,12 @@ from simlabel.fitted._updates import (
     resolve_ids,
     with_fewer,
     with_more,
+    with_what_was_known,
 )
 
 __all__ = [
     "Batch",
+    "KnownSums",
     "Model",
     "Outputs",
     "Rescaling",
@@ -45,10 +49,12 @@ __all__ = [
     "refuse_precomputed",
     "refuse_samples",
     "refuse_short_forms",
+    "relabelled",
     "resolve_ids",
     "told_probabilities",
     "total_similarity",
     "training_blocks",
     "with_fewer",
     "with_more",
+    "with_what_was_known",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
-from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.calibration import LeaveOneOutCalibration, as_recorded
 from simlabel.engines import Sampled
 from simlabel.fitted._leave_one_out import fit_rule, training_blocks
 from simlabel.fitted._model import Model
 from simlabel.fitted._scorer import Scorer
-from simlabel.label_rules import LabelRule
+from simlabel.label_rules import LabelRule, TrainingBlock
 from simlabel.rows import is_remote
 from simlabel.similarities import Function
 from simlabel.support.arithmetic import n_copies
@@ -33,9 +34,14 @@ def learnt_outcomes(
     if wanted is None:
         return fit_rule(rule, scorer), None
     if scorer.references.n_rows * scorer.job.reducer.width > limits().judged_entries:
-        return fit_rule(rule, scorer), wanted.fit(training_blocks(scorer), single=single)
+        return fit_rule(rule, scorer), wanted.fit(map(_recorded, training_blocks(scorer)), single=single)
     blocks = list(training_blocks(scorer))
-    return fit_rule(rule, scorer, blocks), wanted.fit(blocks, single=single)
+    return fit_rule(rule, scorer, blocks), wanted.fit(map(_recorded, blocks), single=single)
+
+
+def _recorded(block: TrainingBlock) -> TrainingBlock:
+    """Scores of what is recorded, where labels that apply may not be: what curves can be learnt for."""
+    return replace(block, scores=as_recorded(block.scores, block.recorded))
 
 
 def why_uncalibrated(scorer: Scorer) -> str | None:

@@ -15,9 +15,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.engines import Exclude
+from simlabel.fitted._known import one_copy
 from simlabel.fitted._scorer import Scorer, shares_of
 from simlabel.influence import Problem
-from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock
+from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
 from simlabel.rows import References, group_sums
 from simlabel.support.validation import FloatArray
 
@@ -37,18 +38,21 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     for part in scorer.chunks(references.X):
         Y, weights = references.Y[part], scorer.stands_for[part]
+        unknown = None if references.unknown is None else references.unknown[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
-        yield TrainingBlock(scores, Y, weights)
+        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded)
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
     """A label rule that has learnt from the scores that it wants to see; leave-one-out ones may be known."""
+    if scorer.stages.recorded is not None:
+        rule = for_presence_only(rule)
     blocks: Iterable[TrainingBlock] = ()
     if rule.needs == "leave_one_out" and left_out is not None:
         blocks = left_out
     elif rule.needs != "nothing":
         blocks = training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
-    return rule.fit(scorer.references.sizes, blocks)
+    return rule.fit(scorer.set_sizes, blocks)
 
 
 def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
@@ -58,9 +62,9 @@ def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
     rows = np.arange(part.start, part.stop)
     own = own_entries(rows, references)
     if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
-        scores = scorer.score(references.X, own, symmetric=True)  # each pair is touched once
+        scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is touched once
     else:
-        scores = scorer.score(references.X[part], own)
+        scores = scorer.score(references.X[part], own, rows)
     if solved.scale is None:
         return scores
     labels = rescaled(scores.labels, rows)
@@ -79,6 +83,7 @@ class Rescaling:
 
     def __init__(self, problem: Problem, scale: FloatArray | None) -> None:
         self.scale, references = scale, problem.references
+        self.recorded = problem.stages.recorded
         if scale is None:
             return
         self.Y, self.groups, self.count = references.Y, references.groups, scale[: references.n_labels]
@@ -95,14 +100,10 @@ class Rescaling:
             gone = self.Y[rows].toarray() * self.gone[rows, None]
         else:
             gone = self.gone[self.groups[rows]].toarray()
+        if self.recorded is not None:
+            gone = gone / self.recorded
         rest = self.count - gone
         return np.divide(labels * self.count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * self.count)
-
-
-def one_copy(weights: FloatArray, scales: FloatArray | None) -> FloatArray:
-    """How much goes when a row is left out: one copy of it, times what it was drawn for."""
-    gone = np.minimum(weights, 1.0)
-    return gone if scales is None else gone * scales
 
 
 def left_out_shares(scorer: Scorer) -> FloatArray:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.calibration import LeaveOneOutCalibration, ShareWarning, class_shares, label_shares, n_outside
+from simlabel.calibration import (
+    LeaveOneOutCalibration,
+    ShareWarning,
+    as_recorded,
+    as_true,
+    class_shares,
+    label_shares,
+    n_outside,
+)
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
@@ -19,6 +26,7 @@ from simlabel.labels import LabelSpace
 from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows
 from simlabel.similarities import RBF, Leaf, Linear, Sum
+from simlabel.support.advice import advise
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tables import TableEncoder
@@ -165,6 +173,8 @@ class Model:
         """Number of labels of each query, (n_queries,)."""
         if self.labels.kind == "single":
             return np.ones(n_rows(X), dtype=np.int64)
+        if self.labels.hierarchy is not None:
+            return np.diff(self.label_sets(X).indptr).astype(np.int64)
         return np.concatenate([self.rule.bounded_count(scores) for _, scores in self.score_chunks(X)])
 
     def label_weights(self, X: Rows) -> FloatArray:
@@ -177,11 +187,11 @@ class Model:
     def decisions(self, X: Rows) -> FloatArray:
         """Scores that can be compared between queries, as far as there are any, (n_queries, n_labels)."""
         if not self.scorer.shares_compare:
-            return self.label_weights(X)
+            return self.labels.raised(self.label_weights(X))
         shares = self._empty(X, self.scorer.prepared.dtype)
         for part in self.scorer.chunks(X):
             shares[part] = self.scorer.shares(self.normalized(X[part]))
-        return shares
+        return self.labels.raised(shares)
 
     def probabilities(self, X: Rows) -> FloatArray:
         """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
@@ -190,7 +200,7 @@ class Model:
             probabilities[part] = self.to_probabilities(scores)
             outside += self.n_cut(scores)
         if outside:
-            warnings.warn(self.told_cut(outside / probabilities.size), ShareWarning, stacklevel=4)
+            advise(self.told_cut(outside / probabilities.size), ShareWarning)
         return probabilities
 
     def n_cut(self, scores: ScoreBlock) -> int:
@@ -212,16 +222,20 @@ class Model:
     def _empty(self, X: Rows, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         return np.empty((n_rows(X), len(self.labels.classes)), dtype=dtype)
 
-    @property
-    def choose(self) -> Callable[[ScoreBlock], sp.csr_array]:
+    def choose(self, scores: ScoreBlock) -> sp.csr_array:
         """From scores to label sets."""
-        return _single_label if self.labels.kind == "single" else self.rule.predict
+        if self.labels.kind == "single":
+            return _single_label(scores)
+        return self.labels.completed(self.rule.predict(scores), scores.ranking)
 
-    @property
-    def to_probabilities(self) -> Callable[[ScoreBlock], FloatArray]:
+    def to_probabilities(self, scores: ScoreBlock) -> FloatArray:
         """From scores to probabilities, (n_queries, n_labels) both."""
         shares = class_shares if self.labels.kind == "single" else label_shares
-        return shares if self.calibration is None else self.calibration.probabilities
+        of_recorded = shares if self.calibration is None else self.calibration.probabilities
+        recorded = self.scorer.stages.recorded
+        if recorded is None:
+            return self.labels.raised(of_recorded(scores))
+        return self.labels.raised(as_true(of_recorded(as_recorded(scores, recorded)), recorded))
 
     @cached_property
     def typical_totals(self) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.engines import (
@@ -21,8 +22,10 @@ from simlabel.engines import (
     prepare,
     reducer_for,
 )
+from simlabel.fitted._known import KnownSums, never_negative
 from simlabel.influence import Kept, Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
+from simlabel.labels import refuse_unknown
 from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, pieces, take_rows
 from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.support.forks import cached_property
@@ -126,21 +129,39 @@ class Scorer:
         return Job(self.stages.similarity, weighting, reducer)
 
     @cached_property
+    def known(self) -> KnownSums | None:
+        """What makes sums comparable where not all labels are known; None where all are, or it is learnt."""
+        if self.references.is_complete or self.stages.influence.learned:
+            return None
+        return KnownSums(self.problem, self.solved.scale is not None)
+
+    @cached_property
     def shares_compare(self) -> bool:
         """Whether a query's sums are shares of its similarity: nothing is learned, or below 0."""
-        stages = self.stages
-        if stages.influence.learned:
-            return False
-        of = stages.similarity.never_negative
-        known = of(False) or (of(True) and self.references.nonnegative)
-        return known if stages.weighting is None else stages.weighting.never_negative(known)
+        return not self.stages.influence.learned and never_negative(self.problem)
 
     @cached_property
     def frequencies(self) -> FloatArray:
         """What each label and each set size weighs among the references, whatever the query."""
+        if not self.references.is_complete:
+            return KnownSums(self.problem).frequencies
         rows = self.problem.rows
         pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
         return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
+
+    @property
+    def set_sizes(self) -> npt.NDArray[np.int64]:
+        """The set sizes that a rule may choose from: none where label sets may lack labels that apply."""
+        return self.references.sizes if self.stages.recorded is None else np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def label_shares(self) -> FloatArray:
+        """Of the references of which it is known, the share that has each label, (n_labels,)."""
+        references, recorded = self.references, self.stages.recorded
+        if references.is_complete:
+            shares = np.asarray(references.Y.T @ references.weights / references.weights.sum())
+            return shares if recorded is None else shares / recorded
+        return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 
     def plan(self, n_queries: int) -> Plan:
         """What a call with that many queries does."""
@@ -153,13 +174,23 @@ class Scorer:
         words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
-    def score(self, Q: Rows, exclude: Exclude | None = None, *, symmetric: bool = False) -> ScoreBlock:
-        """Scores of a chunk of normalized queries; `symmetric` where they are all references."""
+    def score(
+        self,
+        Q: Rows,
+        exclude: Exclude | None = None,
+        rows: npt.NDArray[np.integer] | None = None,
+        *,
+        symmetric: bool = False,
+    ) -> ScoreBlock:
+        """Scores of a chunk of normalized queries; `symmetric` where they are all references.
+
+        `rows` says which references they are where each is left out of its own sums.
+        """
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
         else:
             sums = self._reduced(self.stages.engine, Q, self.job, exclude, symmetric)
-        return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept)
+        return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept, rows)
 
     def label_weights(self, Q: Rows) -> FloatArray:
         """Label weights of a chunk of normalized queries: where all pairs are visited, no set size is summed.
@@ -193,6 +224,8 @@ class Scorer:
         engine = self.stages.engine
         if self.sketch is not None or n_queries <= limits().few_queries or is_lazy(self.prepared.X):
             return None
+        if self.known is not None:
+            return None  # what labels are divided by is summed too
         if isinstance(engine, Auto):
             engine = engine.choose(n_queries, self.prepared, [self.job])
         return engine if isinstance(engine, Exact) else None
@@ -203,17 +236,28 @@ class Scorer:
         call = ReduceCall(Q, self.prepared, [job], exclude, symmetric, self.stages.n_jobs)
         return engine.reduce(call)[0]
 
-    def block(self, sums: FloatArray) -> ScoreBlock:
+    def block(self, sums: FloatArray, rows: npt.NDArray[np.integer] | None = None) -> ScoreBlock:
         """Sums over labels and set sizes as a label rule sees them."""
         n_labels = self.references.n_labels
-        labels, sizes = sums[:, :n_labels], sums[:, n_labels:]
+        labels, sizes, totals = sums[:, :n_labels], sums[:, n_labels:], None
+        if self.known is not None:
+            labels, sizes, totals = self.known(sums, rows)
+        elif not sizes.shape[1]:
+            totals = np.ones(len(sums))  # what is learnt is what each label is expected to be
         silent = ~sums.any(axis=1)
         if not silent.any():
-            return ScoreBlock(labels, sizes, labels)
+            return ScoreBlock(labels, sizes, labels, totals)
         ranking, sizes = labels.copy(), sizes.copy()
         ranking[silent] = self.frequencies[:n_labels]
         sizes[silent] = self.frequencies[n_labels:]
-        return ScoreBlock(labels, sizes, ranking)
+        if totals is not None:
+            totals = np.where(silent, self.stands_for.sum(), totals)
+        return ScoreBlock(labels, sizes, ranking, totals)
+
+    def known_factors(self, Q: Rows) -> FloatArray:
+        """By what sums of labels and sizes are multiplied, since not all is known, (n_queries, n_columns)."""
+        assert self.known is not None
+        return self.known.factors(self._reduced(self.stages.engine, Q, self.job))
 
     def with_references(self, references: References, kept: Kept) -> Scorer:
         """The same with other references, every resolved value held.
@@ -221,13 +265,28 @@ class Scorer:
         `kept` says which of the former references come first; new ones follow.
         """
         stages = self.stages
+        if self.sketch is not None:
+            refuse_unknown(references.knowledge, "a sketch is of label sets that are all known")
         solved = stages.influence.updated(self.solved, Problem(stages, references), kept)
         known = self.prepared if solved.used is None and self.solved.used is None else None
         ready = prepare(used_rows(references, solved), [stages.similarity], keep_views=True, known=known)
         after = replace(self, references=references, ready=ready, solution=solved)
-        if np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
+        same = references.is_complete == self.references.is_complete
+        if same and np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
             stages.engine.carry(self.prepared, self.job, ready, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
+
+    def with_labels(self, references: References) -> Scorer:
+        """The same rows with other label sets, every resolved value held."""
+        stages = self.stages
+        solved = stages.influence.updated(self.solved, Problem(stages, references), range(references.n_rows))
+        rows = used_rows(references, solved)
+        ready = prepare(rows, [stages.similarity], keep_views=True, known=self.prepared)
+        after = replace(self, references=references, ready=ready, solution=solved)
+        if self.sketch is None:
+            return after
+        assert isinstance(self.sketch, FeatureSums)  # others are refused
+        return replace(after, sketch=self.sketch.emptied(after.V.shape[1]).added(references.X, after.V))
 
     def _updated_sketch(self, after: Scorer, kept: Kept) -> FeatureSums:
         """The short form with what came and without what went; where the columns differ, all anew."""

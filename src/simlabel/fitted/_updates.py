@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
-from simlabel.labels import LabelSpace, moved
+from simlabel.labels import LabelSpace, UnknownLabels, moved
 from simlabel.rows import Chunk, Groups, Ids, LazyRows, References, is_remote, take_rows, transformed
 from simlabel.sketching import PrototypeSums
 from simlabel.support.validation import (
@@ -80,6 +80,8 @@ class Batch:
         Which of the rows that were given these are; None for all.
     groups : array or None, (n_rows,)
         Name of the group of each, None for one of its own.
+    unknown : UnknownLabels or None
+        Entries of Y that are not known; None where all are.
     """
 
     X: Rows
@@ -89,37 +91,52 @@ class Batch:
     ids: Ids
     kept: npt.NDArray[np.int64] | None = None
     groups: Groups = None
+    unknown: UnknownLabels | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all labels of all rows are known."""
+        return self.unknown is None or not self.unknown.entries.nnz
 
     def part(self, rows: npt.NDArray[np.int64]) -> Batch:
         """Some of the rows, numbered among these."""
         ids = np.asarray(self.ids)[rows]
         groups = None if self.groups is None else self.groups[rows]
         X = take_rows(self.X, rows)
-        return Batch(X, self.labels, self.Y[rows], self.weights[rows], ids, rows, groups)
+        unknown = None if self.unknown is None else self.unknown.part(rows)
+        return Batch(X, self.labels, self.Y[rows], self.weights[rows], ids, rows, groups, unknown)
 
     def relabelled(self, space: LabelSpace) -> Batch:
         """The same in a space that has more labels."""
-        Y = moved(self.Y, space.places(self.labels), len(space.classes))
-        return replace(self, labels=space, Y=Y)
+        places, n_labels = space.places(self.labels), len(space.classes)
+        unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
+        return replace(self, labels=space, Y=moved(self.Y, places, n_labels), unknown=unknown)
 
 
 def drop_weightless(
-    X: Rows, labels: LabelSpace, Y: sp.csr_array, sample_weight: Any, ids: Ids, groups: Any
+    X: Rows,
+    labels: LabelSpace,
+    Y: sp.csr_array,
+    sample_weight: Any,
+    ids: Ids,
+    groups: Any,
+    unknown: UnknownLabels | None = None,
 ) -> Batch:
     """Rows of weight 0 are not there, nor are classes that only they have."""
     weights = check_sample_weight(sample_weight, Y.shape[0])
     named = check_groups(groups, Y.shape[0])
     if named is not None and is_remote(X):
         raise ValueError("groups are for rows on this machine, in memory or on a disk; X is on a cluster.")
-    batch = Batch(X, labels, Y, np.ones(Y.shape[0]) if weights is None else weights, ids, groups=named)
+    counted = np.ones(Y.shape[0]) if weights is None else weights
+    batch = Batch(X, labels, Y, counted, ids, groups=named, unknown=unknown)
     if weights is None or weights.all():
         return batch
     batch = batch.part(np.flatnonzero(weights))
-    labels, Y = labels.restricted(batch.Y)
-    return replace(batch, labels=labels, Y=Y)
+    labels, Y, unknown = labels.restricted(batch.Y, batch.unknown)
+    return replace(batch, labels=labels, Y=Y, unknown=unknown)
 
 
-def refuse_short_forms(model: Model, what: Literal["partial_fit", "forget", "correct"]) -> None:
+def refuse_short_forms(model: Model, what: str) -> None:
     """Of a sample or a sketch it is not known what a row that comes or goes would change."""
     scorer = model.scorer
     if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):
@@ -176,10 +193,25 @@ def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
         batch.ids,
         None if one.raw is None else _unshared(raw, batch.X),
         batch.groups,
+        batch.unknown,
     )
     known = known.relabelled(space.places(model.labels), len(space.classes))
     model = replace(model, encoder=encoder)
     return _with_references(model, space, known.taught(chunk), range(known.n_rows))
+
+
+def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.int64]) -> Batch:
+    """Other labels for some references: what is unknown in the batch is as it was before."""
+    if batch.unknown is None:
+        return batch
+    space, known = model.labels.united(batch.labels), model.scorer.references
+    places, n_labels = space.places(model.labels), len(space.classes)
+    before = moved(sp.csr_array(known.Y[positions]), places, n_labels)
+    former = None if known.knowledge is None else known.knowledge.part(positions)
+    batch = batch.relabelled(space)
+    assert batch.unknown is not None
+    Y, unknown = batch.unknown.filled(batch.Y, before, former and former.moved(places, n_labels))
+    return replace(batch, Y=Y, unknown=unknown)
 
 
 def _widened(model: Model, width: int) -> References:
@@ -213,15 +245,21 @@ def with_fewer(model: Model, names: Any) -> Model:
 
 
 def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
-    rule = model.rule.adapted(references.sizes, space.places(model.labels), len(space.classes))
-    calibration = model.calibration
+    places, n_labels = space.places(model.labels), len(space.classes)
+    scorer, calibration = model.scorer, model.calibration
     if calibration is not None:
-        calibration = calibration.adapted(space.places(model.labels), len(space.classes))
+        calibration = calibration.adapted(places, n_labels)
+    if scorer.stages.recorded is not None:  # of a label that comes as much as of the others
+        recorded = np.full(n_labels, np.median(scorer.stages.recorded))
+        recorded[places] = scorer.stages.recorded
+        scorer = replace(scorer, stages=replace(scorer.stages, recorded=recorded))
+    scorer = scorer.with_references(references, kept)
+    rule = model.rule.adapted(scorer.set_sizes, places, n_labels)
     return replace(
         model,
         labels=space,
         calibration=calibration,
-        scorer=model.scorer.with_references(references, kept),
+        scorer=scorer,
         rule=rule,
     )
 

@@ -14,6 +14,7 @@ from simlabel.fitted import Model, Scorer, refuse_precomputed, refuse_samples, t
 from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
 from simlabel.influence import LabelMean, Ridge, Uniform, fits_in_matrix
 from simlabel.label_rules import ScoreBlock
+from simlabel.labels import refuse_unknown
 from simlabel.rows import Codes, is_lazy, is_remote, take_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
@@ -224,6 +225,8 @@ def one_of_each(groups: Codes, seed: int) -> Positions:
 
 
 def _refuse_weights(model: Model) -> None:
+    known = "a guarantee rests on rows whose labels are all known; give rows of that kind"
+    refuse_unknown(model.scorer.references.knowledge, known)
     weights = model.scorer.references.weights
     if (weights != 1.0).any():
         first = int(np.flatnonzero(weights != 1.0)[0])

@@ -60,6 +60,7 @@ class Promise:
     def inside(self, X: Rows) -> tuple[FloatArray, Inside, Inside]:
         """Scores and sets of checked queries, (n_queries, n_labels), and for which there is no useful one."""
         scores, inside = self.choose(self.model.normalized(X))
+        inside = self.model.labels.closed(inside)  # what is promised of sets holds of larger ones, too
         return scores, inside, self.guarantee.useless(inside)
 
     def sets(self, X: Rows) -> list[tuple[Any, ...] | None]:

@@ -36,6 +36,12 @@ class Recall(Guarantee):
     A threshold taken from plain leave-one-out scores, with queries scored by all rows, has no bound, and
     jackknife+ one of 1 - 2 (1 - level); both ways that are taken here have the level.
 
+    See Also
+    --------
+    simlabel.label_rules.AimedRule : An aim in place of a promise.
+    SetCoverage : No true label is missed.
+    LabelCoverage : Each label by itself.
+
     Examples
     --------
     >>> from simlabel import SMLClassifier

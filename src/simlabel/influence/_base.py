@@ -36,6 +36,8 @@ class Stages:
         For what is drawn.
     scales : array, (n_references,), or None
         Of references that were drawn by a sampler: how many each stands for.
+    recorded : array, (n_labels,), or None
+        Where labels that apply may not be recorded: which share of each is. None: all.
     """
 
     similarity: Similarity
@@ -45,6 +47,7 @@ class Stages:
     n_jobs: int | None = None
     seed: int = 0
     scales: FloatArray | None = None
+    recorded: FloatArray | None = None
 
     @property
     def by_pairs(self) -> Exact:
@@ -75,9 +78,18 @@ class Problem:
 
     @property
     def rows(self) -> Rows:
-        """[Y | one-hot of the set size], times the weights, and times what each reference stands for."""
+        """`References.influence`, times what each reference and each recorded label stands for."""
         V, scales = self.references.influence, self.stages.scales
-        return V if scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(scales[:, None]))
+        V = V if scales is None else sp.csr_array(sp.csr_array(V[:]).multiply(scales[:, None]))
+        return self.as_true(V)
+
+    def as_true(self, targets: Rows) -> Rows:
+        """Labels, and whatever stands behind them, where each that is recorded counts for all that apply."""
+        if self.stages.recorded is None:
+            return targets
+        factors = np.ones(targets.shape[1])
+        factors[: self.references.n_labels] = 1.0 / self.stages.recorded
+        return sp.csr_array(sp.csr_array(targets[:]).multiply(factors[None, :]))
 
     @property
     def stands_for(self) -> FloatArray:
@@ -88,7 +100,7 @@ class Problem:
     @cached_property
     def truth(self) -> Truth:
         """The label sets of all references, checked once for all candidates and blocks."""
-        return Truth.of(self.references.Y)
+        return Truth(Truth.of(self.references.Y).Y, self.references.unknown)
 
     def solve(self) -> Solved:
         """The influence of the references."""

@@ -11,14 +11,15 @@ in float64, so that the result is as exact as that says (iterative refinement).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 
 from simlabel.influence._closed_form import positive_definite_inverse
 from simlabel.influence._products import Block, SimilarityProducts
-from simlabel.support.validation import FloatArray
+from simlabel.support.limits import limits
+from simlabel.support.validation import FloatArray, IntArray
 
 _STEPS = 1000  # of one round, which is as good as endless: a round that does not help ends the search
 _ROUNDS = 10
@@ -42,15 +43,23 @@ class RidgeSystem:
         shift = max(penalty + values[0], _SAFE * values[-1])
         self.inverse = positive_definite_inverse(G, np.full(len(G), shift)).astype(np.float32)
 
-    def precondition(self, R: Block) -> Block:
-        """Nearly the solution for R, but for a factor."""
+    def precondition(self, R: Block, at: IntArray) -> Block:
+        """Nearly the solution for R, but for a factor; `at` says which of the columns these are."""
         inner = self.inverse @ (self.features.T @ R.astype(np.float32, copy=False))
         return R - self.features @ inner
 
-    def times(self, x: Block) -> Block:
-        """The product with x."""
-        scale = self.scale.astype(x.dtype, copy=False)
+    def times(self, x: Block, at: IntArray) -> Block:
+        """The product with x; `at` says which of the columns these are."""
+        scale = self.scale_of(at).astype(x.dtype, copy=False)
         return scale * self.products(scale * x) + x.dtype.type(self.penalty) * x
+
+    def scale_of(self, at: IntArray) -> FloatArray:
+        """s, for some columns."""
+        return self.scale
+
+    def search(self) -> _Search:
+        """How steps are taken: all columns have one matrix, and so each other's directions."""
+        return _Together(self)
 
     def solve(
         self,
@@ -63,10 +72,10 @@ class RidgeSystem:
         lengths = _lengths(B)
         lengths[lengths == 0] = 1.0
         x = np.zeros_like(B) if start is None else start
-        rest: FloatArray = B.copy() if start is None else B - self.times(x)
+        rest: FloatArray = B.copy() if start is None else B - self.times(x, np.arange(B.shape[1]))
         kind: Any
         for kind in (np.float32, np.float64):
-            search = _Search(self)
+            search = self.search()
             for _ in range(_ROUNDS):
                 left = _lengths(rest)
                 open_ = np.flatnonzero(left > tolerance * lengths)
@@ -74,8 +83,8 @@ class RidgeSystem:
                     break
                 unit = (rest[:, open_] / left[open_]).astype(kind)
                 goal = np.maximum(0.5 * tolerance * lengths[open_] / left[open_], _PER_ROUND[kind])
-                tried = x[:, open_] + left[open_] * search.steps(unit, goal, stopped)
-                after = B[:, open_] - self.times(tried)
+                tried = x[:, open_] + left[open_] * search.steps(unit, goal, open_, stopped)
+                after = B[:, open_] - self.times(tried, open_)
                 better = _lengths(after) < 0.5 * left[open_]  # False for what is not finite, too
                 x[:, open_[better]], rest[:, open_[better]] = tried[:, better], after[:, better]
                 if not better.all():
@@ -83,7 +92,80 @@ class RidgeSystem:
         return x, float((_lengths(rest) / lengths).max(initial=0.0))
 
 
-class _Search:
+class MaskedSystem(RidgeSystem):
+    """The same where each column has weights of its own, (n_rows, n_columns): 0 where it is not known."""
+
+    def __init__(
+        self, products: SimilarityProducts, sketch: Block, weights: FloatArray, penalty: float
+    ) -> None:
+        self.products, self.penalty, self.scale = products, penalty, np.sqrt(weights)
+        self.sketch = sketch[:, : limits().masked_columns]
+        made = []
+        for s in self.scale.T.astype(np.float32):
+            features = self.sketch * s[:, None]
+            G = (features.T @ features).astype(np.float64)
+            values = np.linalg.eigvalsh(G)
+            shift = max(penalty + max(values[0], 0.0), _SAFE * values[-1])
+            made.append(positive_definite_inverse(G, np.full(len(G), shift)).astype(np.float32))
+        self.inverses: Block = np.stack(made)
+
+    def precondition(self, R: Block, at: IntArray) -> Block:
+        """Nearly the solution for R, but for a factor."""
+        scale = self.scale[:, at].astype(np.float32)
+        inner = self.sketch.T @ (scale * R.astype(np.float32, copy=False))
+        inner = np.einsum("kij,jk->ik", self.inverses[at], inner, optimize=True)
+        return R - scale * (self.sketch @ inner)
+
+    def scale_of(self, at: IntArray) -> FloatArray:
+        """s, for some columns."""
+        return self.scale[:, at]
+
+    def search(self) -> _Search:
+        """How steps are taken: each column by itself."""
+        return _Apart(self)
+
+
+class _Search(Protocol):
+    """Takes steps; what it has learnt may outlive a round."""
+
+    def steps(self, R: Block, goal: FloatArray, columns: IntArray, stopped: Callable[[], bool]) -> Block:
+        """Nearly the solutions for columns R of length 1, each until less than its goal is left over."""
+
+
+class _Apart:
+    """Conjugate gradients for each column."""
+
+    def __init__(self, system: RidgeSystem) -> None:
+        self.system = system
+
+    def steps(self, R: Block, goal: FloatArray, columns: IntArray, stopped: Callable[[], bool]) -> Block:
+        """Conjugate gradients for columns R of length 1, each until what is left over is below its goal."""
+        out = np.zeros_like(R)
+        at, x = np.arange(R.shape[1]), np.zeros_like(R)
+        near = self.system.precondition(R, columns)
+        direction, gain = near, _inner(R, near)
+        for _ in range(_STEPS):
+            if stopped():
+                break
+            product = self.system.times(direction, columns[at])
+            step = _ratio(gain, _inner(direction, product))
+            x += step * direction
+            R -= step * product
+            open_ = _lengths(R) > goal
+            if open_.sum() <= 0.75 * len(at):  # columns that are done are dropped, not too often
+                out[:, at] = x
+                if not open_.any():
+                    return out
+                at, goal, gain = at[open_], goal[open_], gain[open_]
+                x, R, direction = x[:, open_], R[:, open_], direction[:, open_]
+            near = self.system.precondition(R, columns[at])
+            before, gain = gain, _inner(R, near)
+            direction = near + _ratio(gain, before) * direction
+        out[:, at] = x
+        return out
+
+
+class _Together:
     """Conjugate gradients with the directions of all columns at once.
 
     The last directions outlive a round: to begin anew would be to find again what they are conjugate to.
@@ -93,12 +175,12 @@ class _Search:
         self.system = system
         self.last: tuple[Block, Block, Any] | None = None  # directions, their products, and a factor
 
-    def steps(self, R: Block, goal: FloatArray, stopped: Callable[[], bool]) -> Block:
+    def steps(self, R: Block, goal: FloatArray, columns: IntArray, stopped: Callable[[], bool]) -> Block:
         """Nearly the solutions for columns R of length 1, each until less than its goal is left over."""
         out = np.zeros_like(R)
         at, x = np.arange(R.shape[1]), np.zeros_like(R)
         for _ in range(_STEPS):
-            if stopped() or not self._turn(R):
+            if stopped() or not self._turn(R, columns[at]):
                 break
             assert self.last is not None
             directions, product, factor = self.last
@@ -114,14 +196,14 @@ class _Search:
         out[:, at] = x
         return out
 
-    def _turn(self, R: Block) -> bool:
+    def _turn(self, R: Block, columns: IntArray) -> bool:
         """Find the next directions from what is left over; whether there are any."""
-        towards = self.system.precondition(R)
+        towards = self.system.precondition(R, columns)
         if self.last is not None:
             directions, product, factor = self.last
             towards -= directions @ _solved(factor, product.T @ towards)
         towards = _orthonormal(towards)
-        product = self.system.times(towards)
+        product = self.system.times(towards, columns)
         inner = (towards.T @ product).astype(np.float64)
         try:
             factor = scipy.linalg.cho_factor((inner + inner.T) / 2)
@@ -146,5 +228,14 @@ def _solved(factor: Any, towards: Block) -> Block:
     return np.asarray(found, dtype=towards.dtype)
 
 
+def _inner(A: Block, B: Block) -> Block:
+    return np.asarray(np.einsum("ij,ij->j", A, B))
+
+
 def _lengths(A: Block) -> FloatArray:
-    return np.sqrt(np.einsum("ij,ij->j", A, A)).astype(np.float64)
+    return np.sqrt(_inner(A, A)).astype(np.float64)
+
+
+def _ratio(a: Block, b: Block) -> Block:
+    """a / b, and 0 where a column is done."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b != 0)

@@ -16,14 +16,17 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.influence._conjugate import RidgeSystem
+from simlabel.influence._conjugate import MaskedSystem, RidgeSystem
 from simlabel.influence._inducing import feature_solution
-from simlabel.influence._products import Block, SimilarityProducts
+from simlabel.influence._partly import Known, by_patterns, check_work
+from simlabel.influence._products import Block, MatrixProducts, SimilarityProducts
 from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray, Rows
+
+Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets
 
 _FOLDS = 5
 _TOLERANCE = 1e-7  # of what is left over, as a share of a column of targets
@@ -82,6 +85,8 @@ class LinearRidge:
         For the sketch and the folds.
     groups : array of int, (n,), or None
         Rows of one group are left out together.
+    known : array of bool, (n, n_columns), or None
+        Which targets are known; None for all.
     """
 
     form: LinearForm
@@ -92,6 +97,7 @@ class LinearRidge:
     n_jobs: int | None = None
     seed: int = 0
     groups: IntArray | None = None
+    known: Known | None = None
 
     def solution(self, start: FloatArray | None = None) -> RidgeSolution:
         """Influence of all rows and their leave-one-out scores.
@@ -101,52 +107,73 @@ class LinearRidge:
         start : array, (n, n_columns), optional
             Influence that is known to be near; it saves steps, and does not change the result.
         """
-        return self._by_columns() if fits_in_matrix(self.form.width) else self._by_iteration(start)
+        if not fits_in_matrix(self.form.width):
+            return self._by_iteration(start)
+        check_work(self.known, self.form.width)
+        return self._by_columns()
 
     def _by_columns(self) -> RidgeSolution:
-        found = feature_solution(self.form, self.X, self.targets, self.weights, self.penalty, self.groups)
+        return by_patterns(self._columns_for, self.targets, self.weights, self.known)
+
+    def _columns_for(self, targets: Rows, weights: FloatArray) -> RidgeSolution:
+        found = feature_solution(self.form, self.X, targets, weights, self.penalty, self.groups)
         influence = _Influence(self.form, found.coefficients, found.mean, self.penalty)
-        V = np.concatenate(by_parts(self.X, influence, self.targets, self.weights))
+        V = np.concatenate(by_parts(self.X, influence, targets, weights))
         return RidgeSolution(V, found.mean, found.left_out)
 
-    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
+    def _products(self) -> tuple[SimilarityProducts, float]:
+        """What multiplies by the similarities, numbers around 1, which float32 can square; and the unit."""
         Z = self.form.rows(self.X[:])
-        # as numbers around 1, which float32 can square
-        unit, weight = float(np.sqrt(squared_lengths(Z).max())) or 1.0, float(self.weights.max())
-        products = SimilarityProducts(Z / unit, self.n_jobs)
+        unit = float(np.sqrt(squared_lengths(Z).max())) or 1.0
+        return SimilarityProducts(Z / unit, self.n_jobs), unit
+
+    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
+        products, unit = self._products()
+        weight = float(self.weights.max())
         sketch = products.sketched(np.random.default_rng(self.seed))
         weights, penalty = self.weights / weight, self.penalty / (unit**2 * weight)
 
-        V, mean, residual = self._whole(RidgeSystem(products, sketch, weights, penalty), unit, start)
+        def systems(kept: FloatArray, there: npt.NDArray[np.bool_]) -> Systems:
+            """Of the rows that are there: the others have no part in it."""
+            some, seen, kept = products, sketch[there], kept[there]
+            if not there.all():
+                some = products.of_rows(there)
+            if self.known is not None:
+                known = self.known[there]
+                return lambda part: MaskedSystem(some, seen, kept[:, None] * known[:, part], penalty)
+            one = RidgeSystem(some, seen, kept, penalty)
+            return lambda part: one
+
+        V, mean, residual = self._whole(systems(weights, weights > 0), products, unit, start)
         left_out = np.empty(V.shape)
         for fold in self._folds():
-            kept = weights - np.where(fold, self._left() / weight, 0.0)
-            there = kept > 0  # the others have no part in the system
-            system = RidgeSystem(products.of_rows(there), sketch[there], kept[there], penalty)
-            self._without(system, there, products, fold, self._mean(kept), left_out)
+            kept = self.weights - np.where(fold, self._left(), 0.0)
+            there = kept > 0
+            self._without(systems(kept / weight, there), there, products, fold, self._mean(kept), left_out)
         return RidgeSolution(V, mean, left_out, residual=residual)
 
     def _whole(
-        self, system: RidgeSystem, unit: float, start: FloatArray | None
+        self, systems: Systems, products: SimilarityProducts, unit: float, start: FloatArray | None
     ) -> tuple[FloatArray, FloatArray, float]:
         """The influence of all rows, the mean, and what is left over."""
         V, mean = np.empty(self.targets.shape), self._mean(self.weights)
         left = np.zeros(V.shape[1])
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
+            system = systems(part)
             B = self.targets[:, part].toarray() - mean[part]
             first = None if start is None else start[:, part] * (unit**2 / system.scale)
             x, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
             V[:, part] = system.scale * x / unit**2
 
-        system.products.for_columns(V.shape[1], work)
+        products.for_columns(V.shape[1], work)
         residual = float(left.max(initial=0.0))
         _check_residual(residual, self.penalty)
         return V, mean, residual
 
     def _without(
         self,
-        system: RidgeSystem,
+        systems: Systems,
         there: npt.NDArray[np.bool_],
         products: SimilarityProducts,
         fold: npt.NDArray[np.bool_],
@@ -157,17 +184,19 @@ class LinearRidge:
         targets = self.targets[there]
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
+            system = systems(part)
             B = targets[:, part].toarray() - mean[part]
             x, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
             influence: Block = np.zeros((len(there), x.shape[1]), dtype=np.float32)
             influence[there] = system.scale * x
             out[fold, part] = products(influence)[fold] + mean[part]
 
-        system.products.for_columns(out.shape[1], work)
+        products.for_columns(out.shape[1], work)
 
     def _mean(self, weights: FloatArray) -> FloatArray:
-        total = weights.sum()
-        return np.asarray(weights @ self.targets).ravel() / (total if total > 0 else 1.0)
+        sums = np.asarray(weights @ self.targets).ravel()
+        total = weights.sum() if self.known is None else weights @ self.known
+        return sums / np.where(total > 0, total, 1.0)
 
     def _left(self) -> FloatArray:
         """How much of a row is left out: one copy of it, but all that is of its group."""
@@ -181,6 +210,22 @@ class LinearRidge:
         n_folds = min(_FOLDS, len(order))
         for fold in range(n_folds):
             yield order[codes] % n_folds == fold
+
+
+@dataclass(frozen=True)
+class MatrixRidge(LinearRidge):
+    """The same where the similarities are there as a matrix, and are solved for by iteration."""
+
+    S: FloatArray | None = None
+
+    def solution(self, start: FloatArray | None = None) -> RidgeSolution:
+        """Influence of all rows and their leave-one-out scores."""
+        return self._by_iteration(None)
+
+    def _products(self) -> tuple[SimilarityProducts, float]:
+        assert self.S is not None
+        unit = float(np.sqrt(np.diag(self.S).max())) or 1.0
+        return MatrixProducts(self.S / unit**2, self.n_jobs), unit
 
 
 @dataclass(frozen=True)

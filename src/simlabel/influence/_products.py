@@ -79,6 +79,21 @@ class SimilarityProducts:
         return np.asarray(scipy.linalg.solve_triangular(factor, seen.T, lower=True).T, dtype=np.float32)
 
 
+class MatrixProducts(SimilarityProducts):
+    """S M for columns M, where S is there as a matrix, (n_rows, n_rows)."""
+
+    def __init__(self, S: FloatArray, n_jobs: int | None) -> None:
+        self.threads, self.shape, self.S = effective_jobs(n_jobs), S.shape, S
+        self.short = S.astype(np.float32)
+
+    def of_rows(self, rows: npt.NDArray[np.bool_]) -> Self:
+        """Of some of the rows among themselves."""
+        return type(self)(self.S[np.ix_(rows, rows)], self.threads)
+
+    def __call__(self, M: Block) -> Block:
+        return np.asarray((self.short if M.dtype == np.float32 else self.S) @ M)
+
+
 def _shared_columns(Z: sp.csr_array) -> tuple[sp.csr_array, FloatArray]:
     """Fewer columns with the same inner products, and what else makes each row similar to itself.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +22,21 @@ from simlabel.influence._closed_form import (
     with_ones,
 )
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
-from simlabel.influence._linear import LinearForm, LinearRidge, fits_in_matrix, linear_form
+from simlabel.influence._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
 from simlabel.influence._mixing import mixed
+from simlabel.influence._partly import (
+    Known,
+    by_patterns,
+    check_work,
+    knowledge,
+    partly_known_solution,
+    patterns,
+    work,
+)
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
 from simlabel.rows import References, is_lazy, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.support.advice import SimlabelWarning
+from simlabel.support.advice import SimlabelWarning, advise
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_flag, check_number
 from simlabel.weightings import Weighting
@@ -82,6 +90,10 @@ class Ridge(Influence):
     over once. Where ``"auto"`` would now sum over inducing references, a `RetuneWarning` says that
     `retune` is due.
 
+    See Also
+    --------
+    Uniform : The paper's: each labelled instance counts alike.
+
     Examples
     --------
     >>> from simlabel import SMLClassifier
@@ -122,7 +134,8 @@ class Ridge(Influence):
             good = [name for name, cls in SIMILARITIES.classes.items() if cls().positive_definite]
             raise ValueError(
                 f"influence='ridge' needs a positive definite similarity, and {similarity!r} is not known "
-                f"to be one. These are: {', '.join(good)}, and their sums and products."
+                f"to be one. These are: {', '.join(good)}, and their sums and products. If you know that "
+                f"yours is one, say so: positive_definite=True in Precomputed, Function or your class."
             )
         if weighting is not None:
             raise ValueError(
@@ -138,6 +151,7 @@ class Ridge(Influence):
 
     def solve(self, problem: Problem) -> Solved:
         """Solve for the references, on all of them or on some."""
+        self._check_known(problem.references)
         form = self._linear_form(problem)
         if form is not None:
             return self._solve_linear(problem, form)
@@ -148,6 +162,7 @@ class Ridge(Influence):
 
     def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
         """Solve for changed references: by block steps from the second change on."""
+        self._check_known(problem.references)
         n, kept = problem.references.n_rows, np.asarray(kept)
         if before.used is not None:
             used = np.searchsorted(kept, np.intersect1d(before.used, kept))
@@ -156,13 +171,14 @@ class Ridge(Influence):
         if form is not None:
             return self._solve_linear(problem, form, before.V[kept])
         if self.n_inducing(n) is not None:
-            warnings.warn(
+            advise(
                 f"{n:,} references are too many to learn the influence of each: from now on it is that of "
                 f"{self.n_inducing(n):,} of them. Gamma and penalty were chosen for fewer: retune() is due.",
                 RetuneWarning,
-                stacklevel=5,
             )
             return self.solve(problem)
+        if not problem.references.is_complete:
+            return self._solve_all(problem)
         if before.inverse is None or 2 * len(kept) < max(n, len(before.inverse)):
             return self._solve_all(problem)
         return self._solve_by_blocks(before.inverse, problem, kept)
@@ -175,17 +191,31 @@ class Ridge(Influence):
         array, (n_references - 1, n_labels + n_sizes)
         """
         references, penalty = problem.references, float(self.penalty)
+        if not references.is_complete:
+            raise ValueError("What a reference is worth is known where all labels are, and some are unknown.")
         if self.mixing or self.n_inducing(references.n_rows) is not None:
             raise ValueError(
                 f"What {self!r} would be without a reference is known in closed form where all references "
                 f"are summed over and scores are not mixed: Ridge(inducing=None, mixing=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
-        return scores_without_each(A, ridge_targets(references).toarray(), references.weights, penalty)
+        return scores_without_each(
+            A, problem.as_true(ridge_targets(references)).toarray(), references.weights, penalty
+        )
+
+    def _check_known(self, references: References) -> None:
+        if self.mixing and not references.is_complete:
+            raise ValueError(
+                "Ridge(mixing=True) learns from all labels of a row which of them go together, and here some "
+                "are unknown. Use Ridge(mixing=False)."
+            )
 
     def _solve_all(self, problem: Problem) -> Solved:
         references = problem.references
-        targets = ridge_targets(references).toarray()
+        known = knowledge(references)
+        if known is not None:
+            return self._solve_partly_known(problem, known)
+        targets = problem.as_true(ridge_targets(references)).toarray()
         solution = ridge_solution(
             similarity_matrix(problem),
             targets,
@@ -195,9 +225,26 @@ class Ridge(Influence):
         )
         return self._solved(solution, targets, problem)
 
+    def _solve_partly_known(self, problem: Problem, known: Known) -> Solved:
+        references, stages, penalty = problem.references, problem.stages, float(self.penalty)
+        targets, weights, S = (
+            problem.as_true(ridge_targets(references)),
+            references.weights,
+            similarity_matrix(problem),
+        )
+        found = patterns(known)
+        if work(found) <= limits().pattern_operations:
+            exact = targets.toarray(), weights, penalty, references.groups, found
+            return self._solved(partly_known_solution(S, *exact), targets, problem)
+        form: Any = None  # the similarities are there
+        ridge = MatrixRidge(
+            form, S, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups, known, S
+        )
+        return self._solved(ridge.solution(), targets, problem)
+
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
-        targets, weights = ridge_targets(references).toarray(), references.weights
+        targets, weights = problem.as_true(ridge_targets(references)).toarray(), references.weights
         rows = _Doubled(problem)
         A, n_old = shrunk_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
@@ -221,15 +268,26 @@ class Ridge(Influence):
 
     def _solve_linear(self, problem: Problem, form: LinearForm, known: FloatArray | None = None) -> Solved:
         references, stages = problem.references, problem.stages
-        targets, weights = ridge_targets(references), references.weights
+        targets, weights = problem.as_true(ridge_targets(references)), references.weights
         start = None
         if known is not None:  # labels and sizes may have come and gone: a start need not be right
             start = np.zeros(targets.shape)
             width = min(start.shape[1], known.shape[1])
             start[: len(known), :width] = known[:, :width]
         penalty = float(self.penalty)
+        partly = knowledge(references)
+        if partly is not None:
+            start = None
         ridge = LinearRidge(
-            form, references.X, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups
+            form,
+            references.X,
+            targets,
+            weights,
+            penalty,
+            stages.n_jobs,
+            stages.seed,
+            references.groups,
+            partly,
         )
         return self._solved(ridge.solution(start), targets, problem)
 
@@ -241,10 +299,14 @@ class Ridge(Influence):
         stages = problem.stages
         prepared = prepare(rows, [stages.similarity])
         features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
-        targets = ridge_targets(references)
-        solution = inducing_solution(
-            features, references.X, targets, references.weights, penalty, references.groups
-        )
+        targets = problem.as_true(ridge_targets(references))
+
+        def solve(targets: Rows, weights: FloatArray) -> RidgeSolution:
+            return inducing_solution(features, references.X, targets, weights, penalty, references.groups)
+
+        partly = knowledge(references)
+        check_work(partly, features.width)
+        solution = by_patterns(solve, targets, references.weights, partly)
         return self._solved(solution, targets, problem, used)
 
     def _solved(
@@ -277,8 +339,8 @@ class Ridge(Influence):
 
 def ridge_targets(references: References) -> Rows:
     """[Y | one-hot of the set size] without weights, sparse, (n_references, n_labels + n_sizes)."""
-    ones = References(references.X, references.Y, np.ones(references.n_rows))
-    return ones.influence
+    ones = References(references.X, references.Y, np.ones(references.n_rows), unknown=references.knowledge)
+    return ones.influence[:, : references.n_labels + len(references.sizes)]
 
 
 def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.int64]:

@@ -42,10 +42,13 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
         rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))
         pairs.append((rows + part.start, others, S[rows, others]))
     one, other, strength = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    Y = references.Y
+    Y, U = references.Y, references.unknown
     both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
     sizes = np.diff(Y.indptr)
     either = sizes[one] + sizes[other] - both
+    if U is not None:  # a label that one has and of which it is unknown whether the other has it says nothing
+        open_ = Y[one].multiply(U[other]).sum(axis=1) + U[one].multiply(Y[other]).sum(axis=1)
+        either = either - np.asarray(open_).ravel()
     disagreement = np.divide(either - both, either, out=np.zeros(len(one)), where=either > 0)
     order = np.lexsort([-strength, -disagreement])
     order = order[disagreement[order] > 0]

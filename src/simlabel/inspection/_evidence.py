@@ -101,7 +101,8 @@ class Evidence:
         size = column - references.n_labels
         if size < 0:
             return np.asarray(references.Y[:, [column]].toarray().ravel(), dtype=bool)
-        return np.asarray(np.diff(references.Y.indptr) == references.sizes[size])
+        have = np.asarray(np.diff(references.Y.indptr) == references.sizes[size])
+        return have if references.knowledge is None else have & references.knowledge.complete
 
     def _similarities(self, query: int) -> FloatArray:
         """To all references, (n_references,); kept for the labels of one query."""
@@ -164,6 +165,8 @@ class Evidence:
         by_feature = row.data[:, None] * self._weights(row.indices, columns)
         general = self._add_bent(row, columns, by_feature)
         by_term = np.vstack([parts[:, row.indices] @ by_feature, general])
+        if self.model.scorer.known is not None:  # what makes the sums comparable where not all is known
+            by_term = by_term * self.model.scorer.known_factors(row)[:, list(columns)]
         names = pd.DataFrame([*terms, (NUMBERS, "in general")], columns=["column", "term"])
         frames = [names.assign(contribution=by_term[:, k]) for k in range(len(columns))]
         return [most_telling(frame[frame["contribution"] != 0]) for frame in frames]

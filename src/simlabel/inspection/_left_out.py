@@ -22,14 +22,14 @@ _SCALED = ("zscore", "l2")
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutEvidence:
     """Probabilities of every label of every instance, itself left out, and in words how they were found."""
 
     probabilities: FloatArray
     how: str
 
 
-def left_out_evidence(model: Model) -> LeftOut:
+def left_out_evidence(model: Model) -> LeftOutEvidence:
     """Probabilities that do not depend on how well the model's settings suit its data.
 
     Equal influence tells little apart where similarities are flat, so ridge is solved for the model's own
@@ -44,7 +44,7 @@ def left_out_evidence(model: Model) -> LeftOut:
         scorers = [Scorer(each.stages, each.references, each.solve()) for each in problems]
     probabilities = np.mean([_calibrated(each, model.labels.kind == "single") for each in scorers], axis=0)
     how = " and ".join(f"{each.stages.influence!r} with {each.stages.similarity!r}" for each in scorers)
-    return LeftOut(probabilities, f"{how}, leave-one-out, calibrated")
+    return LeftOutEvidence(probabilities, f"{how}, leave-one-out, calibrated")
 
 
 def _calibrated(scorer: Scorer, single: bool) -> FloatArray:
@@ -64,7 +64,12 @@ def _problems(scorer: Scorer) -> Iterator[Problem]:
     own, references = scorer.stages.similarity, scorer.references
     bandwidths = {name: "auto" for name in own.get_params() if name.rpartition("__")[2] == "gamma"}
     stages = replace(
-        scorer.stages, similarity=own.replaced(bandwidths), influence=Ridge(), weighting=None, scales=None
+        scorer.stages,
+        similarity=own.replaced(bandwidths),
+        influence=Ridge(),
+        weighting=None,
+        scales=None,
+        recorded=None,
     )
     yield Problem(stages, references)
     scaled = None if own.form == "precomputed" else _scaled(references)
@@ -86,6 +91,7 @@ def _scaled(references: References) -> References | None:
         references.weights,
         references.ids,
         groups=references.group_names,
+        unknown=references.knowledge,
     )
 
 

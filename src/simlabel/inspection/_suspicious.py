@@ -24,6 +24,7 @@ def suspicious_labels(
     labels: npt.NDArray[Any],
     top: int | None = None,
     titles: Titles | None = None,
+    unknown: sp.csr_array | None = None,
 ) -> pd.DataFrame:
     """Every label of every instance, the most doubtful first.
 
@@ -39,6 +40,8 @@ def suspicious_labels(
         How many to list; all by default.
     titles : callable, optional
         ``titles(positions)`` says by what rows are shown beside their ids.
+    unknown : sparse of ones, (n_rows, n_labels), optional
+        What was not given at all, and is not listed.
 
     Returns
     -------
@@ -58,6 +61,10 @@ def suspicious_labels(
 
     given = (Y.toarray() if sp.issparse(Y) else np.asarray(Y)).astype(bool)
     suspicion = np.where(given, 1.0 - probabilities, probabilities)
+    if unknown is not None:
+        suspicion = np.where(unknown.toarray() > 0, -1.0, suspicion)
+        listed = suspicion.size - unknown.nnz
+        top = listed if top is None else min(top, listed)
     order = np.argsort(-suspicion, axis=None, kind="stable")[:top]
     rows, columns = np.unravel_index(order, suspicion.shape)
     return pd.DataFrame(

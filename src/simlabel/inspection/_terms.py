@@ -63,7 +63,8 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     """
     stages, weighting, weights = scorer.stages, scorer.stages.weighting, scorer.references.weights
     n = scorer.prepared.n_rows
-    columns = _Columns(scorer.V.whole() if isinstance(scorer.V, Stack) else scorer.V)
+    width = scorer.references.n_labels + len(scorer.references.sizes)
+    columns = _Columns((scorer.V.whole() if isinstance(scorer.V, Stack) else scorer.V)[:, :width])
     # the same reduction with one column for each reference: what comes out is not yet added up
     job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
     shape = (n_rows(Q), columns.count, min(top, n))
@@ -77,8 +78,11 @@ def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
     for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
         call = ReduceCall(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)
         psi = stages.by_pairs.reduce(call)[0].astype(np.float64)
+        factors = None if scorer.known is None else scorer.known_factors(Q[part])
         for k, (rows, values) in enumerate(columns):
             terms = psi[:, rows] * values
+            if factors is not None:
+                terms *= factors[:, k, None]
             largest.totals[part, k] = terms.sum(axis=1)
             magnitudes = np.abs(terms)
             largest.absolute[part, k] = magnitudes.sum(axis=1)

@@ -103,7 +103,7 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         sentence = _reason(why, query, k, frame, nearest)
         instances = tuple(_instances(why, query, k))
         name = str(why.labels[k])
-        heading = f"{name}, {why.probabilities[query, k]:.0%}"
+        heading = f"{name}, {why.probabilities[query, k]:.0%} likely"
         yield Told(
             name,
             heading,
@@ -114,13 +114,13 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
             _similar_bars(why, query, k),
         )
     model = why._model
-    if not isinstance(model.rule, SetSize) or model.labels.kind == "single":
+    if not isinstance(model.rule, SetSize) or model.labels.kind == "single" or not len(model.rule.sizes_):
         return
     for s in np.flatnonzero(why.sizes == len(chosen)).tolist():
         column = len(why.labels) + s
         count = "1 label" if len(chosen) == 1 else f"{len(chosen)} labels"
         bars = tuple(_instances(why, query, column))
-        reason = _compared(why, query, column, "so many", why.evidence.nearest(query, column, _LIKE))
+        reason = _compared(why, query, column, count, why.evidence.nearest(query, column, _LIKE))
         taken = (
             "the strongest label is taken"
             if len(chosen) == 1
@@ -152,18 +152,20 @@ def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.
     if some.empty:
         return "similar to nothing, so the most frequent is taken"
     usual = why.evidence.frequency(column)
-    names = _listed(some["title" if "title" in some else "id"].tolist())
+    names = some["title" if "title" in some else "id"].tolist()
     if _is_learned(why):
         have, n = why.evidence.among_nearest(query, column, _NEAREST)
         share = have / max(n, 1)
+        names = names[: have or None]  # those that were counted, if any
         among = f"{have or 'none'} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
     else:
         sums = why.terms.totals[query]
         share = float(sums[column] / sums[len(why.labels) :].sum())
-        among = f"{share:.0%} of its similarity is to rows that have {what}"
+        among = f"{share:.0%} of this row's similarity is to rows that have {what}"
+    among += f", the closest {_listed(names)}"
     if usual >= _FREQUENT and share <= _NO_MORE * usual:
-        return f"{among}, first {names}; it is frequent, {usual:.0%} of all rows have {what}"
-    return f"{among}, first {names}, while {usual:.0%} of all rows do"
+        return f"{among}: no more than the {usual:.0%} of all rows that do, so it is taken for being frequent"
+    return f"{among}, while {usual:.0%} of all rows do"
 
 
 def _listed(names: list[Any]) -> str:

@@ -6,6 +6,7 @@ from simlabel.label_rules._aimed import AimedRule
 from simlabel.label_rules._auto import AutoRule
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
 from simlabel.label_rules._per_label import PerLabel
+from simlabel.label_rules._presence import BY_LABEL, for_presence_only
 from simlabel.label_rules._rules import CustomRule, CutoffRule, FixedSize, SetSize
 from simlabel.label_rules._threshold import Threshold, best_thresholds
 from simlabel.support.registry import Registry
@@ -32,6 +33,8 @@ __all__ = [
     "ScoreBlock",
     "TrainingBlock",
     "best_thresholds",
+    "BY_LABEL",
+    "for_presence_only",
 ]
 
 if not TYPE_CHECKING:  # with it every name would be one of the module

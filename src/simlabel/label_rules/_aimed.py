@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
 from simlabel.label_rules._folds import folds
 from simlabel.label_rules._gather import gather, thinned
-from simlabel.label_rules._sweeps import Sweep
+from simlabel.label_rules._sweeps import flat_sweep
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, check_number
 
@@ -105,9 +106,7 @@ class AimedRule(LabelRule):
         return fitted
 
     def _cut(self, blocks: Sequence[TrainingBlock]) -> Self:
-        data = gather(blocks)
-        n_labels = data.scores.shape[1]
-        flat = Sweep(data.scores.ravel(), data.truth.ravel(), np.repeat(data.weights, n_labels))
+        flat = flat_sweep(gather(blocks))
         if self.measure == "precision":
             share = flat.right / np.maximum(flat.taken, 1e-300)
             reached = np.flatnonzero(flat.possible & (share >= self.aim))
@@ -122,6 +121,9 @@ class AimedRule(LabelRule):
         """For each row how many labels are right, of how many, and its weight, (n_rows, 3)."""
         predicted = self.predict(block.scores)
         right = np.asarray(predicted.multiply(block.Y).sum(axis=1)).ravel()
+        if block.unknown is not None:
+            predicted = sp.csr_array(predicted - predicted.multiply(block.unknown))
+            predicted.eliminate_zeros()
         counted = predicted if self.measure == "precision" else block.Y
         return np.column_stack([right, np.diff(counted.indptr), block.weights])
 

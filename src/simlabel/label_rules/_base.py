@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
@@ -30,26 +31,60 @@ class ScoreBlock:
     ranking : array, (n_queries, n_labels)
         What labels are ranked by: `labels`, but for queries that are similar to nothing at all
         (every sum is 0) the frequencies of the labels.
+    totals : array, (n_queries,), or None
+        Similarity to all references; None where the sizes add up to it, since each has one.
     """
 
     labels: FloatArray
     sizes: FloatArray
     ranking: FloatArray
+    totals: FloatArray | None = None
+
+    @property
+    def total(self) -> FloatArray:
+        """Similarity to all references, in double precision, (n_queries, 1)."""
+        totals = self.sizes.sum(axis=1, dtype=np.float64) if self.totals is None else self.totals
+        return totals.astype(np.float64)[:, None]
+
+    @property
+    def shares(self) -> FloatArray:
+        """Which share of the similarity speaks for each label, (n_queries, n_labels); 0 of nothing."""
+        total, ranking = self.total, self.ranking.astype(np.float64)
+        return np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
 
 
 @dataclass(frozen=True)
 class TrainingBlock:
-    """Scores of some training rows with their true labels and weights, for rules that learn."""
+    """Scores of some training rows with their true labels and weights, for rules that learn.
+
+    `unknown` has ones where it is not known whether a label is true; None where all is. Where only some of
+    the labels that apply are recorded, `recorded` is the share of each, (n_labels,).
+    """
 
     scores: ScoreBlock
     Y: sp.csr_array
     weights: FloatArray
+    unknown: sp.csr_array | None = None
+    recorded: FloatArray | None = None
+
+    @property
+    def truth(self) -> npt.NDArray[Any]:
+        """1 where a label is true, or how many it stands for, (n_rows, n_labels)."""
+        Y = self.Y.toarray()
+        return Y if self.recorded is None else Y / self.recorded
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_] | None:
+        """Where it is known whether a label is true, (n_rows, n_labels); None for everywhere."""
+        return None if self.unknown is None else self.unknown.toarray() == 0
 
     def of_rows(self, rows: IntArray) -> TrainingBlock:
         """A copy of some of its rows."""
         s = self.scores
-        scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows])
-        return TrainingBlock(scores, self.Y[rows], self.weights[rows])
+        totals = None if s.totals is None else s.totals[rows]
+        scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows], totals)
+        unknown = None if self.unknown is None else self.unknown[rows]
+        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded)
 
 
 class LabelRule(BaseEstimator):

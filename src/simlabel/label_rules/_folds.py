@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from simlabel.label_rules._base import LabelRule, TrainingBlock
 from simlabel.label_rules._gather import thinned
-from simlabel.metrics import find_criterion
+from simlabel.metrics import Truth, find_criterion
 from simlabel.support.limits import limits
 
 _FOLDS = 5
@@ -66,9 +66,29 @@ def _loss(judged: Sequence[tuple[sp.csr_array, TrainingBlock]], criterion: str) 
     """The criterion over all rows together, the lower the better."""
     record = find_criterion(criterion)
     predicted = sp.vstack([sets for sets, _ in judged], format="csr")
-    truth = sp.vstack([block.Y for _, block in judged], format="csr")
+    if judged[0][1].recorded is not None:
+        return _loss_of_true(predicted, [block for _, block in judged], criterion)
+    truth = Truth.of(sp.vstack([block.Y for _, block in judged], format="csr"))
+    if judged[0][1].unknown is not None:
+        truth = Truth(truth.Y, sp.vstack([block.unknown for _, block in judged], format="csr"))
     weights = np.concatenate([block.weights for _, block in judged])
     value = record.function(truth, predicted, sample_weight=weights)
     if np.isnan(value):
         return -np.inf  # nothing is true, and nothing was predicted
     return -value if record.higher_is_better else value
+
+
+def _loss_of_true(predicted: sp.csr_array, blocks: Blocks, criterion: str) -> float:
+    """The same where a recorded label stands for several that are true: from the numbers of each label."""
+    truth = np.concatenate([block.truth for block in blocks])
+    weights = np.concatenate([block.weights for block in blocks])[:, None]
+    sets = predicted.toarray() * weights
+    if blocks[0].unknown is not None:
+        sets = sets * np.concatenate([block.known for block in blocks])
+    right, taken, true = (sets * truth).sum(axis=0), sets.sum(axis=0), (truth * weights).sum(axis=0)
+    if criterion == "hamming_loss":
+        return float((taken + true - 2.0 * right).sum())
+    if criterion == "f1_micro":
+        right, taken, true = (each.sum(keepdims=True) for each in (right, taken, true))
+    there = taken + true > 0
+    return -float((2.0 * right[there] / (taken + true)[there]).mean()) if there.any() else -np.inf

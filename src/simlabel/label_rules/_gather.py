@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,33 @@ from simlabel.support.validation import FloatArray
 
 @dataclass(frozen=True)
 class Gathered:
-    """Scores and truth, (n_rows, n_labels) each, and weights, (n_rows,)."""
+    """Scores and truth, (n_rows, n_labels) each, and weights, (n_rows,).
+
+    `known` says where the truth is known, (n_rows, n_labels); None for everywhere.
+    """
 
     scores: FloatArray
-    truth: npt.NDArray[np.int8]
+    truth: npt.NDArray[Any]
     weights: FloatArray
+    known: npt.NDArray[np.bool_] | None = None
+
+    def every(self, step: int) -> Gathered:
+        """Every so many rows."""
+        known = None if self.known is None else self.known[::step]
+        return Gathered(self.scores[::step], self.truth[::step], self.weights[::step], known)
+
+    def of_labels(self, labels: npt.NDArray[np.bool_]) -> Gathered:
+        """Some of the labels."""
+        known = None if self.known is None else self.known[:, labels]
+        return Gathered(self.scores[:, labels], self.truth[:, labels], self.weights, known)
+
+    def known_of(self, label: int) -> npt.NDArray[np.bool_] | None:
+        """In which rows a label is known, (n_rows,); None for all."""
+        return None if self.known is None else self.known[:, label]
+
+    def with_scores(self, scores: FloatArray) -> Gathered:
+        """The same rows with other scores."""
+        return Gathered(scores, self.truth, self.weights, self.known)
 
 
 def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[TrainingBlock]:
@@ -58,6 +81,7 @@ def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
     parts = thinned(blocks)
     return Gathered(
         np.concatenate([block.scores.labels for block in parts]),
-        np.concatenate([block.Y.toarray() for block in parts]),
+        np.concatenate([block.truth for block in parts]),
         np.concatenate([block.weights for block in parts]),
+        None if parts[0].unknown is None else np.concatenate([block.known for block in parts]),
     )

@@ -51,6 +51,11 @@ class PerLabel(TunedRule):
     thresholds_ : array, (n_labels,)
         Infinite for a label that no row has.
 
+    See Also
+    --------
+    AutoRule : The best of several rules.
+    AimedRule : A cut that aims at a precision or a recall.
+
     Examples
     --------
     >>> from simlabel import SMLClassifier

@@ -22,7 +22,9 @@ class SetSize(LabelRule):
     """As many labels as the similarity sum over set sizes says: the paper's rule.
 
     The references vote for the size of their own label set, each as much as it is similar. Only
-    sizes seen in training are candidates, 0 among them; a tie goes to the smaller.
+    sizes seen in training are candidates, 0 among them; a tie goes to the smaller. References not all of
+    whose labels are known have no vote; where that is so of all of them, the labels' shares of the similarity
+    add up to the number that is to be expected, which is rounded.
 
     Parameters
     ----------
@@ -62,7 +64,9 @@ class SetSize(LabelRule):
         return self.fit(sizes, ())
 
     def count(self, scores: ScoreBlock) -> Counts:
-        """The size with the largest sum."""
+        """The size with the largest sum; where no reference is wholly known, what the shares add up to."""
+        if not len(self.sizes_):
+            return np.ceil(np.clip(scores.shares, 0.0, 1.0).sum(axis=1) - 0.5).astype(np.int64)
         chosen: Counts = self.sizes_[np.argmax(scores.sizes, axis=1)]
         return chosen
 

@@ -49,10 +49,10 @@ def tuned_thresholds(
     thresholds = [np.full(len(true), np.inf) for _ in strengths]
     if not there.any():
         return thresholds
-    if not there.all():
-        data = Gathered(data.scores[:, there], data.truth[:, there], data.weights)
+    data = data if there.all() else data.of_labels(there)
     sweeps = [
-        Sweep(data.scores[:, k], data.truth[:, k], data.weights, at_most) for k in range(data.scores.shape[1])
+        Sweep(data.scores[:, k], data.truth[:, k], data.weights, at_most, data.known_of(k))
+        for k in range(data.scores.shape[1])
     ]
     own = _at(sweeps, TUNED[criterion](sweeps, data))
     common = own if set(strengths) == {0.0} else _common(sweeps, data, criterion, at_most)
@@ -70,13 +70,19 @@ def common_threshold(
 
     All labels together are accepted no more often than `at_most` times as often as they are true.
     """
-    step = -(-scores.size // limits().judged_entries)
-    scores, truth, weights = scores[::step], data.truth[::step], data.weights[::step]
-    flat = Sweep(scores.ravel(), truth.ravel(), np.repeat(weights, scores.shape[1]), at_most)
+    some = data.with_scores(scores).every(-(-scores.size // limits().judged_entries))
+    flat = flat_sweep(some, at_most)
     if criterion == "f1_micro":
         return flat.threshold(flat.best(flat.f1()))
-    gains = _GAINS[criterion](scores, truth, weights)
+    gains = _GAINS[criterion](some)
     return flat.threshold(flat.best(np.concatenate([[0.0], np.cumsum(gains.ravel()[flat.order])])))
+
+
+def flat_sweep(data: Gathered, at_most: float | None = None) -> Sweep:
+    """All labels' scores from the highest down, as if they were one's."""
+    weights = np.repeat(data.weights, data.scores.shape[1])
+    known = None if data.known is None else data.known.ravel()
+    return Sweep(data.scores.ravel(), data.truth.ravel(), weights, at_most, known)
 
 
 def _at(sweeps: list[Sweep], cuts: list[int]) -> FloatArray:
@@ -92,7 +98,7 @@ def _common(sweeps: list[Sweep], data: Gathered, criterion: str, at_most: float 
 
 
 class Sweep:
-    """One label's scores from the highest down; a cut takes so many of them."""
+    """One label's scores from the highest down, where it is known; a cut takes so many of them."""
 
     def __init__(
         self,
@@ -100,8 +106,14 @@ class Sweep:
         truth: Truths,
         weights: FloatArray,
         at_most: float | None = None,
+        known: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        self.order = np.argsort(-scores)  # no cut parts equal scores, so their order does not matter
+        self.n_rows = len(scores)
+        if known is None:
+            self.order = np.argsort(-scores)  # no cut parts equal scores, so their order does not matter
+        else:
+            rows = np.flatnonzero(known)
+            self.order = rows[np.argsort(-scores[rows])]
         self.scores, self.truth, self.weights = scores[self.order], truth[self.order], weights[self.order]
         # no threshold lies between equal scores
         self.possible = np.concatenate([[True], self.scores[1:] < self.scores[:-1], [True]])
@@ -120,7 +132,7 @@ class Sweep:
 
     def rates(self) -> FloatArray:
         """For each row what a cut just below its score takes, as a multiple of what is true."""
-        rates = np.empty(len(self.scores))
+        rates = np.zeros(self.n_rows)
         rates[self.order] = self.taken[np.searchsorted(-self.scores, -self.scores, side="right")]
         return rates / self.right[-1]
 
@@ -209,29 +221,33 @@ def _exact(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
 # What an entry adds to a criterion when it is taken after all that score higher, (n_rows, n_labels).
 
 
-def _gains_for_hamming(scores: FloatArray, truth: Truths, weights: FloatArray) -> FloatArray:
-    return weights[:, None] * (2.0 * truth - 1.0)
+def _gains_for_hamming(data: Gathered) -> FloatArray:
+    return data.weights[:, None] * (2.0 * data.truth - 1.0)
 
 
-def _gains_for_macro(scores: FloatArray, truth: Truths, weights: FloatArray) -> FloatArray:
-    gains = np.empty(scores.shape)
-    for k in range(scores.shape[1]):
-        sweep = Sweep(scores[:, k], truth[:, k], weights)
+def _gains_for_macro(data: Gathered) -> FloatArray:
+    gains: FloatArray = np.zeros(data.scores.shape)
+    for k in range(data.scores.shape[1]):
+        sweep = Sweep(data.scores[:, k], data.truth[:, k], data.weights, known=data.known_of(k))
         gains[sweep.order, k] = np.diff(sweep.f1())
     return gains
 
 
-def _gains_for_rows(scores: FloatArray, truth: Truths, weights: FloatArray, value: RowValue) -> FloatArray:
-    order = np.argsort(-scores, axis=1, kind="stable")
-    right = np.cumsum(np.take_along_axis(truth, order, axis=1), axis=1, dtype=np.int64)
+def _gains_for_rows(data: Gathered, value: RowValue) -> FloatArray:
+    order = np.argsort(-data.scores, axis=1, kind="stable")
+    right = np.cumsum(np.take_along_axis(data.truth, order, axis=1), axis=1, dtype=np.int64)
     right = np.pad(right, ((0, 0), (1, 0)))
-    values = value(right, np.arange(right.shape[1])[None, :], right[:, -1:])
-    gains = np.empty(scores.shape)
-    np.put_along_axis(gains, order, weights[:, None] * np.diff(values, axis=1), axis=1)
+    taken: IntArray = np.broadcast_to(np.arange(right.shape[1]), right.shape)
+    if data.known is not None:
+        taken = np.zeros(right.shape, dtype=np.int64)
+        np.cumsum(np.take_along_axis(data.known, order, axis=1), axis=1, out=taken[:, 1:])
+    values = value(right, taken, right[:, -1:])
+    gains = np.empty(data.scores.shape)
+    np.put_along_axis(gains, order, data.weights[:, None] * np.diff(values, axis=1), axis=1)
     return gains
 
 
-_GAINS: dict[str, Callable[[FloatArray, Truths, FloatArray], FloatArray]] = {
+_GAINS: dict[str, Callable[[Gathered], FloatArray]] = {
     "hamming_loss": _gains_for_hamming,
     "f1_macro": _gains_for_macro,
     "f1_instance": partial(_gains_for_rows, value=_f1),

@@ -69,8 +69,8 @@ class Threshold(LabelRule):
         for block in blocks:
             F = block.scores.labels.astype(np.float64)
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])
-            targets = best_thresholds(F, block.Y.toarray().astype(bool))
-            weighted = F1 * block.weights[:, None]
+            targets, asked = _targets(F, block)
+            weighted = F1 * (block.weights * asked)[:, None]
             with np.errstate(over="ignore", invalid="ignore"):  # it is refused below, in words
                 A = A + weighted.T @ F1
                 b = b + weighted.T @ targets
@@ -95,6 +95,18 @@ class Threshold(LabelRule):
         """How many weights are above t(x)."""
         t = scores.labels @ self.coef_ + self.intercept_
         return np.count_nonzero(scores.labels > t[:, None], axis=1)
+
+
+def _targets(F: FloatArray, block: TrainingBlock) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """s(x) for each row by the labels that are known, and whether any is, (n_rows,) both."""
+    truth, known = block.Y.toarray().astype(bool), block.known
+    if known is None:
+        return best_thresholds(F, truth), np.ones(len(F), dtype=bool)
+    asked: npt.NDArray[np.bool_] = np.asarray(known.any(axis=1))
+    targets: FloatArray = np.zeros(len(F))
+    for i in np.flatnonzero(asked):
+        targets[i] = best_thresholds(F[i : i + 1, known[i]], truth[i : i + 1, known[i]])[0]
+    return targets, asked
 
 
 def best_thresholds(

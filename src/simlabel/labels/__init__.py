@@ -1,15 +1,30 @@
-"""Any form of y <-> an indicator matrix and names."""
+"""Any form of y <-> an indicator matrix and names, and what is unknown of it."""
 
 from simlabel.labels._advice import advise_on_labels
+from simlabel.labels._changes import Labelled, merged, renamed, retired, split_off
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
-from simlabel.labels._space import Indicator, LabelSpace, moved
+from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
+from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
+from simlabel.labels._unknown import Known, Partial, UnknownLabels, joined_unknown
 
 __all__ = [
     "advise_on_labels",
     "check_indicator_dense",
     "FRAMES",
+    "as_hierarchy",
+    "Hierarchy",
     "Indicator",
+    "joined_unknown",
+    "Known",
+    "Labelled",
     "LabelSpace",
+    "merged",
     "moved",
+    "Partial",
+    "refuse_unknown",
+    "renamed",
+    "retired",
     "SETS",
+    "split_off",
+    "UnknownLabels",
 ]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel.labels._unknown import Known, Partial
 from simlabel.support.limits import limits
 from simlabel.support.validation import check_sparse, is_missing
 
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
+Entries = Any  # csr_array likewise, of entries that are unknown; None where all are known
 SETS = (set, frozenset, list, tuple)
+ROWS = (*SETS, Partial)
 #: forms of frames, as a model file calls them -> library, and dtype of what is given back
 FRAMES: dict[str, tuple[str, type[np.generic]]] = {
     "pandas": ("pandas", np.int8),
@@ -52,9 +56,9 @@ def is_label_sets(y: Any) -> bool:
         rows = list(y)
     except TypeError:
         return False
-    if not rows or not all(isinstance(row, SETS) for row in rows):
+    if not rows or not all(isinstance(row, ROWS) for row in rows):
         return False
-    if any(isinstance(row, set | frozenset) for row in rows):
+    if any(isinstance(row, set | frozenset | Partial) for row in rows):
         return True
     labels = [label for row in rows for label in row]
     texts = [isinstance(label, str) for label in labels]
@@ -67,21 +71,33 @@ def check_names_known(names: Iterable[Any], rows: Iterable[Any]) -> None:
     """Refuse label sets where one of the names stands for a label that is not known; say in which row."""
     if not any(map(is_missing, names)):
         return
-    row, name = next((i, name) for i, row in enumerate(rows) for name in row if is_missing(name))
+    row, name = next((i, name) for i, row in enumerate(rows) for name in named_in(row) if is_missing(name))
     raise ValueError(
-        f"Input y contains NaN (first at row {row}: {name!r} in a label set). Every row needs known labels: "
-        f"leave it out of the set; an empty set says that the row has none."
+        f"Input y contains NaN (first at row {row}: {name!r} in a label set), which is no label. Leave it "
+        f"out of the set; a row of which not all labels are known is a Partial(present, absent)."
     )
 
 
+def named_in(row: Any) -> Iterable[Any]:
+    """The labels that a row speaks of."""
+    return chain(row.present, row.absent) if isinstance(row, Partial) else row
+
+
 def set_type(rows: Iterable[Any]) -> type:
-    """The type that all label sets have, else set."""
-    kinds = {type(row) for row in rows}
+    """The type that all label sets have, else set; a row that is known in part has none."""
+    kinds = {type(row) for row in rows} - {Partial}
     return kinds.pop() if len(kinds) == 1 else set
 
 
 def as_array(y: Any) -> npt.NDArray[Any]:
-    """y as an array of one or two dimensions, without missing values."""
+    """y as an array of one or two dimensions; what is masked is NaN, of which one dimension has none."""
+    if np.ma.isMaskedArray(y):
+        numbers = y.dtype.kind in "biuf"
+        hidden = np.ma.getmaskarray(y)
+        plain = np.ma.getdata(y)
+        if hidden.any():
+            y = plain.astype(np.float64 if numbers else object)
+            y[hidden] = np.nan if numbers else None
     try:
         array = np.asarray(y)
     except ValueError as error:
@@ -104,7 +120,8 @@ def as_array(y: Any) -> npt.NDArray[Any]:
             f"Unknown label type: {_NO_CLASSES[array.dtype.kind]} not supported in y, which holds "
             f"{array.dtype}. Give classes as whole numbers or strings, e.g. {rather}."
         )
-    check_not_missing(array)
+    if array.ndim == 1 or array.shape[1] == 1:
+        check_not_missing(array)
     return array
 
 
@@ -138,13 +155,10 @@ def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
 
 def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
     """Refuse labels that are not known, and say where the first is; row 0 is called `first`."""
+    missing = _missing(array)
     if array.dtype.kind == "f":
         missing = ~np.isfinite(array)
-    elif array.dtype == object:
-        missing = np.array([is_missing(v) for v in array.ravel()], dtype=bool).reshape(array.shape)
-    else:
-        return
-    if missing.any():
+    if missing is not None and missing.any():
         where = np.argwhere(missing)[0]
         value = array[tuple(where)]
         what = "infinity" if isinstance(value, float) and np.isinf(value) else "NaN"
@@ -154,19 +168,43 @@ def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
         )
 
 
-def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> Indicator:
-    """A 0/1 array as CSR, or an error that says where it is not; part by part, since it may be mapped."""
+def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
+    """Where values are not known; None where they always are."""
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    if array.dtype == object:
+        return np.array([is_missing(v) for v in array.ravel()], dtype=bool).reshape(array.shape)
+    return None
+
+
+def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> tuple[Indicator, Entries]:
+    """A 0/1 array as CSR, with what is unknown in it, or an error that says where it is something else.
+
+    It is read part by part, since it may be mapped. NaN, None and pandas.NA are unknown.
+    """
     step = max(1, limits().block_entries // max(1, array.shape[1]))
     parts = [
         _check_indicator_block(array[first : first + step], names, first)
         for first in range(0, max(1, array.shape[0]), step)
     ]
+    Y, unknown = (_stacked([part[which] for part in parts]) for which in (0, 1))
+    return Y, unknown if unknown.nnz else None
+
+
+def _stacked(parts: list[Indicator]) -> Indicator:
     return parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
 
 
-def _check_indicator_block(array: npt.NDArray[Any], names: Names | None, first: int) -> Indicator:
+def _check_indicator_block(
+    array: npt.NDArray[Any], names: Names | None, first: int
+) -> tuple[Indicator, Entries]:
+    missing = _missing(array)
+    if missing is not None and missing.any():
+        array = array.copy()
+        array[missing] = 0
+    else:
+        missing = None
     if array.dtype.kind not in "biuf":
-        check_not_missing(array, first)
         try:
             if array.dtype.kind in _NO_CLASSES:
                 raise TypeError  # numpy would make numbers of them
@@ -182,6 +220,11 @@ def _check_indicator_block(array: npt.NDArray[Any], names: Names | None, first: 
             f"Unknown label type: y must hold only 0 and 1, "
             f"got {array[row, column].item()!r} at row {first + row}, label {label!r}."
         )
+    nothing = sp.csr_array(array.shape, dtype=np.int8)
+    return _from_dense(array), nothing if missing is None else _from_dense(missing)
+
+
+def _from_dense(array: npt.NDArray[Any]) -> Indicator:
     flat = np.flatnonzero(array)  # row by row: quicker than what scipy makes of a dense array
     ends = np.cumsum(np.count_nonzero(array, axis=1))
     columns = (flat % max(1, array.shape[1])).astype(np.int32)
@@ -202,3 +245,27 @@ def check_indicator_sparse(y: Any) -> Indicator:
             f"got {Y.data[entry].item()!r} at row {row}, label {Y.indices[entry]}."
         )
     return Y.astype(np.int8)
+
+
+def check_known(y: Known) -> tuple[Indicator, Entries]:
+    """What is true of two sparse matrices, and what is unknown."""
+    Y, known = check_indicator_sparse(y.true), check_indicator_sparse(y.known)
+    Y.sort_indices()
+    open_ = sp.csr_array(Y - Y.multiply(known))
+    open_.eliminate_zeros()
+    if open_.nnz:
+        row = int(np.flatnonzero(np.diff(open_.indptr))[0])
+        raise ValueError(
+            f"Known: label {open_.indices[open_.indptr[row]]} is true in row {row}, where it is not known; "
+            f"what is true must be known."
+        )
+    return Y, complement(known)
+
+
+def complement(known: Indicator) -> Entries:
+    """Ones where there are none; None where there is none to be."""
+    n, n_labels = known.shape
+    if known.nnz == n * n_labels:
+        return None
+    step = max(1, limits().block_entries // max(1, n_labels))
+    return _stacked([_from_dense(known[at : at + step].toarray() == 0) for at in range(0, max(1, n), step)])

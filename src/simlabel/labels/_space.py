@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.multiclass import check_classification_targets
 
 from simlabel.labels._forms import (
-    SETS,
+    ROWS,
     Names,
-    as_array,
-    check_indicator_dense,
-    check_indicator_sparse,
-    check_names_known,
-    frame_library,
-    is_label_sets,
     make_frame,
-    set_type,
 )
 from simlabel.labels._forms import (
     Indicator as Indicator,
 )
-from simlabel.support.validation import collected, object_array
-
-Positions = npt.NDArray[np.integer[Any]]
-Kind = Literal["single", "array", "sparse", "frame", "sets"]
+from simlabel.labels._hierarchy import Hierarchy
+from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
+from simlabel.labels._nesting import closed, completed, raised, still_unknown
+from simlabel.labels._reading import Kind, encoded_sets, found_labels
+from simlabel.labels._unknown import UnknownLabels
+from simlabel.support.forks import cached_property
+from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)
@@ -49,6 +40,8 @@ class LabelSpace:
     container : object
         What `decode` needs in order to give back the same kind: a dtype, a sparse type,
         one of the forms of data frames, or the type of the label sets.
+    hierarchy : Hierarchy or None
+        Which labels are part of which: rows have all labels above theirs.
 
     Examples
     --------
@@ -64,41 +57,23 @@ class LabelSpace:
     kind: Kind
     classes: Names
     container: Any
+    hierarchy: Hierarchy | None = None
 
     @classmethod
-    def learn(cls, y: Any) -> tuple[LabelSpace, Indicator]:
-        """Find the labels in `y`; return the space and the indicator, (n_rows, n_labels)."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = collected(y)
-        if sp.issparse(y):
-            Y = check_indicator_sparse(y)
-            return cls("sparse", np.arange(Y.shape[1]), (type(y), y.dtype)), Y
-        library = frame_library(y)
-        if library is not None:
-            names = _name_array(y.columns)
-            array = y.to_numpy()
-            form = f"{library}, bool" if array.dtype == bool else library
-            return cls("frame", names, form), check_indicator_dense(array, names)
-        if is_label_sets(y):
-            rows = list(y)
-            space = cls("sets", _names_of(rows), set_type(rows))
-            return space, space._encode_sets(rows)
-        array = as_array(y)
-        if array.ndim == 2 and array.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
-                "For one label, present or absent, give a one-column DataFrame, a sparse matrix or sets.",
-                DataConversionWarning,
-                stacklevel=4,
-            )
-            array = array[:, 0]
-        if array.ndim == 1:
-            check_classification_targets(array)
-            classes, columns = np.unique(array, return_inverse=True)
-            shape = (len(array), len(classes))
-            return cls("single", classes, None), _from_pairs(np.arange(len(array)), columns, shape)
-        return cls("array", np.arange(array.shape[1]), array.dtype), check_indicator_dense(array, None)
+    def learn(cls, y: Any, hierarchy: Hierarchy | None = None) -> tuple[LabelSpace, Indicator]:
+        """Find the labels in `y`, all known; return the space and the indicator, (n_rows, n_labels)."""
+        space, Y, unknown = cls.learn_known(y, hierarchy)
+        refuse_unknown(unknown)
+        return space, Y
+
+    @classmethod
+    def learn_known(
+        cls, y: Any, hierarchy: Hierarchy | None = None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
+        """The same where not all need be known: also what is unknown, None where nothing is."""
+        found = found_labels(y)
+        space = cls(found.kind, found.classes, found.container, hierarchy)
+        return space.nested(found.Y, found.unknown)
 
     def encode(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_]]:
         """Encode `y` with the labels of this space.
@@ -106,16 +81,26 @@ class LabelSpace:
         Returns
         -------
         Y : csr_array, (n_rows, n_labels)
-        unknown : array of bool, (n_rows,)
+        foreign : array of bool, (n_rows,)
             True where a row has a label that is not in the space.
         """
-        other, Y = self.read(y)
+        Y, foreign, unknown = self.encode_known(y)
+        refuse_unknown(unknown)
+        return Y, foreign
+
+    def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], UnknownLabels | None]:
+        """The same where not all need be known: also what is unknown, None where nothing is."""
+        other, Y, unknown = self.read(y)
         if self.kind in ("single", "sets"):
             position = {label: k for k, label in enumerate(self.classes.tolist())}
             places = np.array([position.get(label, -1) for label in other.classes.tolist()], dtype=np.int64)
-            known = sp.csr_array(Y[:, places >= 0])
-            unknown = np.diff(Y.indptr) > np.diff(known.indptr)
-            return moved(known, places[places >= 0], len(self.classes)), unknown
+            here = places >= 0
+            known = sp.csr_array(Y[:, here])
+            foreign = np.diff(Y.indptr) > np.diff(known.indptr)
+            if unknown is not None:
+                unknown = UnknownLabels(sp.csr_array(unknown.entries[:, here]), unknown.open_rows)
+                unknown = unknown.moved(places[here], len(self.classes))
+            return moved(known, places[here], len(self.classes)), foreign, unknown
         if Y.shape[1] != len(self.classes):
             raise ValueError(
                 f"y has {Y.shape[1]} labels given as {self.kind!r}, but fit saw {len(self.classes)}."
@@ -124,31 +109,26 @@ class LabelSpace:
             raise ValueError(
                 f"y has the label columns {list(other.classes)}, but fit saw {list(self.classes)}."
             )
-        return Y, np.zeros(Y.shape[0], dtype=np.bool_)
+        return Y, np.zeros(Y.shape[0], dtype=np.bool_), unknown
 
-    def _encode_sets(self, rows: Sequence[Any]) -> Indicator:
-        position = {label: k for k, label in enumerate(self.classes.tolist())}
-        sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
-        row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
-        labels = chain.from_iterable(sets)
-        column_of = np.fromiter((position[label] for label in labels), np.int64, len(row_of))
-        return _from_pairs(row_of, column_of, (len(sets), len(self.classes)))
+    def read(self, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
+        """Find the labels of more rows, given in the same form.
 
-    def read(self, y: Any) -> tuple[LabelSpace, Indicator]:
-        """Find the labels of more rows, given in the same form; return their own space and indicator."""
+        Returns their own space, the indicator, and what is unknown, None where nothing is.
+        """
         if self.kind == "sets":
             rows = list(y) if isinstance(y, Iterable) else [y]
-            wrong = [i for i, row in enumerate(rows) if not isinstance(row, SETS)]
+            wrong = [i for i, row in enumerate(rows) if not isinstance(row, ROWS)]
             if wrong:
                 raise ValueError(f"y must hold label sets, as fit saw; row {wrong[0]} is {rows[wrong[0]]!r}.")
-            space = LabelSpace("sets", _names_of(rows), self.container)
-            return space, space._encode_sets(rows)
-        space, Y = LabelSpace.learn(y)
+            space = replace(self, classes=names_of(rows))
+            return space.nested(*encoded_sets(space.classes, rows))
+        space, Y, unknown = LabelSpace.learn_known(y, self.hierarchy)
         if space.kind != self.kind:
             raise ValueError(
                 f"y is given as {space.kind!r}, but fit saw {self.kind!r}; give it in the same form."
             )
-        return space, Y
+        return space, Y, unknown
 
     def united(self, other: LabelSpace) -> LabelSpace:
         """The labels of both: those of `other` behind for a data frame, else sorted."""
@@ -161,22 +141,24 @@ class LabelSpace:
                 )
             return self
         if self.kind == "sets":
-            names = _sorted_names([*known.tolist(), *new.tolist()])
+            if set(new.tolist()) <= set(known.tolist()):
+                return self  # in the order in which its labels stand, which a new name need not have kept
+            names = sorted_names([*known.tolist(), *new.tolist()])
         elif self.kind == "frame":
             missing = [name for name in known if name not in set(new)]
             if missing:
                 raise ValueError(f"y has no column {missing[0]!r}, which fit saw; give 0 where it is absent.")
-            names = _name_array(dict.fromkeys([*known, *new]))
+            names = name_array(dict.fromkeys([*known, *new]))
         else:
             if np.isin(new, known).all():
                 return self
-            if _sort(known) != _sort(new):
+            if sort_of(known) != sort_of(new):
                 raise ValueError(
                     f"y holds {new.dtype}, but fit saw {known.dtype}: "
                     f"{new.tolist()[0]!r} beside {known.tolist()[0]!r}."
                 )
             names = np.unique(np.concatenate([known, new]))
-        return LabelSpace(self.kind, names, self.container)
+        return replace(self, classes=names)
 
     def declared(self, classes: Any, known: Names | None = None) -> LabelSpace:
         """This space with labels that a user names, though no row may have them.
@@ -186,7 +168,7 @@ class LabelSpace:
         listed = isinstance(classes, Iterable) and not isinstance(classes, str)
         if not listed or not all(isinstance(name, Hashable) for name in classes):
             raise TypeError(f"classes must be a list of labels, got {classes!r}.")
-        names = np.asarray(classes) if self.kind == "single" else _sorted_names(classes)
+        names = np.asarray(classes) if self.kind == "single" else sorted_names(classes)
         if self.kind in ("array", "sparse"):
             if names.tolist() != self.classes.tolist():
                 raise ValueError(
@@ -199,20 +181,71 @@ class LabelSpace:
         if others:
             raise ValueError(f"y has the label {others[0]!r}, which is not in classes={names.tolist()!r}.")
         if self.kind == "frame":
-            names = _name_array(dict.fromkeys([*self.classes, *classes]))
-        return self.united(LabelSpace(self.kind, names, self.container))
+            names = name_array(dict.fromkeys([*self.classes, *classes]))
+        return self.united(replace(self, classes=names))
 
     def places(self, other: LabelSpace) -> npt.NDArray[np.int64]:
         """Where each label of `other` is among those of this space."""
         position = {label: k for k, label in enumerate(self.classes.tolist())}
         return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
 
-    def restricted(self, Y: Indicator) -> tuple[LabelSpace, Indicator]:
-        """Drop labels that no row of `Y` has, where the labels were found in the rows themselves."""
+    def restricted(
+        self, Y: Indicator, unknown: UnknownLabels | None = None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
+        """Drop labels that no row of `Y` names, where the labels were found in the rows themselves."""
         if self.kind not in ("single", "sets"):
-            return self, Y
-        present = np.unique(Y.indices)
-        return LabelSpace(self.kind, self.classes[present], self.container), sp.csr_array(Y[:, present])
+            return self, Y, unknown
+        named = np.zeros(Y.shape[1], dtype=bool) if unknown is None else unknown.named()
+        named[Y.indices] = True
+        if unknown is not None:
+            unknown = UnknownLabels(sp.csr_array(unknown.entries[:, named]), unknown.open_rows)
+        return replace(self, classes=self.classes[named]), sp.csr_array(Y[:, named]), unknown
+
+    def nested(
+        self, Y: Indicator, unknown: UnknownLabels | None
+    ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
+        """Rows have the labels above theirs, too: the space may have more labels then."""
+        if self.hierarchy is None:
+            return self, Y, unknown
+        space = self._with_labels_above(self.hierarchy)
+        places, n_labels = space.places(self), len(space.classes)
+        Y = closed(space.closure, moved(Y, places, n_labels))
+        if unknown is not None:
+            unknown = still_unknown(space.closure, Y, unknown.moved(places, n_labels))
+        return space, Y, unknown
+
+    def _with_labels_above(self, hierarchy: Hierarchy) -> LabelSpace:
+        if self.kind == "single":
+            raise ValueError("hierarchy: a 1-D y has one class in each row; give label sets.")
+        names = self.classes.tolist()
+        above = [one for name in names for one in hierarchy.above(name)]
+        if self.kind == "sets":
+            return replace(self, classes=sorted_names([*names, *above]))
+        missing = set(above).difference(names)
+        if missing:
+            raise ValueError(
+                f"hierarchy: y has no column for {min(missing, key=str)!r}, which is above others; add it, "
+                f"or give label sets."
+            )
+        return self
+
+    @cached_property
+    def closure(self) -> sp.csr_array:
+        """A[k, j] = 1 where label j is k or above it, (n_labels, n_labels), of a space with a hierarchy."""
+        assert self.hierarchy is not None
+        return self.hierarchy.closure(self.classes)
+
+    def raised(self, scores: FloatArray) -> FloatArray:
+        """Scores in which no label stands below those that it is above, (n_rows, n_labels)."""
+        return scores if self.hierarchy is None else raised(self.closure, scores)
+
+    def closed(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Sets with the labels above theirs, (n_rows, n_labels)."""
+        return inside if self.hierarchy is None else (inside.astype(np.int8) @ self.closure) > 0
+
+    def completed(self, Y: Indicator, ranking: FloatArray) -> Indicator:
+        """Predicted sets with the labels above theirs, each row's entries strongest first."""
+        return Y if self.hierarchy is None else completed(self.closure, Y, ranking)
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
         """Give `Y` back as the kind of y that was learnt.
@@ -240,10 +273,16 @@ class LabelSpace:
         ]
 
 
-def _from_pairs(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Indicator:
-    Y = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
-    Y.sort_indices()
-    return Y
+def refuse_unknown(
+    unknown: UnknownLabels | None,
+    why: str = "which SMLClassifier, AutoSMLClassifier, Tagger and simlabel.metrics take, but nothing else",
+) -> None:
+    """Raise where something is unknown, for those who need all labels."""
+    if unknown is not None and unknown.entries.nnz:
+        row = int(np.flatnonzero(~unknown.complete)[0])
+        raise ValueError(
+            f"Input y contains NaN (first at row {row}), or a row of which not all labels are known: {why}."
+        )
 
 
 def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
@@ -253,40 +292,3 @@ def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicat
     Y = sp.csr_array((Y.data, places[Y.indices], Y.indptr), shape=(Y.shape[0], n_labels))
     Y.sort_indices()
     return Y
-
-
-def _sort(classes: Names) -> str:
-    return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
-
-
-def _names_of(rows: Sequence[Any]) -> Names:
-    """The labels that label sets hold, all of them known."""
-    try:
-        names = dict.fromkeys(chain.from_iterable(rows))
-    except TypeError:
-        bad = next(i for i, row in enumerate(rows) if not _is_set(row))
-        raise ValueError(
-            f"y must hold sets of labels, which are numbers, strings or other hashable names; row {bad} is "
-            f"{rows[bad]!r}."
-        ) from None
-    check_names_known(names, rows)
-    return _sorted_names(names)
-
-
-def _is_set(row: Any) -> bool:
-    """Whether labels can be members of a set; a tuple may hold a list, so their types do not say."""
-    try:
-        return len(set(row)) >= 0
-    except TypeError:
-        return False
-
-
-def _sorted_names(labels: Iterable[Hashable]) -> Names:
-    seen = list(dict.fromkeys(labels))
-    with contextlib.suppress(TypeError):  # names that do not compare stay in the order in which they came
-        seen = sorted(seen)  # type: ignore[type-var]
-    return _name_array(seen)
-
-
-def _name_array(names: Iterable[Hashable]) -> Names:
-    return object_array(list(names))

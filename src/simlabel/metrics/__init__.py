@@ -10,6 +10,7 @@ from simlabel.metrics._criteria import (
     row_criteria,
 )
 from simlabel.metrics._evaluation import Evaluation, evaluate
+from simlabel.metrics._hierarchical import hierarchical_f1, hierarchical_precision, hierarchical_recall
 from simlabel.metrics._named import (
     MORE_CRITERIA,
     USUAL_K,
@@ -32,6 +33,9 @@ __all__ = [
     "f1_micro",
     "f1_macro",
     "f1_instance",
+    "hierarchical_precision",
+    "hierarchical_recall",
+    "hierarchical_f1",
     "precision_at",
     "ndcg_at",
     "propensities",

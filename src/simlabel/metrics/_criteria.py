@@ -13,12 +13,13 @@ from simlabel._kernels import ranking_criteria
 from simlabel.metrics._record import Criterion, mean_of_defined
 from simlabel.metrics._truth import (
     LabelMatrix,
+    Truth,
     Weights,
-    as_truth,
     check_scores,
     check_sets,
     no_pair,
     no_true_label,
+    nothing_known,
 )
 from simlabel.support.validation import FloatArray
 
@@ -31,9 +32,10 @@ def row_criteria(Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:
     >>> row_criteria([[1, 0, 0]], [[0.2, 0.5, 0.1]])
     array([[1. , 1. , 0.5, 0.5]])
     """
-    truth = as_truth(Y_true)
+    truth = Truth.of(Y_true)
     out: FloatArray = np.empty((truth.shape[0], 4))
-    ranking_criteria(np.ascontiguousarray(check_scores(scores, truth)), truth.indptr, truth.indices, out)
+    shown = np.ascontiguousarray(truth.hidden(check_scores(scores, truth)))
+    ranking_criteria(shown, truth.Y.indptr, truth.Y.indices, truth.n_known, out)
     return out
 
 
@@ -50,6 +52,8 @@ _one_error_rows, _coverage_rows, _ranking_loss_rows, _average_precision_rows = (
 def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
     """Share of instance-label pairs that are predicted wrongly.
 
+    Where some are unknown, the mean over the instances of the share of what is known of each.
+
     Examples
     --------
     >>> hamming_loss([[1, 0], [1, 1]], [[1, 1], [1, 1]])
@@ -58,16 +62,17 @@ def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weight
     truth, predicted = check_sets(Y_true, Y_pred)
     if truth.shape[1] == 0:
         return 0.0  # no label is wrong
-    if truth.shape[1] == 1:  # scikit-learn reads one column as classes, not as a label
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return float(np.average(_hamming_rows(truth, predicted), weights=weights))
-    return float(_hamming_loss(truth, predicted, sample_weight=sample_weight))
+    if truth.shape[1] == 1 or truth.unknown is not None:
+        # scikit-learn reads one column as classes, not as a label
+        return mean_of_defined(_hamming_rows(truth, predicted), sample_weight)
+    return float(_hamming_loss(truth.Y, predicted, sample_weight=sample_weight))
 
 
 def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     truth, predicted = check_sets(Y_true, Y_pred)
-    wrong = abs(predicted.astype(np.int8) - truth.astype(np.int8)).sum(axis=1, dtype=np.int64)
-    return np.asarray(wrong).ravel() / max(1, truth.shape[1])
+    wrong = abs(predicted.astype(np.int8) - truth.Y.astype(np.int8)).sum(axis=1, dtype=np.int64)
+    rows = np.asarray(wrong).ravel() / np.maximum(1, truth.n_known)
+    return np.where(nothing_known(truth), np.nan, rows)
 
 
 def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
@@ -117,13 +122,16 @@ def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
 
 
 _LOSS: Any = {"higher_is_better": False}
+_SETS: Any = {"needs_scores": False, **_LOSS}
 _RANKED: Any = {"undefined": no_true_label}
 
 #: the paper's five, in the order of its tables
 CRITERIA = {
     criterion.name: criterion
     for criterion in (
-        Criterion("hamming_loss", "Hamming loss", hamming_loss, _hamming_rows, needs_scores=False, **_LOSS),
+        Criterion(
+            "hamming_loss", "Hamming loss", hamming_loss, _hamming_rows, undefined=nothing_known, **_SETS
+        ),
         Criterion("one_error", "One-error", one_error, _one_error_rows, **_RANKED, **_LOSS),
         Criterion("coverage", "Coverage", coverage, _coverage_rows, **_RANKED, **_LOSS),
         Criterion(

@@ -23,7 +23,8 @@ class Evaluation:
         By name.
     undefined : dict of str to int
         Number of rows that a criterion leaves out because it is not defined on them: rows with
-        no true label, and for ranking loss also rows with all of them.
+        no true label, for ranking loss also rows with all of them, and rows of which too few labels are
+        known.
     n_rows : int
         Number of rows in all.
     """
@@ -64,7 +65,8 @@ def evaluate(
     Parameters
     ----------
     Y_true, Y_pred : array or sparse of 0/1, (n_rows, n_labels)
-        True and predicted label sets.
+        True and predicted label sets. What is unknown in the truth (NaN, or masked, in a dense array, or by
+        `simlabel.labels.Known`) counts in no criterion.
     scores : array, (n_rows, n_labels)
         Label weights, as `label_weights` gives them, or any other scores.
     criteria : sequence of str, optional

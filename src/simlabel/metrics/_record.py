@@ -9,16 +9,19 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
-from simlabel.metrics._truth import LabelMatrix, Mask, as_truth
+from simlabel.metrics._truth import LabelMatrix, Mask, Truth, Weights
 from simlabel.support.validation import FloatArray
 
 
-def mean_of_defined(rows: FloatArray) -> float:
+def mean_of_defined(rows: FloatArray, sample_weight: Weights = None) -> float:
     """Mean of the values that are not NaN; NaN without any."""
-    defined = rows[~np.isnan(rows)]
-    return float(defined.mean()) if defined.size else float("nan")
+    defined = ~np.isnan(rows)
+    if not defined.any():
+        return float("nan")
+    if sample_weight is None:
+        return float(rows[defined].mean())
+    return float(np.average(rows[defined], weights=np.asarray(sample_weight, dtype=np.float64)[defined]))
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Criterion:
     function: Callable[..., float]
     rows: Callable[..., FloatArray] | None = None
     aggregation: Literal["mean", "whole"] = "mean"
-    undefined: Callable[[sp.csr_array], Mask] | None = None
+    undefined: Callable[..., Mask] | None = None
     higher_is_better: bool = True
     needs_scores: bool = True
     needs_propensities: bool = False
@@ -88,7 +91,7 @@ class Criterion:
 
     def n_undefined(self, Y_true: LabelMatrix) -> int:
         """On how many rows it is not defined."""
-        return 0 if self.undefined is None else int(self.undefined(as_truth(Y_true)).sum())
+        return 0 if self.undefined is None else int(self.undefined(Truth.of(Y_true)).sum())
 
 
 @dataclass(frozen=True)
@@ -106,5 +109,6 @@ class Family:
             title=f"{one.title}@{k}",
             function=partial(one.function, k=k),
             rows=None if one.rows is None else partial(one.rows, k=k),
+            undefined=None if one.undefined is None else partial(one.undefined, k=k),
             k=k,
         )

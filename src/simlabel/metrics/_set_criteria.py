@@ -9,17 +9,29 @@ import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, f1_score
 
 from simlabel.metrics._record import Criterion
-from simlabel.metrics._truth import LabelMatrix, Weights, check_sets
+from simlabel.metrics._truth import LabelMatrix, Weights, check_sets, nothing_known
 from simlabel.support.validation import FloatArray, IntArray
 
 
-def _pair(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[sp.csr_array, sp.csr_array]:
+def _pair(
+    Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None
+) -> tuple[sp.csr_array, sp.csr_array, Weights]:
+    """What is true and what is predicted, and weights, of the rows of which something is known."""
     truth, predicted = check_sets(Y_true, Y_pred)
+    empty_rows = nothing_known(truth)
+    if empty_rows.any():
+        rows = np.flatnonzero(~empty_rows)
+        truth, predicted = truth[rows], predicted[rows]
+        sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
     if truth.shape[1] > 1:
-        return truth, predicted
+        return truth.Y, predicted, sample_weight
     # scikit-learn reads one column as classes; a second, empty one changes none of these criteria
-    empty = sp.csr_array(truth.shape, dtype=truth.dtype)
-    return sp.hstack([truth, empty], format="csr"), sp.hstack([predicted, empty], format="csr")
+    empty = sp.csr_array(truth.shape, dtype=truth.Y.dtype)
+    return (
+        sp.hstack([truth.Y, empty], format="csr"),
+        sp.hstack([predicted, empty], format="csr"),
+        sample_weight,
+    )
 
 
 def subset_accuracy(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
@@ -30,17 +42,18 @@ def subset_accuracy(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Wei
     >>> subset_accuracy([[1, 0], [1, 1]], [[1, 0], [1, 0]])
     0.5
     """
-    return float(accuracy_score(*_pair(Y_true, Y_pred), sample_weight=sample_weight))
+    truth, predicted, weights = _pair(Y_true, Y_pred, sample_weight)
+    return float(accuracy_score(truth, predicted, sample_weight=weights)) if truth.shape[0] else np.nan
 
 
 def _f1(
     Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights, average: str, empty: float
 ) -> float:
     """F1 by scikit-learn; `empty` is what nothing true and nothing predicted counts."""
-    truth, predicted = _pair(Y_true, Y_pred)
-    return float(
-        f1_score(truth, predicted, average=average, sample_weight=sample_weight, zero_division=empty)
-    )
+    truth, predicted, weights = _pair(Y_true, Y_pred, sample_weight)
+    if not truth.shape[0]:
+        return np.nan
+    return float(f1_score(truth, predicted, average=average, sample_weight=weights, zero_division=empty))
 
 
 def f1_micro(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
@@ -76,14 +89,19 @@ def f1_instance(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights
     return _f1(Y_true, Y_pred, sample_weight, "samples", 1.0)
 
 
-def _exact_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
-    hits, true, predicted = _row_counts(*check_sets(Y_true, Y_pred))
-    return ((hits == true) & (hits == predicted)).astype(np.float64)
+def exact_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
+    """1 for each row whose label set is predicted exactly, else 0, (n_rows,); NaN where nothing is known."""
+    truth, sets = check_sets(Y_true, Y_pred)
+    hits, true, predicted = _row_counts(truth.Y, sets)
+    exact = ((hits == true) & (hits == predicted)).astype(np.float64)
+    return np.where(nothing_known(truth), np.nan, exact)
 
 
 def _f1_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
-    hits, true, predicted = _row_counts(*check_sets(Y_true, Y_pred))
-    return np.where(true + predicted > 0, 2.0 * hits / np.maximum(true + predicted, 1), 1.0)
+    truth, sets = check_sets(Y_true, Y_pred)
+    hits, true, predicted = _row_counts(truth.Y, sets)
+    f1 = np.where(true + predicted > 0, 2.0 * hits / np.maximum(true + predicted, 1), 1.0)
+    return np.where(nothing_known(truth), np.nan, f1)
 
 
 def _row_counts(truth: sp.csr_array, predicted: sp.csr_array) -> tuple[IntArray, IntArray, IntArray]:
@@ -92,10 +110,10 @@ def _row_counts(truth: sp.csr_array, predicted: sp.csr_array) -> tuple[IntArray,
     return hits, np.diff(truth.indptr), np.diff(predicted.indptr)
 
 
-_SETS: Any = {"needs_scores": False}
+_SETS: Any = {"needs_scores": False, "undefined": nothing_known}
 
 OF_SETS = (
-    Criterion("subset_accuracy", "Subset accuracy", subset_accuracy, _exact_rows, **_SETS),
+    Criterion("subset_accuracy", "Subset accuracy", subset_accuracy, exact_rows, **_SETS),
     Criterion("f1_micro", "F1 (micro)", f1_micro, aggregation="whole", former_name="micro_f1", **_SETS),
     Criterion("f1_macro", "F1 (macro)", f1_macro, aggregation="whole", former_name="macro_f1", **_SETS),
     Criterion("f1_instance", "F1 (by instance)", f1_instance, _f1_rows, former_name="instance_f1", **_SETS),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.metrics._record import Criterion, Family, mean_of_defined
-from simlabel.metrics._truth import LabelMatrix, as_truth, check_scores, no_true_label
+from simlabel.metrics._truth import LabelMatrix, Mask, Truth, check_scores, no_true_label
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray, check_number
 
@@ -26,8 +26,8 @@ def propensities(Y_train: LabelMatrix, *, a: float = _A, b: float = _B) -> Float
     >>> propensities([[1, 0], [1, 1], [1, 0], [1, 0]]).round(3)
     array([0.8  , 0.721])
     """
-    truth = as_truth(Y_train, "Y_train")
-    counts = np.bincount(truth.indices, minlength=truth.shape[1])
+    truth = Truth.of(Y_train, "Y_train")
+    counts = np.bincount(truth.Y.indices, minlength=truth.shape[1])
     constant = (np.log(max(truth.shape[0], 2)) - 1.0) * (b + 1.0) ** a
     # a set of one or two rows makes the constant negative; a propensity is at most 1
     return (
@@ -46,29 +46,36 @@ def _top_blocks(
 ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
     """Of blocks of rows the truth (dense), the first k labels, and the truth of these.
 
-    Among equal scores the false labels come first, so that ties count against the scorer.
+    Among equal scores the false labels come first, so that ties count against the scorer; labels that are
+    unknown come last.
     """
-    truth = as_truth(Y_true)
-    scores = check_scores(scores, truth)
+    truth = Truth.of(Y_true)
+    scores = truth.hidden(check_scores(scores, truth))
     _check_k(k, truth.shape[1])
     step = max(1, limits().block_entries // truth.shape[1])
     for start in range(0, truth.shape[0], step):
         part = slice(start, min(truth.shape[0], start + step))
-        dense = truth[part].toarray()
+        dense = truth.Y[part].toarray()
         order = np.lexsort((dense, -scores[part]), axis=1)[:, :k]
         yield dense, order, np.take_along_axis(dense, order, axis=1)
 
 
 def precision_at_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray:
-    """Share of true labels among the first k, for each row, (n_rows,).
+    """Share of true labels among the first k, for each row, (n_rows,); NaN where fewer are known.
 
     Examples
     --------
     >>> precision_at_rows([[1, 0, 1], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], 2)
     array([0.5, 0. ])
     """
-    parts = [hits.sum(axis=1) / k for _, _, hits in _top_blocks(Y_true, scores, k)]
-    return np.concatenate(parts) if parts else np.empty(0)
+    truth = Truth.of(Y_true)
+    parts = [hits.sum(axis=1) / k for _, _, hits in _top_blocks(truth, scores, k)]
+    return np.where(fewer_known(truth, k), np.nan, np.concatenate(parts)) if parts else np.empty(0)
+
+
+def fewer_known(truth: Truth, k: int) -> Mask:
+    """Rows of which fewer than k labels are known, (n_rows,) of bool."""
+    return truth.n_known < k
 
 
 def ndcg_at_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray:
@@ -81,14 +88,14 @@ def ndcg_at_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArr
     >>> ndcg_at_rows([[1, 0, 1]], [[0.9, 0.5, 0.1]], 3).round(4)
     array([0.9197])
     """
-    truth = as_truth(Y_true)
-    scores = check_scores(scores, truth)
+    truth = Truth.of(Y_true)
+    scores = truth.hidden(check_scores(scores, truth))
     _check_k(k, truth.shape[1])
     discount = np.where(np.arange(truth.shape[1]) < k, 1.0 / np.log2(np.arange(truth.shape[1]) + 2.0), 0.0)
     before = np.concatenate([[0.0], np.cumsum(discount)])
     out = np.full(truth.shape[0], np.nan)
     for i in range(truth.shape[0]):
-        labels = truth.indices[truth.indptr[i] : truth.indptr[i + 1]]
+        labels = truth.Y.indices[truth.Y.indptr[i] : truth.Y.indptr[i + 1]]
         if labels.size == 0:
             continue
         ranked = np.sort(-scores[i])
@@ -156,9 +163,13 @@ def psp_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, propensity: npt
     return np.concatenate(parts) if parts else np.empty(0)
 
 
+def _no_true_label(truth: Truth, k: int) -> Mask:
+    return no_true_label(truth)
+
+
 FAMILIES = (
-    Family(Criterion("precision", "Precision", precision_at, precision_at_rows)),
-    Family(Criterion("ndcg", "nDCG", ndcg_at, ndcg_at_rows, undefined=no_true_label)),
+    Family(Criterion("precision", "Precision", precision_at, precision_at_rows, undefined=fewer_known)),
+    Family(Criterion("ndcg", "nDCG", ndcg_at, ndcg_at_rows, undefined=_no_true_label)),
     Family(
         Criterion(
             "psp",

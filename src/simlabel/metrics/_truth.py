@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.support.validation import FloatArray, check_sparse
+from simlabel.labels import Known, LabelSpace
+from simlabel.support.validation import FloatArray, IntArray, check_sparse, is_missing
 
-#: label sets as a user may give them: 0/1, (n_rows, n_labels), or checked before
-LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | Truth"
+#: label sets as a user may give them: 0/1, (n_rows, n_labels), NaN where unknown, or checked before
+LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | Known | Truth"
 Weights: TypeAlias = npt.ArrayLike | None
 Mask = npt.NDArray[np.bool_]
 
@@ -21,10 +22,14 @@ Mask = npt.NDArray[np.bool_]
 class Truth:
     """True label sets that every criterion takes as they are, because they were checked before.
 
+    What is unknown in them counts in no criterion, as if the row had no such label to be asked for.
+
     Attributes
     ----------
     Y : csr_array of 0/1, (n_rows, n_labels)
         With sorted indices and no stored zeros.
+    unknown : csr_array of ones, (n_rows, n_labels), or None
+        Entries that are not known; None where all are.
 
     Examples
     --------
@@ -32,24 +37,62 @@ class Truth:
     >>> truth = Truth.of([[1, 0], [0, 1], [1, 1]])
     >>> one_error(truth, [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]), one_error(truth[1:2], [[0.8, 0.2]])
     (0.3333333333333333, 1.0)
+    >>> one_error([[1, 0, float("nan")]], [[0.5, 0.1, 0.9]])
+    0.0
     """
 
     Y: sp.csr_array
+    unknown: sp.csr_array | None = None
 
     @classmethod
-    def of(cls, Y: LabelMatrix) -> Self:
-        """Check a 0/1 indicator in any form."""
-        return cls(as_truth(Y))
+    def of(cls, Y: LabelMatrix, name: str = "Y_true") -> Truth:
+        """Check a 0/1 indicator in any form; NaN, what is masked, and what is not `Known` are unknown."""
+        if isinstance(Y, Truth):
+            return Y
+        if isinstance(Y, Known):
+            _, truth, unknown = LabelSpace.learn_known(Y)
+            return cls(truth, None if unknown is None else unknown.entries)
+        array: Any = Y if sp.issparse(Y) else _as_numbers(Y, name)
+        if sp.issparse(array) or array.dtype.kind != "f" or array.ndim != 2:
+            return cls(as_indicator(array, name))
+        missing = np.isnan(array)
+        if not missing.any():
+            return cls(as_indicator(array, name))
+        unknown = sp.csr_array(missing.astype(np.int8))
+        return cls(as_indicator(np.where(missing, 0, array), name), unknown)
 
-    def __getitem__(self, rows: Any) -> Self:
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_labels)."""
+        return (int(self.Y.shape[0]), int(self.Y.shape[1]))
+
+    @property
+    def n_known(self) -> IntArray:
+        """How many labels of each row are known, (n_rows,)."""
+        n, n_labels = self.shape
+        return np.full(n, n_labels) - (0 if self.unknown is None else np.diff(self.unknown.indptr))
+
+    def __getitem__(self, rows: Any) -> Truth:
         """Some of the rows: a slice or an array of numbers, which may repeat."""
-        return type(self)(self.Y[rows])
+        return Truth(self.Y[rows], None if self.unknown is None else self.unknown[rows])
+
+    def with_nan(self) -> FloatArray:
+        """A dense array, NaN where unknown, (n_rows, n_labels)."""
+        assert self.unknown is not None
+        return np.where(self.unknown.toarray() > 0, np.nan, self.Y.toarray())
+
+    def hidden(self, scores: FloatArray) -> FloatArray:
+        """Scores with those of unknown labels below all others."""
+        if self.unknown is None:
+            return scores
+        scores = scores.copy()
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.unknown.indptr))
+        scores[rows, self.unknown.indices] = -np.inf
+        return scores
 
 
-def as_truth(Y: LabelMatrix, name: str = "Y_true") -> sp.csr_array:
-    """A 0/1 indicator in any form as CSR with sorted indices and no stored zeros."""
-    if isinstance(Y, Truth):
-        return Y.Y
+def as_indicator(Y: npt.ArrayLike | sp.sparray, name: str = "Y_true") -> sp.csr_array:
+    """A 0/1 indicator, all of it known, as CSR with sorted indices and no stored zeros."""
     array = check_sparse(Y, name) if sp.issparse(Y) else _as_numbers(Y, name)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a 0/1 matrix, (n_rows, n_labels); got shape {array.shape}.")
@@ -60,11 +103,15 @@ def as_truth(Y: LabelMatrix, name: str = "Y_true") -> sp.csr_array:
     return result
 
 
-def _as_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """A dense array of real numbers."""
+def _as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
+    """A dense array of real numbers; what is masked or missing is NaN."""
     try:
         array = np.asarray(values)
-        array = array.astype(np.float64) if array.dtype == object else array
+        if np.ma.isMaskedArray(values):
+            array = np.where(np.ma.getmaskarray(values), np.nan, array)
+        if array.dtype == object and array.ndim:
+            flat = [np.nan if is_missing(value) else value for value in array.ravel()]
+            array = np.array(flat, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError):  # rows that differ in length, or something else than numbers
         array = np.array("")
     if array.dtype.kind not in "biuf":
@@ -72,7 +119,7 @@ def _as_numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def check_scores(scores: npt.ArrayLike, truth: sp.csr_array) -> FloatArray:
+def check_scores(scores: npt.ArrayLike, truth: Truth) -> FloatArray:
     """Scores of the same shape as the truth, finite."""
     array = _as_numbers(scores, "scores")
     array = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
@@ -83,20 +130,31 @@ def check_scores(scores: npt.ArrayLike, truth: sp.csr_array) -> FloatArray:
     return array
 
 
-def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[sp.csr_array, sp.csr_array]:
-    """True and predicted label sets of the same shape."""
-    truth, predicted = as_truth(Y_true), as_truth(Y_pred, "Y_pred")
+def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[Truth, sp.csr_array]:
+    """True and predicted label sets of the same shape; what is unknown is not predicted."""
+    truth = Truth.of(Y_true)
+    predicted = Y_pred.Y if isinstance(Y_pred, Truth) else as_indicator(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
         raise ValueError(f"Y_pred has shape {predicted.shape}, but Y_true has {truth.shape}.")
+    if truth.unknown is not None:
+        predicted = sp.csr_array(predicted - predicted.multiply(truth.unknown))
+        predicted.eliminate_zeros()
     return truth, predicted
 
 
-def no_true_label(truth: sp.csr_array) -> Mask:
+def nothing_known(truth: Truth) -> Mask:
+    """Rows of which no label is known, (n_rows,) of bool."""
+    if truth.unknown is None:
+        return np.zeros(truth.shape[0], dtype=bool)
+    return truth.n_known == 0
+
+
+def no_true_label(truth: Truth) -> Mask:
     """Rows without a true label, (n_rows,) of bool."""
-    return np.diff(truth.indptr) == 0
+    return np.diff(truth.Y.indptr) == 0
 
 
-def no_pair(truth: sp.csr_array) -> Mask:
+def no_pair(truth: Truth) -> Mask:
     """Rows without a true label or without a false one, (n_rows,) of bool."""
-    counts = np.diff(truth.indptr)
-    return (counts == 0) | (counts == truth.shape[1])
+    counts = np.diff(truth.Y.indptr)
+    return (counts == 0) | (counts == truth.n_known)

@@ -9,6 +9,7 @@ from simlabel.support.advice import SimlabelWarning
 from simlabel.support.limits import limits
 from simlabel.support.validation import Rows
 
+_ENOUGH = 10  # rows: of fewer, one column may be ahead by chance
 _DECIDES = 0.95  # of all squared lengths, or of all squared distances
 
 
@@ -31,10 +32,10 @@ def told_units(X: Rows, normalizer: Normalizer | None, names: object = None) -> 
     Examples
     --------
     >>> rows = np.array([[41.0, 1.8, 52000.0], [33.0, 1.7, 48000.0], [60.0, 1.6, 11000.0]])
-    >>> told_units(rows, None, ["age", "height", "income"])[:52]
+    >>> told_units(np.repeat(rows, 4, axis=0), None, ["age", "height", "income"])[:52]
     "column 'income' makes up 100.0% of squared distances"
     """
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 3 or len(X) < 2:
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.shape[1] < 3 or len(X) < _ENOUGH:
         return None
     if normalizer is not None and normalizer.learns:
         return None

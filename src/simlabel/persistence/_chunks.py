@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.labels import Indicator
+from simlabel.labels import Indicator, UnknownLabels
 from simlabel.persistence._layout import ModelFileError, told
 from simlabel.persistence._migrations import State
 from simlabel.persistence._values import Reader
@@ -76,7 +76,8 @@ class StoredChunk(Chunk):
         self._single, self._names, self._n_cells = single, names, n_cells
         check_number("a chunk", "n", state["n"], at_least=1, integer=True)
         sizes = state["sizes"]
-        if not sizes or not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
+        empty = not sizes and state["unknown"] is None
+        if empty or not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
             raise ModelFileError(f"a chunk has {str(sizes)[:60]} as set sizes.")
         self.__dict__["sizes"] = np.array(sizes, dtype=np.int64)
         check_numbers("a chunk", "sizes", self.sizes, (None,), kinds="i", at_least=0, at_most=n_labels)
@@ -112,16 +113,38 @@ class StoredChunk(Chunk):
     @cached_property
     def Y(self) -> Indicator:
         with told(self._reader.arrays.path):
-            Y = self._reader.decode(self._state["Y"])
-            if type(Y) is not sp.csr_array or Y.shape != (len(self), self._n_labels):
-                raise ModelFileError(f"label sets are not {(len(self), self._n_labels)}.")
-            Y.sort_indices()
+            Y = self._ones(self._reader.decode(self._state["Y"]), "label sets")
             counts = np.diff(Y.indptr)
-            if Y.dtype != np.int8 or (Y.data != 1).any() or not Y.has_canonical_format:
-                raise ModelFileError("label sets have other entries than ones, or a label twice.")
+            if self.unknown is not None:
+                counts = counts[self.unknown.complete]
+                if Y.multiply(self.unknown.entries).nnz:
+                    raise ModelFileError("a label is true and unknown.")
             if not np.array_equal(np.unique(counts), self.sizes) or (self._single and (counts != 1).any()):
                 raise ModelFileError("label sets have other sizes than stated.")
             return Y
+
+    @cached_property
+    def unknown(self) -> UnknownLabels | None:
+        with told(self._reader.arrays.path):
+            state = self._reader.decode(self._state["unknown"])
+            if state is None:
+                return None
+            entries, open_rows = state
+            entries = self._ones(entries, "unknown labels")
+            if not isinstance(open_rows, np.ndarray) or open_rows.dtype != bool:
+                raise ModelFileError(f"{str(open_rows)[:60]} do not say in which rows labels may be to come.")
+            if open_rows.shape != (len(self),) or self._single:
+                raise ModelFileError("unknown labels are not those of the rows, which have one class each.")
+            return UnknownLabels(entries, open_rows)
+
+    def _ones(self, Y: Any, what: str) -> Indicator:
+        """A 0/1 matrix of these rows by the labels, checked and sorted."""
+        if type(Y) is not sp.csr_array or Y.shape != (len(self), self._n_labels):
+            raise ModelFileError(f"{what} are not {(len(self), self._n_labels)}.")
+        Y.sort_indices()
+        if Y.dtype != np.int8 or (Y.data != 1).any() or not Y.has_canonical_format:
+            raise ModelFileError(f"{what} have other entries than ones, or a label twice.")
+        return Y
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -144,7 +167,7 @@ class StoredChunk(Chunk):
     @cached_property
     def groups(self) -> Groups:
         with told(self._reader.arrays.path):
-            groups = self._reader.decode(self._state.get("groups"))  # older files have none
+            groups = self._reader.decode(self._state["groups"])
             if groups is not None and getattr(groups, "dtype", None) not in (np.int64, object):
                 raise ModelFileError(f"{str(groups)[:60]} stands in place of the groups of {len(self)} rows.")
             return check_groups(groups, len(self))
@@ -172,10 +195,10 @@ class StoredChunk(Chunk):
 
     def whole(self) -> Chunk:
         """The same, all of it read and checked."""
-        return Chunk(self.X, self.Y, self.weights, self.ids, self.raw, self.groups)
+        return Chunk(self.X, self.Y, self.weights, self.ids, self.raw, self.groups, self.unknown)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw, self.groups)
+        return Chunk, (self.X, self.Y, self.weights, self.ids, self.raw, self.groups, self.unknown)
 
 
 def _is_cell(value: Any) -> bool:

@@ -67,7 +67,15 @@ def _from_2(state: State) -> State:
     return {**state, "model": {"encoder": None, **state["model"]}}
 
 
-_STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2)
+def _from_3(state: State) -> State:
+    """Format 4 has labels that are unknown, recorded by their presence alone, or part of others."""
+    model = {"recorded": None, **state["model"]}
+    chunks = [{"groups": None, "unknown": None, **chunk} for chunk in model.get("chunks", ())]
+    labels = {"hierarchy": None, **model.get("labels", {})}
+    return {**state, "model": {**model, "chunks": chunks, "labels": labels}}
+
+
+_STEPS: tuple[Callable[[State], State], ...] = (_from_1, _from_2, _from_3)
 
 #: what this version writes
 FORMAT = len(_STEPS) + 1

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from simlabel.fitted import Model, Scorer
 from simlabel.influence import Solved, Stages
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.persistence._chunks import restored_chunks
 from simlabel.persistence._layout import told
 from simlabel.persistence._migrations import State
@@ -18,6 +18,7 @@ from simlabel.persistence._schema import (
     OUTSIDE,
     PARTS,
     STAGES,
+    check_hierarchy,
     check_labels,
     check_model,
     check_parts,
@@ -28,7 +29,7 @@ from simlabel.rows import Chunk, References
 from simlabel.support.validation import object_array
 
 _ROWS = ("X", "raw")
-_COMPANIONS = ("Y", "weights", "ids", "groups")
+_COMPANIONS = ("Y", "weights", "ids", "groups", "unknown")
 _SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in (set, frozenset, list, tuple)}
 _SPARSE_TYPES: dict[str, type] = {
     f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
@@ -46,6 +47,7 @@ def model_state(model: Model, writer: Writer) -> State:
             "kind": model.labels.kind,
             "classes": writer.array(model.labels.classes, "labels"),
             "container": encode(_container_state(model.labels), "the container of y"),
+            "hierarchy": encode(model.labels.hierarchy, "hierarchy"),
         },
         **{name: encode(getattr(model, name), name) for name in OUTSIDE},
         **{name: encode(getattr(stages, name), name) for name in STAGES},
@@ -68,6 +70,8 @@ def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
         value = getattr(chunk, part)
         if isinstance(value, list):
             value = object_array(value)
+        elif isinstance(value, UnknownLabels):
+            value = (value.entries, value.open_rows)
         state[part] = writer.encode(value, f"{where}/{part}")
     return state
 
@@ -134,4 +138,6 @@ def _restored_labels(labels: State, reader: Reader) -> LabelSpace:
     kind, classes = labels["kind"], reader.decode(labels["classes"])
     container = _container_of(kind, reader.decode(labels["container"]))
     check_labels(kind, classes, container)
-    return LabelSpace(kind, classes, container)
+    hierarchy = reader.decode(labels["hierarchy"])
+    check_hierarchy(kind, hierarchy)
+    return LabelSpace(kind, classes, container, hierarchy)

@@ -17,7 +17,7 @@ from simlabel.engines import Sampled
 from simlabel.fitted import Model
 from simlabel.influence import Solved, Stages
 from simlabel.label_rules import AutoRule
-from simlabel.labels import FRAMES, SETS
+from simlabel.labels import FRAMES, SETS, Hierarchy
 from simlabel.normalization import Chain, Normalizer
 from simlabel.persistence._layout import ModelFileError
 from simlabel.similarities import ColumnView, OnColumns, Product, Scaled, Sum
@@ -116,6 +116,12 @@ def check_parts(parts: Mapping[str, Any]) -> None:
             raise ModelFileError(f"{open_[0]} of the {name} is still to be found.")
 
 
+def check_hierarchy(kind: str, hierarchy: Any) -> None:
+    """What is said to be part of what fits the form of the labels."""
+    if hierarchy is not None and (not isinstance(hierarchy, Hierarchy) or kind == "single"):
+        raise ModelFileError(f"labels written as {kind!r} have the hierarchy {str(hierarchy)[:60]}.")
+
+
 def check_labels(kind: Any, classes: Any, container: Any) -> None:
     """The names of the labels fit the form in which they are written."""
     good = (
@@ -204,9 +210,10 @@ class _Fits:
         single = model.labels.kind == "single"
         self._check_normalizer(model.normalizer, self.lengths["features"])
         self._check_similarity(model.scorer.stages.similarity, self.lengths["features"])
-        self._check_learnt(model.rule, self.lengths)
-        sizes = getattr(model.rule, "sizes_", model.scorer.references.sizes)
-        if not np.array_equal(sizes, model.scorer.references.sizes):
+        asked = model.scorer.set_sizes
+        self._check_learnt(model.rule, {**self.lengths, "sizes": len(asked)})
+        sizes = getattr(model.rule, "sizes_", asked)
+        if not np.array_equal(sizes, asked):
             raise ModelFileError(
                 f"the rule is for the set sizes {sizes}, which are not those of the references."
             )
@@ -220,6 +227,11 @@ class _Fits:
             check_n_jobs(sketch.n_jobs)
             if repr(sketch.similarity) != repr(model.scorer.stages.similarity) or sketch.X.dtype.kind != "f":
                 raise ModelFileError(f"the prototypes are compared by {sketch.similarity!r}.")
+        recorded = model.scorer.stages.recorded
+        if recorded is not None:
+            check_numbers("a model", "recorded", recorded, (self.lengths["labels"],), above=0, at_most=1)
+            if single:
+                raise ModelFileError("shares that are recorded stand beside one class for each row.")
         if model.scorer.stages.scales is not None:
             check_numbers("a model", "scales", model.scorer.stages.scales, (None,), above=0)
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from simlabel.calibration import CALIBRATIONS, LogisticCurve, PiecewiseCurve
+from simlabel.calibration import ABSENCES, CALIBRATIONS, LogisticCurve, PiecewiseCurve
 from simlabel.engines import ENGINES, Sampled
 from simlabel.influence import INFLUENCES, Solved
 from simlabel.label_rules import LABEL_RULES, CustomRule
+from simlabel.labels import Hierarchy
 from simlabel.normalization import NORMALIZERS, Chain
 from simlabel.sampling import SAMPLERS
 from simlabel.similarities import (
@@ -36,13 +37,13 @@ from simlabel.weightings import WEIGHTINGS, CustomWeighting
 
 def _classes() -> Iterable[type[Any]]:
     registries: list[Registry[Any]] = [SIMILARITIES, WEIGHTINGS, NORMALIZERS, INFLUENCES]
-    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES, ENCODERS]
+    registries += [LABEL_RULES, CALIBRATIONS, TUNERS, ENGINES, SAMPLERS, SKETCHES, ENCODERS, ABSENCES]
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
     yield from (FeatureSums, PrototypeSums, Waves, ForestProximity, Trees)
     yield from (Column, Vocabulary, TermColumn, NumberColumn, Embedding, EmbeddedColumn)
-    yield from (Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
+    yield from (Hierarchy, Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 
 
 #: name in a file -> class: the names that the classes declare, which stay when code moves

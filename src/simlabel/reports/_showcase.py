@@ -16,6 +16,7 @@ from simlabel.inspection import told
 from simlabel.reports import _figures as figures
 from simlabel.reports._page import Block, Example, Examples, Picture
 from simlabel.rows import take_rows
+from simlabel.support.advice import SimlabelWarning
 
 _EXAMPLES, _REASONS = 6, 3
 
@@ -32,7 +33,9 @@ def showcase(data: Dataset, protocol: Protocol, algorithm: str, seed: int) -> Sh
     """Fit on the first split's training rows and look at a few of its test rows."""
     split = protocol.splits(data)[0]
     model = find_algorithm(algorithm, seed=seed, n_jobs=1).estimator
-    model.fit(data.X[split.train], data.Y[split.train])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimlabelWarning)  # the comparison has them, of every split
+        model.fit(data.X[split.train], data.Y[split.train])
     model = getattr(model, "best_estimator_", model)  # what AutoSML has chosen
     rows = np.random.default_rng(seed).permutation(split.test)[:_EXAMPLES]
     names = [str(name) for name in data.label_names]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.labels import Indicator, moved
+from simlabel.labels import Indicator, UnknownLabels, joined_unknown, moved
 from simlabel.rows._containers import take_rows
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import fold, joined
@@ -40,6 +40,8 @@ class Chunk:
         Features as they came, where the normalizer could not learn anew from X.
     groups : array, (n,), or None
         Name of the group that each belongs to, int64 or objects; None for a group of its own.
+    unknown : UnknownLabels or None
+        Entries of Y that are not known; None where all are.
     """
 
     def __init__(
@@ -50,17 +52,25 @@ class Chunk:
         ids: Ids,
         raw: Rows | None,
         groups: Groups = None,
+        unknown: UnknownLabels | None = None,
     ) -> None:
         self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
-        self.groups = groups
+        self.groups, self.unknown = groups, unknown
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """The set sizes that occur, in rising order."""
-        return np.unique(np.diff(self.Y.indptr)).astype(np.int64)
+        """The set sizes that occur, in rising order; a row that is not wholly known has none."""
+        counts = np.diff(self.Y.indptr)
+        counts = counts if self.unknown is None else counts[self.unknown.complete]
+        return np.unique(counts).astype(np.int64)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all labels of all rows are known."""
+        return self.unknown is None or not self.unknown.entries.nnz
 
     @cached_property
     def nonnegative(self) -> bool:
@@ -80,14 +90,28 @@ class Chunk:
         ids = self.ids
         return lambda name: ids.index(name) if type(name) is int and name in ids else None
 
-    def influence(self, sizes: npt.NDArray[np.int64]) -> Rows:
-        """[Y | one-hot of the set size], times the weights; made once for the same sizes."""
-        key = (self.Y.shape[1], sizes.tobytes())
+    def influence(self, sizes: npt.NDArray[np.int64], complete: bool = True) -> Rows:
+        """The rows of `References.influence`; made once for the same sizes."""
+        key = (self.Y.shape[1], sizes.tobytes(), complete)
         known = self.__dict__.get("_influence")
         if known is None or known[0] != key:
-            known = key, _weighted_rows(self.Y, self.weights, sizes, isinstance(self.X, LazyRows))
-            self.__dict__["_influence"] = known
+            short = isinstance(self.X, LazyRows)
+            rows = _weighted_rows(self.Y, self.weights, sizes, short) if complete else self._partly(sizes)
+            known = self.__dict__["_influence"] = key, rows
         return known[1]
+
+    def _partly(self, sizes: npt.NDArray[np.int64]) -> Rows:
+        """[Y | size of a row that is wholly known | 1 where it is not | what is known then], weighted."""
+        n, n_labels = self.Y.shape
+        entries = sp.csr_array((n, n_labels), dtype=np.int8) if self.unknown is None else self.unknown.entries
+        partly = np.diff(entries.indptr) > 0
+        some = np.flatnonzero(partly)
+        at, columns = np.nonzero(entries[some].toarray() == 0)
+        known = _placed(some[at], columns, self.Y.shape)
+        whole = np.flatnonzero(~partly)
+        votes = _placed(whole, np.searchsorted(sizes, np.diff(self.Y.indptr)[whole]), (n, len(sizes)))
+        parts = [self.Y, votes, _placed(some, np.zeros_like(some), (n, 1)), known]
+        return sp.csr_array(sp.hstack(parts, format="csr").multiply(self.weights[:, None]), dtype=np.float64)
 
     def part(self, rows: Positions) -> Chunk:
         """A copy of some rows; the arrays of this one are not kept alive."""
@@ -95,12 +119,22 @@ class Chunk:
         ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
         raw = None if self.raw is None else _taken(self.raw, rows)
         groups = None if self.groups is None else self.groups[rows]
-        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw, groups)
+        unknown = None if self.unknown is None else self.unknown.part(rows)
+        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
         """The same rows where label k has moved to places[k]; the features are shared."""
         Y = moved(self.Y, places, n_labels)
-        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups)
+        unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
+        return self.with_labels(Y, unknown)
+
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
+        """The same rows with other label sets; the features are shared."""
+        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
+
+
+def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
+    return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
 def _lowest(X: Rows) -> float:
@@ -151,7 +185,14 @@ def merged(chunks: Sequence[Chunk]) -> Chunk:
         together,
         None if raws[0] is None else joined(raws),
         merged_groups(chunks),
+        merged_unknown(chunks),
     )
+
+
+def merged_unknown(chunks: Sequence[Chunk]) -> UnknownLabels | None:
+    """What is unknown in all chunks; None where nothing is."""
+    parts, lengths = [chunk.unknown for chunk in chunks], [len(chunk) for chunk in chunks]
+    return joined_unknown(parts, lengths, chunks[0].Y.shape[1])
 
 
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
@@ -185,6 +226,7 @@ def cut(chunk: Chunk) -> Iterable[Chunk]:
             chunk.ids[rows],
             raw.part(rows) if isinstance(raw, LazyRows) else None,
             None if chunk.groups is None else chunk.groups[rows],
+            None if chunk.unknown is None else chunk.unknown.part(rows),
         )
         for rows in X.cuts()
     ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.labels import Indicator
+from simlabel.labels import Indicator, UnknownLabels
 from simlabel.rows._chunks import (
     Chunk,
     Groups,
@@ -23,6 +23,7 @@ from simlabel.rows._chunks import (
     merged,
     merged_groups,
     merged_ids,
+    merged_unknown,
     named_ids,
     number_after,
 )
@@ -51,6 +52,8 @@ class References:
         Features as they came, where the normalizer could not learn anew from X.
     groups : array, (n_references,), optional
         Name of the group that each belongs to: leave-one-out leaves out all of it.
+    unknown : UnknownLabels, optional
+        Entries of Y that are not known; by default all are.
 
     Examples
     --------
@@ -71,9 +74,10 @@ class References:
         ids: Ids | None = None,
         raw: Rows | None = None,
         groups: Groups = None,
+        unknown: UnknownLabels | None = None,
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
-        self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups)))
+        self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
         #: a number that no reference is or was called by
         self.next_id: int = number_after(names, 0)
         self._named: list[set[Hashable]] = [named_ids(self.chunks)]
@@ -138,14 +142,34 @@ class References:
         return None if self.group_names is None else group_codes(self.group_names)
 
     @cached_property
+    def is_complete(self) -> bool:
+        """Whether all labels of all references are known."""
+        return all(chunk.is_complete for chunk in self.chunks)
+
+    @cached_property
+    def knowledge(self) -> UnknownLabels | None:
+        """What is unknown, and in which rows labels that come later will be; None where nothing is."""
+        return merged_unknown(self.chunks)
+
+    @property
+    def unknown(self) -> Indicator | None:
+        """Ones at the entries of Y that are unknown, (n_references, n_labels); None where all are known."""
+        return None if self.is_complete or self.knowledge is None else self.knowledge.entries
+
+    @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """The set sizes that occur, in rising order."""
+        """The set sizes of rows that are wholly known, in rising order."""
         return np.unique(np.concatenate([chunk.sizes for chunk in self.chunks]))
 
     @cached_property
     def influence(self) -> Rows:
-        """[Y | one-hot of the set size], times the weights: labels and sizes in one pass."""
-        return stacked([chunk.influence(self.sizes) for chunk in self.chunks])
+        """[Y | one-hot of the set size], times the weights: labels and sizes in one pass.
+
+        Where something is unknown, only rows that are wholly known have a size, and so that sums can be
+        divided by the similarity to the rows where a label is known, there are n_labels + 1 columns more: 1
+        for the other rows, and for each label 1 for those of them where it is known.
+        """
+        return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.chunks])
 
     @property
     def nonnegative(self) -> bool:
@@ -208,13 +232,16 @@ class References:
     def _known_with(self, first: int, last: Chunk) -> dict[str, Any]:
         """What is known of the first chunks, with a last one: so a batch costs no look at all of them."""
         sizes = np.union1d(self.sizes, last.sizes)
+        complete = self.is_complete and last.is_complete
         known = {
             "starts": [*self.starts[: first + 1], self.starts[first] + len(last)],
             "sizes": sizes,
             "X": spliced(self.X, first, last.X),
+            "is_complete": complete,
         }
-        if "influence" in self.__dict__ and len(sizes) == len(self.sizes):
-            known["influence"] = spliced(self.influence, first, last.influence(sizes))
+        same = len(sizes) == len(self.sizes) and complete == self.is_complete
+        if "influence" in self.__dict__ and same:
+            known["influence"] = spliced(self.influence, first, last.influence(sizes, complete))
         return known
 
     def without(self, positions: Positions) -> References:
@@ -246,7 +273,16 @@ class References:
         for chunk in self.chunks:
             X = chunk.X
             wider = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-            chunks.append(Chunk(wider, chunk.Y, chunk.weights, chunk.ids, chunk.raw, chunk.groups))
+            companions = chunk.weights, chunk.ids, chunk.raw, chunk.groups, chunk.unknown
+            chunks.append(Chunk(wider, chunk.Y, *companions))
+        return References.of(chunks, self.next_id, self._handed_on())
+
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> References:
+        """The same rows with other label sets."""
+        chunks = [
+            chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))
+            for chunk, rows in zip(self.chunks, map(slice, self.starts, self.starts[1:]), strict=False)
+        ]
         return References.of(chunks, self.next_id, self._handed_on())
 
     def relabelled(self, places: Positions, n_labels: int) -> References:

@@ -113,8 +113,8 @@ class ForestProximity(CoordinateSimilarity):
     >>> from simlabel.influence import Ridge
     >>> X = [[i / 10, i % 2] for i in range(10)]
     >>> y = [{"low"} if i < 5 else {"high"} for i in range(10)]
-    >>> model = SMLClassifier(ForestProximity(20, 1), influence=Ridge(1.0), label_rule="cutoff").fit(X, y)
-    >>> model.predict([[0.1, 0.0], [0.9, 1.0]])
+    >>> model = SMLClassifier(ForestProximity(20, 1), normalizer=None, influence=Ridge(1.0), random_state=0)
+    >>> model.fit(X, y).predict([[0.1, 0.0], [0.9, 1.0]])
     [{'low'}, {'high'}]
     """
 

@@ -29,6 +29,10 @@ class Function(Similarity):
         Your word that the function is never below 0: `decision_function` then gives shares of the
         similarity, which can be compared between queries, in place of plain sums.
 
+    See Also
+    --------
+    Precomputed : Where similarities are known already.
+
     Examples
     --------
     >>> from simlabel import SMLClassifier

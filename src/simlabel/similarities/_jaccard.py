@@ -24,7 +24,7 @@ def present(X: Rows) -> Rows:
 
 
 class Jaccard(CoordinateSimilarity):
-    """|x and z| / |x or z|, for sets (0/1 features) and weighted sets (features >= 0).
+    """``|x and z| / |x or z|``, for sets (0/1 features) and weighted sets (features >= 0).
 
     Parameters
     ----------
@@ -36,6 +36,10 @@ class Jaccard(CoordinateSimilarity):
     Notes
     -----
     Two empty rows have similarity 0: they share nothing.
+
+    See Also
+    --------
+    ChiSquare : For counts and histograms.
 
     Examples
     --------

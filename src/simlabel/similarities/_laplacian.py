@@ -19,6 +19,10 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
     gamma : float or "auto"
         Bandwidth; ``"auto"`` is resolved at fit by the classifier's `tuning`.
 
+    See Also
+    --------
+    RBF : With squared differences.
+
     Examples
     --------
     >>> from simlabel import similarity_sums
@@ -42,7 +46,7 @@ class Laplacian(Bandwidth, CoordinateSimilarity):
         return np.exp(-float(self.gamma) * side)
 
     def from_common(self, common: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """|x - z| = |x| + |z| - 2 min(|x|, |z|) where signs are the same, else |x| + |z|."""
+        """``|x| + |z| - 2 min(|x|, |z|)`` where signs are the same, else ``|x| + |z|``."""
         return np.maximum(q_side[:, None] + x_side[None, :] - 2.0 * common, 0.0)
 
     def mean_distance(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> float:

@@ -13,12 +13,17 @@ from simlabel.support.validation import FloatArray, Rows
 
 
 class RBF(Bandwidth):
-    """exp(-gamma * |x - z|^2), the similarity of the paper's experiments.
+    """``exp(-gamma * |x - z|^2)``, the similarity of the paper's experiments.
 
     Parameters
     ----------
     gamma : float or "auto"
         Bandwidth; ``"auto"`` is resolved at fit by the classifier's `tuning`.
+
+    See Also
+    --------
+    Laplacian : With the sum of differences: robust to outliers.
+    simlabel.tuning.LeaveOneOut : Another way of choosing gamma.
 
     Examples
     --------

@@ -42,6 +42,10 @@ class Limits:
     rough_rows: int = 256  # where penalties are compared: for fewer, single precision saves nothing
     eigenvector_rows: int = 512  # where penalties are compared: for more, factors are quicker
     sketched_columns: int = 512  # of all similarities: with these, few iterations, and cheap ones
+    pattern_operations: float = 2e11  # to invert a system for each pattern of known labels: half a minute,
+    tuned_pattern_operations: float = 1e10  # and for each candidate of a search: a second
+    passed_operations: float = 2e13  # of one pass over features for each pattern: a quarter of an hour
+    masked_columns: int = 128  # of all similarities, where each label has a preconditioner of its own
     mixed_columns: int = 1024  # labels and set sizes; more are not mixed, which takes the square of them
 
     # tuning

@@ -25,12 +25,13 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def effective_jobs(n_jobs: int | None) -> int:
+def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
     """How many threads to use: all cores for None, one less for each step below -1; never absurdly many.
 
     Cores are those that this process may use (affinity, and limits of its container). None is never more
     than what others allow: ``OMP_NUM_THREADS``, which joblib sets in its worker processes, a
-    ``threadpool_limits`` that holds OpenMP, or a ``joblib.parallel_config(n_jobs=...)``.
+    ``threadpool_limits`` that holds OpenMP, or a ``joblib.parallel_config(n_jobs=...)``. An error names
+    whose number it is.
 
     Examples
     --------
@@ -42,9 +43,9 @@ def effective_jobs(n_jobs: int | None) -> int:
     ...     effective_jobs(None)
     1
     """
-    check_number("engine", "n_jobs", n_jobs, integer=True, also=(None,))
+    check_number(owner, "n_jobs", n_jobs, integer=True, also=(None,))
     if n_jobs == 0:
-        raise ValueError("engine: n_jobs must not be 0; give a number of threads, or None for all cores.")
+        raise ValueError(f"{owner}: n_jobs must not be 0; give a number of threads, or None for all cores.")
     cores = _cores()
     if n_jobs is None:
         return min([cores, *_allowed()])
@@ -141,9 +142,9 @@ def held_blas(most: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held_to(n_jobs: int | None) -> Iterator[None]:
+def held_to(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
     """Hold BLAS, and what runs on OpenMP for the thread that asks, to as many threads as `n_jobs` allows."""
-    most = effective_jobs(n_jobs)
+    most = effective_jobs(n_jobs, owner)
     lowered = [(each, number) for each in _libraries("openmp") if (number := each.num_threads) > most]
     for library, _ in lowered:
         library.set_num_threads(most)
@@ -164,7 +165,8 @@ def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Re
     @functools.wraps(method)
     def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         asked = args[0]
-        with held_to(getattr(asked, "_model_jobs", getattr(asked, "n_jobs", None))):
+        jobs = getattr(asked, "_model_jobs", getattr(asked, "n_jobs", None))
+        with held_to(jobs, type(asked).__name__):
             return method(*args, **kwargs)
 
     return held

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel.labels import Partial
 from simlabel.support.validation import is_missing
 from simlabel.tables._cells import Cells, cell
 from simlabel.tables._encoder import TableEncoder
@@ -14,6 +15,7 @@ from simlabel.tables._kinds import LEFT_OUT, guess_separator
 from simlabel.tables._terms import plain, split
 
 _SETS = (set, frozenset, list, tuple, np.ndarray)
+_KNOWN = (*_SETS, Partial)
 _GIVEN_AWAY = 0.9  # of the rows: their labels are all there, and nearly nothing else
 _LOOKED_AT = 2000
 
@@ -51,14 +53,18 @@ def label_sets(y: Any, separator: str | None) -> Any:
     if texts is not None:
         return [set(split(text, separator or "")) for text in texts]
     rows = _column(y)
-    if not rows or not all(_names(row) if isinstance(row, _SETS) else is_missing(row) for row in rows):
+    if not rows or not all(_names(row) if isinstance(row, _KNOWN) else is_missing(row) for row in rows):
         return y
-    return [set(row) if isinstance(row, _SETS) else set() for row in rows]
+    return [
+        row if isinstance(row, Partial) else set(row) if isinstance(row, _SETS) else set() for row in rows
+    ]
 
 
 def _names(row: Any) -> bool:
     """Whether these are names of labels; a list that holds a number is a row of a 0/1 matrix."""
-    return isinstance(row, set | frozenset) or all(isinstance(each, str) or is_missing(each) for each in row)
+    return isinstance(row, set | frozenset | Partial) or all(
+        isinstance(each, str) or is_missing(each) for each in row
+    )
 
 
 def _texts(y: Any) -> list[str | None] | None:

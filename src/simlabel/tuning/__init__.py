@@ -8,7 +8,7 @@ from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import RidgeSearch, Walk
-from simlabel.tuning._search import Search
+from simlabel.tuning._search import Search, rows_for_patterns
 from simlabel.tuning._validation import Validation
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
@@ -22,6 +22,7 @@ __all__ = [
     "Candidate",
     "on_rows",
     "resolved",
+    "rows_for_patterns",
     "ColumnSearch",
     "ColumnWeights",
     "MOST_CANDIDATES",

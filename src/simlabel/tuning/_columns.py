@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlabel.influence._closed_form import ridge_solution
+from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._ridge import PENALTIES, ridge_targets
 from simlabel.metrics import Truth
 from simlabel.rows import References
 from simlabel.support.validation import FloatArray, Rows
-from simlabel.tuning._criterion import Judge, Judgement, criterion_of
+from simlabel.tuning._criterion import Judge, Judgement, criterion_of, learned_scores
 from simlabel.tuning._result import TuningResult
 
 PENALTY, GAMMA = "penalty", "gamma"
@@ -77,8 +78,10 @@ class ColumnSearch:
         self.products = {name: products[name] for name in sorted(products)}
         self.bent = bent if bent in self.products else None
         self.references, self.criterion = references, criterion_of(criterion)
-        self.truth = Truth.of(references.Y)
+        self.truth = Truth(Truth.of(references.Y).Y, references.unknown)
         self.targets = ridge_targets(references).toarray()
+        known = knowledge(references)
+        self.patterns = None if known is None else patterns(known)
         self.seen: dict[tuple[float, ...], float] = {}
         self.curve: list[tuple[dict[str, float], float, float]] = []
         self._on_step = on_step
@@ -167,9 +170,14 @@ class ColumnSearch:
                 S += weight * (_bent(products, gamma) if gamma else products)
         weights, n = self.references.weights, self.references.n_labels
         groups = self.references.groups
-        left_out = ridge_solution(S, self.targets, weights, candidate[PENALTY], groups).left_out
+        if self.patterns is None:
+            left_out = ridge_solution(S, self.targets, weights, candidate[PENALTY], groups).left_out
+        else:
+            penalty = candidate[PENALTY]
+            found = partly_known_solution(S, self.targets, weights, penalty, groups, self.patterns)
+            left_out = found.left_out
         judge = Judge(self.criterion, self.references.sizes)
-        judge.add(self.truth, left_out[:, :n], left_out[:, n:])
+        judge.add(self.truth, learned_scores(left_out, n))
         return judge.result(self.truth, weights)
 
 

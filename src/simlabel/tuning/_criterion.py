@@ -23,7 +23,7 @@ def criterion_of(judgement: Judgement) -> Criterion:
     name = getattr(judgement, "__name__", "criterion")
 
     def function(truth: Truth, scores: FloatArray) -> float:
-        return float(judgement(truth.Y, scores))
+        return float(judgement(truth.Y if truth.unknown is None else truth.with_nan(), scores))
 
     return Criterion(name, name, function, aggregation="whole")
 
@@ -47,12 +47,13 @@ class Judge:
         self.values: list[FloatArray] = []
         self.shown: list[Any] = []  # scores or sets, of what is judged as a whole
 
-    def add(self, truth: Truth, labels: FloatArray, sizes: FloatArray | None) -> None:
-        """Take in scores of some rows, (n_rows, n_labels) and (n_rows, n_sizes)."""
-        shown: Any = without_noise(labels)
+    def add(self, truth: Truth, scores: ScoreBlock) -> None:
+        """Take in scores of some rows."""
+        shown: Any = without_noise(scores.labels)
         if self.rule is not None:
-            assert sizes is not None
-            shown = self.rule.predict(ScoreBlock(shown, without_noise(sizes), shown))
+            if scores.sizes.shape[1]:
+                scores = ScoreBlock(shown, without_noise(scores.sizes), shown)
+            shown = self.rule.predict(scores)
         if self.criterion.aggregation == "whole":
             self.shown.append(shown)
         else:
@@ -75,6 +76,12 @@ class Judge:
             return mean_and_error(one.rows(truth, shown, propensity=propensities(truth)), weights)
         known = {} if one.needs_scores else {"sample_weight": weights}
         return one.function(truth, shown, **known), math.nan
+
+
+def learned_scores(left_out: FloatArray, n_labels: int) -> ScoreBlock:
+    """Scores of learned influence, (n_rows, n_labels + n_sizes), as a judge takes them."""
+    labels = left_out[:, :n_labels]
+    return ScoreBlock(labels, left_out[:, n_labels:], labels, np.ones(len(labels)))
 
 
 def without_noise(scores: FloatArray) -> FloatArray:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from simlabel.engines import Job, ReduceCall, prepare, reducer_for
-from simlabel.fitted import Rescaling, own_entries
-from simlabel.influence import Problem, Stages
+from simlabel.fitted import KnownSums, Rescaling, own_entries
+from simlabel.influence import Problem, Solved, Stages
+from simlabel.label_rules import ScoreBlock
 from simlabel.metrics import Criterion
 from simlabel.rows import Stack, blocks, take_rows
 from simlabel.support.limits import limits
@@ -37,12 +39,14 @@ def measure(
     """
     references = problem.references
     solved = problem.solve()
-    V: Any = _label_columns(solved.V, references.n_labels) if criterion.needs_scores else solved.V
-    tried = [resolved(problem, candidate).stages for candidate in candidates]
+    few = criterion.needs_scores and references.is_complete  # else what labels are divided by is summed too
+    V: Any = _label_columns(solved.V, references.n_labels) if few else solved.V
+    problems = [resolved(problem, candidate) for candidate in candidates]
+    tried = [one.stages for one in problems]
     jobs = _jobs(tried, V, references.weights)
     prepared = prepare(references.X, [one.similarity for one in tried])
     judges = [Judge(criterion, references.sizes) for _ in jobs]
-    n, rescaled = references.n_labels, Rescaling(problem, solved.scale)
+    finished, rescaled = [_Finish(one, solved) for one in problems], Rescaling(problem, solved.scale)
     each = 8 * max(1, V.shape[1])  # bytes of a candidate's scores for one query
     symmetric = symmetric and each * len(jobs) * len(rows) <= limits().symmetric_bytes
     at_once, size, most = len(jobs), len(rows), limits().candidate_bytes
@@ -57,8 +61,10 @@ def measure(
             own = own_entries(asked, references)
             call = ReduceCall(queries, prepared, jobs[some], own, symmetric, problem.stages.n_jobs)
             results = problem.stages.engine.reduce(call)
-            for judge, sums in zip(judges[some], results, strict=True):
-                judge.add(truth, rescaled(sums[:, :n], asked), sums[:, n:])
+            for judge, finish, sums in zip(judges[some], finished[some], results, strict=True):
+                scores = finish(sums, asked)
+                labels = rescaled(scores.labels, asked)
+                judge.add(truth, replace(scores, labels=labels, ranking=labels))
     counted = problem.stands_for[rows]
     if not is_every_row(rows, problem):
         counted = counted / references.weights[rows]
@@ -82,18 +88,35 @@ def measure_folds(
     for known, asked in folds:
         part = on_rows(problem, known)
         solved = part.solve()
-        V = _label_columns(solved.V, n)
-        tried = [resolved(part, candidate).stages for candidate in candidates]
+        V = _label_columns(solved.V, n) if part.references.is_complete else solved.V
+        problems = [resolved(part, candidate) for candidate in candidates]
+        tried = [one.stages for one in problems]
         jobs = _jobs(tried, V)
         prepared = prepare(part.references.X, [one.similarity for one in tried])
         queries = take_rows(problem.references.X, asked)
         call = ReduceCall(queries, prepared, jobs, n_jobs=part.stages.n_jobs)
         results = part.stages.engine.reduce(call)
         truth = problem.truth[asked]
-        for judge, sums in zip(judges, results, strict=True):
-            judge.add(truth, sums, None)
+        for judge, one, sums in zip(judges, problems, results, strict=True):
+            judge.add(truth, _Finish(one, solved)(sums))
     rows = np.concatenate([asked for _, asked in folds])
     return _results(problem, judges, rows, problem.stands_for[rows])
+
+
+class _Finish:
+    """From sums to scores."""
+
+    def __init__(self, problem: Problem, solved: Solved) -> None:
+        self.n = problem.references.n_labels
+        complete = problem.references.is_complete
+        self.known = None if complete else KnownSums(problem, solved.scale is not None)
+
+    def __call__(self, sums: FloatArray, rows: IntArray | None = None) -> ScoreBlock:
+        """Scores of some queries, or of rows that are left out of their own sums."""
+        if self.known is None:
+            return ScoreBlock(sums[:, : self.n], sums[:, self.n :], sums[:, : self.n])
+        labels, sizes, totals = self.known(sums, rows)
+        return ScoreBlock(labels, sizes, labels, totals)
 
 
 def _results(

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.influence import Problem
+from simlabel.labels import UnknownLabels
 from simlabel.rows import References, take_rows
 from simlabel.similarities import Grid
 from simlabel.support.validation import IntArray
@@ -58,7 +59,9 @@ def on_rows(problem: Problem, rows: IntArray) -> Problem:
     """The same problem on some of the rows."""
     known, scales = problem.references, problem.stages.scales
     groups = None if known.groups is None else known.groups[rows]
-    some = References(take_rows(known.X, rows), known.Y[rows], known.weights[rows], groups=groups)
+    unknown = None if known.knowledge is None else known.knowledge.part(rows)
+    X, weights = take_rows(known.X, rows), known.weights[rows]
+    some = References(X, known.Y[rows], weights, groups=groups, unknown=unknown)
     stages = problem.stages if scales is None else replace(problem.stages, scales=scales[rows])
     return Problem(stages, some)
 
@@ -68,6 +71,12 @@ def two_sided(problem: Problem) -> Problem:
     known = problem.references
     if known.n_labels != 1:
         return problem
-    present = known.Y.toarray()
-    Y = sp.csr_array(np.hstack([1 - present, present]).astype(np.int8))
-    return replace(problem, references=References(known.X, Y, known.weights, groups=known.groups))
+    present, unknown = known.Y.toarray(), None
+    absent = 1 - present
+    if known.unknown is not None:
+        absent -= known.unknown.toarray()
+        both = sp.csr_array(sp.hstack([known.unknown, known.unknown], format="csr"))
+        unknown = UnknownLabels(both, np.zeros(known.n_rows, dtype=bool))
+    Y = sp.csr_array(np.hstack([absent, present]).astype(np.int8))
+    references = References(known.X, Y, known.weights, groups=known.groups, unknown=unknown)
+    return replace(problem, references=references)

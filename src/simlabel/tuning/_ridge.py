@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from simlabel.engines import AllPairs
 from simlabel.influence import Problem, Ridge
+from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._penalties import LeftOut, left_out_by_penalty
 from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
-from simlabel.tuning._criterion import Judge
+from simlabel.tuning._criterion import Judge, learned_scores
 from simlabel.tuning._problem import Candidate, resolved
 
 PENALTY = "influence__penalty"
@@ -66,6 +67,8 @@ class RidgeSearch:
         self.problem, self.criterion = problem, criterion
         self.pairs = AllPairs.of(problem.references.X, problem.stages.n_jobs) if pairs is None else pairs
         self.targets = ridge_targets(problem.references).toarray()
+        known = knowledge(problem.references)
+        self.patterns = None if known is None else patterns(known)
         self.seen: dict[tuple[float, ...], float] = {}
         self.tried: list[Candidate] = []
         self.measured: list[tuple[float, float]] = []
@@ -127,7 +130,7 @@ class RidgeSearch:
         left_out = self._by_penalty(candidate)(float(penalty))
         judge = Judge(self.criterion, references.sizes)
         truth = self.problem.truth
-        judge.add(truth, left_out[:, :n], left_out[:, n:])
+        judge.add(truth, learned_scores(left_out, n))
         return judge.result(truth, references.weights)
 
     def _by_penalty(self, candidate: Candidate) -> LeftOut:
@@ -135,14 +138,13 @@ class RidgeSearch:
         if key not in self._left_out:
             if self.problem.references.n_rows > limits().eigenvector_rows:
                 self._left_out.clear()  # a factor is made anew for each penalty: little is saved
-            references = self.problem.references
-            self._left_out[key] = left_out_by_penalty(
-                self._similarities(candidate),
-                self.targets,
-                references.weights,
-                references.groups,
-                self._rough_from,
-            )
+            references, S = self.problem.references, self._similarities(candidate)
+            given = S, self.targets, references.weights
+            if self.patterns is None:
+                self._left_out[key] = left_out_by_penalty(*given, references.groups, self._rough_from)
+            else:
+                known = references.groups, self.patterns
+                self._left_out[key] = lambda penalty: partly_known_solution(*given, penalty, *known).left_out
         return self._left_out[key]
 
     def _similarities(self, candidate: Candidate) -> FloatArray:

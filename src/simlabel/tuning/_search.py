@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from simlabel.engines import AllPairs
 from simlabel.influence import Problem
+from simlabel.influence._partly import knowledge, patterns, work
 from simlabel.rows import References
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
@@ -23,8 +24,18 @@ from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import RidgeSearch, Walk
 
+_FEWEST_TUNED = 200  # rows
 _WHOLE_WALK = Walk()
 _REFINED = tuple(2.0**power for power in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75))
+
+
+def rows_for_patterns(references: References) -> int:
+    """On how many rows learned influence can be searched where labels are known in many sets of rows."""
+    n, known = references.n_rows, knowledge(references)
+    if known is None:
+        return n
+    share = (limits().tuned_pattern_operations / max(1.0, work(patterns(known)))) ** (1 / 3)
+    return n if share >= 1 else max(_FEWEST_TUNED, int(share * n))
 
 
 class Search(BaseEstimator):
@@ -88,7 +99,8 @@ class Search(BaseEstimator):
     def _run_ridge(
         self, problem: Problem, walk: Walk, pairs: AllPairs | None
     ) -> tuple[Problem, TuningResult]:
-        n, most, note = problem.references.n_rows, limits().tuned_rows, ""
+        n, note = problem.references.n_rows, ""
+        most = min(limits().tuned_rows, rows_for_patterns(problem.references))
         part = problem
         if n > most:
             rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, most, replace=False))

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from simlabel import __version__
 from simlabel.desk import _changes as changes
-from simlabel.desk import _views as views
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk.api._asking import Reader, Tagging, TheDesk
@@ -120,8 +119,7 @@ async def learn(
     """Add texts with their subjects, as items that are done."""
     _check(project_id)
     column = await asyncio.to_thread(_text_column, desk)
-    with desk.store.reading() as db:
-        names = views.label_names(db)
+    names = await asyncio.to_thread(desk.label_names)
     by_uri = {_uri(number): name for number, name in names.items()}
     new = [
         changes.NewItem(
@@ -158,8 +156,7 @@ async def _suggested(
     desk.predictor.current()
     column = await asyncio.to_thread(_text_column, desk)
     found = await asyncio.wrap_future(desk.predictor.suggest([{column: text} for text in texts]))
-    with desk.store.reading() as db:
-        names = views.label_names(db)
+    names = await asyncio.to_thread(desk.label_names)
     return [
         [
             {"uri": _uri(each.label), "label": names[each.label], "notation": None, "score": each.probability}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -20,7 +20,7 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
-def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> Desk:
     """The desk that the application is for."""
     desk: Desk = request.app.state.desk
     return desk
@@ -28,7 +28,7 @@ def desk_of(request: Request) -> Desk:
 
 def person_of(request: Request) -> Person:
     """Who asks, for anything."""
-    desk = desk_of(request)
+    desk: Desk = request.app.state.desk
     _check_site(request)
     token = _token(request)
     if token is not None:
@@ -81,10 +81,10 @@ def _token(request: Request) -> str | None:
     return None
 
 
-def allowed(role: str) -> Callable[[Person], Person]:
+def allowed(role: str) -> Callable[[Person], Awaitable[Person]]:
     """A person who may do what a role allows."""
 
-    def check(person: Annotated[Person, Depends(person_of)]) -> Person:
+    async def check(person: Annotated[Person, Depends(person_of)]) -> Person:
         if not person.may(role):
             raise NotAllowed(f"This needs a token for {role}; {person.name} has one for {person.role}.")
         return person

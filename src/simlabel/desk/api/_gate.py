@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import time
-from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -90,7 +89,7 @@ class Gate:
 
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client") or ("", 0)
-        if not self._buckets.take(client[0] + _credential(scope)):
+        if not self._buckets.take(client[0]):
             await _refuse(
                 send, 429, "Too many requests", "Wait a second, and ask less often.", [(b"retry-after", b"1")]
             )
@@ -172,15 +171,6 @@ async def _refuse(
     await send({"type": "http.response.body", "body": body})
 
 
-def _header(scope: Scope, name: bytes) -> bytes | None:
-    found: Any = dict(scope["headers"]).get(name)
-    return found
-
-
-def _credential(scope: Scope) -> str:
-    return str(hash(_header(scope, b"authorization") or _header(scope, b"cookie")))
-
-
 def _length(scope: Scope) -> int | None:
-    given = _header(scope, b"content-length") or b""
+    given: bytes = dict(scope["headers"]).get(b"content-length", b"")
     return int(given) if given.isdigit() else None

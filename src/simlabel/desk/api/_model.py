@@ -22,8 +22,7 @@ async def suggest(desk: TheDesk, person: Reader, body: wire.SuggestBody) -> Any:
     """Labels for one row or many; nothing of them is stored."""
     position = desk.predictor.current().position
     found = await asyncio.wrap_future(desk.predictor.suggest(body.rows))
-    with desk.store.reading() as db:
-        names = views.label_names(db)
+    names = await asyncio.to_thread(desk.label_names)
     results = [desk.named(one, names, set(), body.limit, body.threshold) for one in found]
     return {"position": position, "results": results}
 

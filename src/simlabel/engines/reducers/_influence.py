@@ -35,7 +35,7 @@ def turned_over(S: FloatArray, out: FloatArray | None = None) -> FloatArray:
     return out
 
 
-class Store:
+class KeptArrays:
     """Arrays that were made of V and will be wanted again, up to 64 MiB."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class InfluenceColumns:
         self.entries_per_row = self.stack.nnz / max(1, self.n_references) if sparse else float(self.width)
         self.by_entry = sparse and self.width > self.DENSE_COLUMNS_PER_ENTRY * self.entries_per_row
         self._columns: dict[tuple[int, int], Rows] = {}
-        self.made = Store()
+        self.made = KeptArrays()
 
     @property
     def _worth_turning(self) -> bool:

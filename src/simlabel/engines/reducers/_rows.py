@@ -21,7 +21,7 @@ from simlabel.engines.reducers._sums import (
     Indices,
     Join,
     Keep,
-    Partial,
+    PartialResult,
     PartialSum,
     Reducer,
     SumReducer,
@@ -54,7 +54,7 @@ class Largest:
         self.capacity = int(min(len(self.weights), np.ceil(k / min(1.0, lightest)) + 1))
         self.bytes_per_query = 64 * self.capacity + 8 * self.width
 
-    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+    def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """No neighbours yet."""
         values = np.full((n_queries, self.capacity), -np.inf)
         return _PartialLargest(self, values, np.zeros((n_queries, self.capacity), dtype=np.int64), exclude)
@@ -121,7 +121,7 @@ class Candidates:
         self.capacity, self.width = capacity, 2 * capacity
         self.bytes_per_query = 64 * capacity
 
-    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+    def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """None yet; a query's own entry is seen to when all are known, its group at once."""
         return _PartialCandidates(*_split(np.full((n_queries, self.width), -1.0)), exclude)
 
@@ -205,7 +205,7 @@ class WholeRows(Additive):
         self.weighting = weighting
         self.bytes_per_query = 24 * self.influence.n_references + 8 * self.width
 
-    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+    def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """No blocks yet."""
         return _PartialRows(self, [], exclude)
 

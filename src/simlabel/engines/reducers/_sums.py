@@ -66,7 +66,7 @@ class Exclude:
         return rows, self.own[rows] - part.start
 
 
-class Partial(Protocol):
+class PartialResult(Protocol):
     """The state of a reducer for one block of queries."""
 
     def add(self, S: FloatArray, part: slice) -> None:
@@ -85,7 +85,7 @@ class Reducer(Protocol):
     width: int
     bytes_per_query: int
 
-    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+    def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """An empty state for a block of queries."""
 
     def part(self, rows: slice) -> Reducer:
@@ -128,7 +128,7 @@ class SumReducer(Additive):
         self.width = self.influence.width
         self.bytes_per_query = 8 * self.width
 
-    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+    def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """Zeros."""
         return PartialSum(self.influence, np.zeros((self.width, n_queries)), exclude)
 
@@ -164,7 +164,7 @@ class PartialSum:
         return turned_over(self.total)
 
 
-def finish_into(partial: Partial, out: FloatArray) -> None:
+def finish_into(partial: PartialResult, out: FloatArray) -> None:
     """Write the results of a block to its place; of sums no other copy is made, there may be many labels."""
     if isinstance(partial, PartialSum):
         turned_over(partial.total, out)
@@ -185,7 +185,7 @@ class Keep(Additive):
         self.width = n_references
         self.bytes_per_query = 8 * n_references
 
-    def start(self, n_queries: int, exclude: Exclude | None) -> Partial:
+    def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """Zeros."""
         return _PartialKeep(np.zeros((n_queries, self.width)))
 

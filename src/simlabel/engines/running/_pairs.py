@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simlabel.engines._contract import Plan, Progress, ReduceCall
-from simlabel.engines.reducers import Partial, finish_into
+from simlabel.engines.reducers import PartialResult, finish_into
 from simlabel.engines.running._panels import sums_of_block
 from simlabel.engines.running._progress import Ticker
 from simlabel.engines.running._tasks import run_tasks
@@ -38,7 +38,7 @@ class PairsRun:
                 self._finish(queries, partials[first])
         return self.outputs
 
-    def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[Partial] | None:
+    def _task(self, task: tuple[slice, slice], stopped: Callable[[], bool]) -> list[PartialResult] | None:
         queries, part = task
         sums = sums_of_block(self.call, queries, self.plan)
         for block in blocks(part.stop - part.start, self.plan.references):
@@ -53,6 +53,6 @@ class PairsRun:
         self._finish(queries, partials)
         return None
 
-    def _finish(self, queries: slice, partials: Sequence[Partial]) -> None:
+    def _finish(self, queries: slice, partials: Sequence[PartialResult]) -> None:
         for output, partial in zip(self.outputs, partials, strict=True):
             finish_into(partial, output[queries])

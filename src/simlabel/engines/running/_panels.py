@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simlabel._kernels import panel_width, sort_by_label, tile_rows
 from simlabel.engines._contract import Job, Plan, ReduceCall
 from simlabel.engines._prepared import Prepared, Side
-from simlabel.engines.reducers import Arrays, Exclude, InfluenceColumns, Partial, PartialSum, SumReducer
+from simlabel.engines.reducers import Arrays, Exclude, InfluenceColumns, PartialResult, PartialSum, SumReducer
 from simlabel.engines.running._tiles import TileSums
 from simlabel.rows import n_rows, row_width
 from simlabel.support.forks import cached_property
@@ -28,7 +28,7 @@ class BlockSums(Protocol):
     def meet(self, other: Any, mine: slice, part: slice) -> None:
         """Take in the references `part`, which are the queries of `other`, and let it take in mine."""
 
-    def partials(self) -> list[Partial]:
+    def partials(self) -> list[PartialResult]:
         """The results so far."""
 
 
@@ -96,7 +96,7 @@ class PanelSums:
         settings, V = (self.V.step, self.parameters), self.V.rows(part)
         self.kernel(references, queries, *settings, V, left_out, back, self.out)
 
-    def partials(self) -> list[Partial]:
+    def partials(self) -> list[PartialResult]:
         """The sums so far, as other parts of the program read them."""
         n_jobs, n_panels, n_labels, width = self.out.shape
         totals = self.out.transpose(0, 2, 1, 3).reshape(n_jobs, n_labels, n_panels * width)[:, :, : self.n]

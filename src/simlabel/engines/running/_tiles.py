@@ -8,7 +8,7 @@ import numpy as np
 
 from simlabel.engines._contract import Job, Plan
 from simlabel.engines._prepared import Prepared, Side, statistic
-from simlabel.engines.reducers import Exclude, Partial, turned_over
+from simlabel.engines.reducers import Exclude, PartialResult, turned_over
 from simlabel.rows import n_rows
 from simlabel.similarities import Similarity
 from simlabel.support.forks import cached_property
@@ -125,7 +125,7 @@ class TileSums:
             for job in self.jobs:
                 yield tile.weighted(job)
 
-    def partials(self) -> list[Partial]:
+    def partials(self) -> list[PartialResult]:
         """The results so far."""
         return self.reduced
 

@@ -137,7 +137,7 @@ def check_known(positions: npt.NDArray[np.int64], names: list[Hashable]) -> None
     """Refuse ids that are not there, and list them."""
     wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if at < 0]
     if wrong:
-        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was forgotten.")
+        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was changed.")
 
 
 def check_unused(used: list[Hashable]) -> None:

@@ -1,13 +1,15 @@
-"""Made-up programmes, like those of a broadcaster, to try a desk on."""
+"""Writes a table of made-up programmes, like those of a broadcaster, to try a tagging desk on.
+
+python examples/programmes.py programmes.csv
+simlabel serve desk/ --import programmes.csv --label-column genres --id id
+"""
 
 from __future__ import annotations
 
 import csv
 import random
-import tempfile
+import sys
 from pathlib import Path
-
-from simlabel.desk._serve import Settings, serve
 
 _TOPICS = {
     "Crime": "detective murder police trial thief prison witness alibi robbery inspector",
@@ -44,16 +46,5 @@ def write_programmes(path: Path, rows: int = 300, seed: int = 0) -> None:
             )
 
 
-def main() -> None:
-    """Serve made-up programmes until Ctrl-C, from a folder that goes then."""
-    with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "programmes.csv"
-        write_programmes(table)
-        settings = Settings(table=table, label_column="genres", id_column="id")
-        serve(
-            Path(folder) / "desk", settings, lambda address: print(f"{address}  (Ctrl-C ends it)", flush=True)
-        )
-
-
 if __name__ == "__main__":
-    main()
+    write_programmes(Path(sys.argv[1]))

@@ -1,0 +1,84 @@
+"""Labels that are part of others, on Debian's tags: a model that knows the facets beside one that does not.
+
+Tags are paths, such as ``mail::imap``: the first step is the facet. Both models have tf-idf of the summaries,
+cosine, ridge and thresholds per label for micro F1, on held-out folds of whole sources. Criteria are
+hierarchical: sets are closed upwards, so that the right facet counts for something. "broken" is the share of
+predicted tags whose facet would not be predicted with them if the facet were a label like any other.
+Needs raw/debtags.csv in the folder SIMLABEL_DATA.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from _shared.data import Missing
+from _shared.report import Part
+from _shared.timing import Scale
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from simlabel import SMLClassifier
+from simlabel.experiments import StratifiedFolds
+from simlabel.label_rules import PerLabel
+from simlabel.metrics import hierarchical_f1, hierarchical_precision, hierarchical_recall
+
+ROWS, FOLDS, LEAST = 3000, 5, 10
+
+
+def packages(scale: Scale) -> tuple[Any, list[set[str]], np.ndarray]:
+    """Features, tags and sources of about so many packages, whole sources, with tags that enough have."""
+    path = Path(os.environ.get("SIMLABEL_DATA", "")) / "raw" / "debtags.csv"
+    if not path.exists():
+        raise Missing("it needs raw/debtags.csv in the folder that SIMLABEL_DATA names.")
+    table = pd.read_csv(path, usecols=["package", "summary", "source", "tags"], keep_default_na=False)
+    table = table[table["tags"] != ""]
+    sources = table["source"].where(table["source"] != "", table["package"])
+    order = np.random.default_rng(1).permutation(sources.unique())
+    before = sources.value_counts().loc[order].cumsum()
+    some = sources.isin(before.index[before <= scale.rows(ROWS)])
+    tags = [set(one.split(";")) for one in table["tags"][some]]
+    counts = pd.Series([tag for one in tags for tag in one]).value_counts()
+    often = set(counts.index[counts >= min(LEAST, scale.rows(LEAST))])
+    X = TfidfVectorizer(sublinear_tf=True).fit_transform(table["summary"][some]).tocsr()
+    return X, [one & often for one in tags], sources[some].to_numpy()
+
+
+def closed(one: set[str]) -> set[str]:
+    return one | {tag.partition("::")[0] for tag in one}
+
+
+def run(scale: Scale) -> Part:
+    X, y, sources = packages(scale)
+    part = Part(
+        "Tags in facets",
+        ["model", "hierarchical precision", "recall", "F1", "broken"],
+        f"{X.shape[0]:,} packages, {FOLDS} folds of whole sources; mean and standard error over folds.",
+    )
+    found: dict[str, list[list[float]]] = {"tags alone": [], "facets as labels": [], "hierarchy": []}
+    for train, test in StratifiedFolds(FOLDS).split(X, y, sources):
+        known, true = [y[i] for i in train], [y[i] for i in test]
+        for name in found:
+            hierarchy = "::" if name == "hierarchy" else None
+            model = SMLClassifier(
+                "cosine",
+                influence="ridge",
+                label_rule=PerLabel("f1_micro"),
+                calibration=None,
+                hierarchy=hierarchy,
+                random_state=0,
+            )
+            given = [closed(one) for one in known] if name == "facets as labels" else known
+            predicted = model.fit(X[train], given, groups=sources[train]).predict(X[test])
+            narrow = [(one, tag) for one in predicted for tag in one if "::" in tag]
+            broken = np.mean([tag.partition("::")[0] not in one for one, tag in narrow]) if narrow else 0.0
+            criteria = (hierarchical_precision, hierarchical_recall, hierarchical_f1)
+            scores = [criterion(true, predicted, "::") for criterion in criteria]
+            found[name].append([*scores, np.nan if name == "tags alone" else float(broken)])
+    for name, rows in found.items():
+        mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
+        cells = [f"{m:.4f} ± {e:.4f}" if np.isfinite(m) else "" for m, e in zip(mean, error, strict=True)]
+        part.row(name, *cells)
+    return part

@@ -1,0 +1,94 @@
+"""The pages of the reference, derived from the code: every public name once, by the room that it is in.
+
+A name is public where its room exports it and its docstring has an example that runs; errors and warnings are
+public without one. So what is not documented does not come in, and what is documented cannot be left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+#: what rooms export for each other, and not for users, though it has an example
+_INNER = {
+    "LabelSpace",
+    "ReduceCall",
+    "References",
+    "Stack",
+    "equal_groups",
+    "fold",
+    "group_codes",
+    "current_name",
+}
+#: rooms that users import from, in the order in which they meet them, with what is in them
+ROOMS = {
+    "simlabel": "Classifiers and the one sum",
+    "simlabel.labels": "Labels: partly known, nested",
+    "simlabel.tables": "Raw tables",
+    "simlabel.similarities": "Similarities",
+    "simlabel.normalization": "Normalisers",
+    "simlabel.weightings": "Weightings",
+    "simlabel.influence": "Influence",
+    "simlabel.label_rules": "Label rules",
+    "simlabel.guarantees": "Guarantees",
+    "simlabel.calibration": "Calibration",
+    "simlabel.tuning": "Tuning",
+    "simlabel.sampling": "Samplers",
+    "simlabel.sketching": "Short forms",
+    "simlabel.engines": "Engines",
+    "simlabel.rows": "Rows that are not in memory",
+    "simlabel.cluster": "Many machines",
+    "simlabel.inspection": "Explanations",
+    "simlabel.persistence": "Files of models",
+    "simlabel.metrics": "Criteria",
+    "simlabel.datasets": "Data sets",
+    "simlabel.baselines": "The paper's rivals",
+    "simlabel.experiments": "Experiments",
+    "simlabel.reports": "Reports",
+}
+
+
+def public_names(room: str) -> list[str]:
+    """The names that a room offers to users."""
+    module = importlib.import_module(room)
+    return [name for name in module.__all__ if name not in _INNER and _is_public(getattr(module, name))]
+
+
+def _is_public(thing: object) -> bool:
+    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+        return False
+    if inspect.isclass(thing) and issubclass(thing, Exception):
+        return True
+    return ">>>" in (inspect.getdoc(thing) or "")
+
+
+def write_reference(folder: Path) -> None:
+    """A page for each room, and one that lists them."""
+    folder.mkdir(exist_ok=True)
+    seen: set[int] = set()
+    pages = []
+    for room, title in ROOMS.items():
+        module = importlib.import_module(room)
+        names = [name for name in public_names(room) if id(getattr(module, name)) not in seen]
+        seen |= {id(getattr(module, name)) for name in names}
+        if names:
+            page = room.replace(".", "_")
+            pages.append(page)
+            _write(folder / f"{page}.rst", _page(room, title, names))
+    lines = ["Reference", "=========", "", "Every public name, by the room that it is imported from.", ""]
+    lines += [".. toctree::", "   :maxdepth: 1", "", *(f"   {page}" for page in pages), ""]
+    _write(folder / "index.rst", "\n".join(lines))
+
+
+def _page(room: str, title: str, names: list[str]) -> str:
+    heading = f"{title}: ``{room}``"
+    lines = [heading, "=" * len(heading), "", f".. currentmodule:: {room}", "", ".. autosummary::"]
+    lines += ["   :toctree: names", "   :template: name.rst", "", *(f"   {name}" for name in names), ""]
+    return "\n".join(lines)
+
+
+def _write(path: Path, text: str) -> None:
+    """Only where it changed, so that a second build is quick."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")

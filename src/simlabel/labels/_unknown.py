@@ -1,0 +1,187 @@
+"""Labels of which it is not known whether a row has them: how users write them, and how they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Positions = npt.NDArray[np.int64]
+
+
+class Partial:
+    """A row of y of which not all labels are known: these it has, those it has not.
+
+    A label that is named in neither is unknown in this row, also one that is met only later.
+
+    Parameters
+    ----------
+    present, absent : set or other iterable of labels
+        What the row has for certain, and what it has not.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
+    >>> y = [{"sea", "sunset"}, Partial({"sea"}), Partial({"trees"}, absent={"sea"})]
+    >>> sorted(SMLClassifier("linear").fit(X, y).predict([[1.0, 0.1]])[0])
+    ['sea', 'sunset']
+    """
+
+    __slots__ = ("absent", "present")
+
+    def __init__(self, present: Iterable[Hashable] = (), absent: Iterable[Hashable] = ()) -> None:
+        self.present, self.absent = _names(present, "present"), _names(absent, "absent")
+        both = self.present & self.absent
+        if both:
+            raise ValueError(f"Partial: {next(iter(both))!r} is both present and absent; name it in one.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Partial) and (self.present, self.absent) == (other.present, other.absent)
+
+    def __hash__(self) -> int:
+        return hash((self.present, self.absent))
+
+    def __repr__(self) -> str:
+        return f"Partial({set(self.present) or '()'}, absent={set(self.absent) or '()'})"
+
+
+def _names(labels: Any, which: str) -> frozenset[Hashable]:
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise TypeError(f"Partial: {which} must be a set of labels, got {labels!r}; write {{{labels!r}}}.")
+    try:
+        return frozenset(labels)
+    except TypeError:
+        raise TypeError(f"Partial: {which} holds something that is no label: {labels!r}.") from None
+
+
+class Known:
+    """A sparse y of which not all entries are known.
+
+    Parameters
+    ----------
+    true, known : sparse of 0/1, (n_rows, n_labels)
+        Which labels rows have, and of which entries that is known at all.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from simlabel import SMLClassifier
+    >>> true, known = sp.csr_array([[1, 0], [0, 1], [1, 0]]), sp.csr_array([[1, 1], [0, 1], [1, 1]])
+    >>> X = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]
+    >>> SMLClassifier("linear").fit(X, Known(true, known)).predict([[1.0, 0.0]]).toarray()
+    array([[1, 0]])
+    """
+
+    def __init__(self, true: Any, known: Any) -> None:
+        if not (sp.issparse(true) and sp.issparse(known)):
+            raise TypeError(
+                f"Known takes two sparse matrices, got {type(true).__name__} and {type(known).__name__}. "
+                f"In a dense array unknown entries are NaN, or masked."
+            )
+        if true.shape != known.shape:
+            raise ValueError(f"Known: true has shape {true.shape}, but known has {known.shape}.")
+        self.true, self.known = true, known
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_labels)."""
+        return (int(self.true.shape[0]), int(self.true.shape[1]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> Known:
+        """Some of the rows, as splitters ask for them."""
+        return Known(sp.csr_array(self.true)[rows], sp.csr_array(self.known)[rows])
+
+
+class UnknownLabels:
+    """Which entries of an indicator are unknown.
+
+    Parameters
+    ----------
+    entries : csr_array of ones, (n_rows, n_labels)
+        The unknown entries, sorted; the indicator has none of them.
+    open_rows : array of bool, (n_rows,)
+        Rows in which labels that come later are unknown too.
+    """
+
+    def __init__(self, entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> None:
+        self.entries, self.open_rows = entries, open_rows
+
+    @property
+    def complete(self) -> npt.NDArray[np.bool_]:
+        """Rows all of whose labels are known, (n_rows,)."""
+        return np.diff(self.entries.indptr) == 0
+
+    def part(self, rows: Any) -> UnknownLabels | None:
+        """Of some rows; None where these are known, and are to stay so."""
+        return _unless_known(sp.csr_array(self.entries[rows]), self.open_rows[rows])
+
+    def moved(self, places: Positions, n_labels: int) -> UnknownLabels:
+        """The same where label k stands in column places[k] of `n_labels`."""
+        old = self.entries
+        if old.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
+            return self
+        rows = np.repeat(np.arange(old.shape[0]), np.diff(old.indptr))
+        new = np.setdiff1d(np.arange(n_labels), places)
+        later = np.flatnonzero(self.open_rows)
+        return UnknownLabels(
+            ones_at(
+                np.concatenate([rows, np.repeat(later, len(new))]),
+                np.concatenate([places[old.indices], np.tile(new, len(later))]),
+                (old.shape[0], n_labels),
+            ),
+            self.open_rows,
+        )
+
+    def named(self) -> npt.NDArray[np.bool_]:
+        """Labels that a row with labels to come says something of, (n_labels,)."""
+        of_open = self.entries[np.flatnonzero(self.open_rows)]
+        counts = np.bincount(of_open.indices, minlength=of_open.shape[1])
+        return counts < of_open.shape[0]
+
+    def filled(
+        self, Y: sp.csr_array, before: sp.csr_array, unknown_before: UnknownLabels | None
+    ) -> tuple[sp.csr_array, UnknownLabels | None]:
+        """Y with its unknown entries as the rows had them before, and what is unknown still."""
+        Y = sp.csr_array(Y + self.entries.multiply(before), dtype=np.int8)
+        Y.sort_indices()
+        if unknown_before is None:
+            return Y, None
+        entries = sp.csr_array(self.entries.multiply(unknown_before.entries), dtype=np.int8)
+        entries.sort_indices()
+        return Y, _unless_known(entries, self.open_rows & unknown_before.open_rows)
+
+
+def ones_at(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:
+    """A matrix with ones at these places, sorted."""
+    made = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+    made.sort_indices()
+    return made
+
+
+def _unless_known(entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> UnknownLabels | None:
+    return UnknownLabels(entries, open_rows) if entries.nnz or open_rows.any() else None
+
+
+def joined_unknown(
+    parts: Sequence[UnknownLabels | None], lengths: Sequence[int], n_labels: int
+) -> UnknownLabels | None:
+    """Parts one after the other; None where all is known."""
+    if all(part is None for part in parts):
+        return None
+    filled = [
+        UnknownLabels(sp.csr_array((n, n_labels), dtype=np.int8), np.zeros(n, dtype=bool))
+        if part is None
+        else part
+        for part, n in zip(parts, lengths, strict=True)
+    ]
+    if len(filled) == 1:
+        return filled[0]
+    entries = sp.csr_array(sp.vstack([part.entries for part in filled], format="csr"))
+    return UnknownLabels(entries, np.concatenate([part.open_rows for part in filled]))
