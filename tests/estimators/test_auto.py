@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from simlabel import AutoSMLClassifier, SMLClassifier
-from simlabel.similarities import RBF, Laplacian, Linear
+from simlabel.similarities import RBF, Laplacian, Linear, Polynomial
 
 FEW = [("l2", RBF(), "ridge"), ("zscore", Laplacian(), "uniform"), (None, Linear(), "ridge")]
 
@@ -101,3 +101,12 @@ def test_odd_labels(rng):
     assert one.predict(X[:1]) == [{"a"}]
     with pytest.raises(ValueError, match="configurations is empty"):
         AutoSMLClassifier(configurations=[]).fit(X, np.eye(12, 2))
+
+
+def test_what_was_found_on_few_rows_is_a_start_on_more_whose_grid_differs(rng):
+    X = rng.normal(size=(450, 4)) * rng.lognormal(size=(450, 1))  # offsets are multiples of the mean square
+    Y = np.column_stack([X[:, 0] * X[:, 1] > 0, X[:, 2] > 0.3]).astype(int)
+    few = [(None, Polynomial("auto", "auto"), "ridge"), (None, Linear(), "ridge")]
+    similarity = AutoSMLClassifier(configurations=few, random_state=0).fit(X, Y).best_estimator_.similarity_
+    shares = similarity.coef0 / np.mean((X**2).sum(axis=1))
+    assert min(abs(shares - [0.0, 0.25, 1.0, 4.0])) < 1e-6

@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel import AutoSMLClassifier, SMLClassifier
-from simlabel.label_rules import AimedRule, AutoRule, CutoffRule, PerLabel, ScoreBlock, TrainingBlock
+from simlabel.label_rules import (
+    AimedRule,
+    AutoRule,
+    CutoffRule,
+    PerLabel,
+    ScoreBlock,
+    SetSize,
+    Threshold,
+    TrainingBlock,
+)
 from simlabel.label_rules._gather import Gathered
 from simlabel.label_rules._sweeps import TUNED, common_threshold
 from simlabel.metrics import f1_micro, find_criterion
@@ -91,9 +100,10 @@ def test_no_common_threshold_is_better(criterion, seed):
     assert value(found) == pytest.approx(max(map(value, tried)))
 
 
-def test_rare_labels_do_not_accept_everything():
+@pytest.mark.parametrize("seed", [5, 6, 8])
+def test_rare_labels_do_not_accept_everything(seed):
     """Micro F1 on new rows under thresholds for macro F1: at most 0.05 below that under micro's own."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
     frequency = np.r_[[0.3] * 4, [0.006] * 40]
 
     def rows(n):
@@ -129,12 +139,63 @@ def test_labels_with_much_evidence_keep_their_own_threshold():
 @pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # the labels are noise
 def test_no_set_is_empty_where_none_was(rule, empty, rng):
     X = rng.random((90, 3))
-    Y = (rng.random((90, 5)) < 0.15).astype(int)
+    Y = np.column_stack([X > 0.7, rng.random((90, 2)) < 0.1]).astype(int)
     Y[Y.sum(axis=1) == 0, 0] = 1
     Y[0] *= not empty
     model = SMLClassifier(RBF(8.0), normalizer=None, influence="ridge", label_rule=rule).fit(X, Y)
     assert model.label_rule_.minimum == (0 if empty else 1)
     assert empty or model.predict(rng.random((200, 3))).sum(axis=1).all()
+
+
+@pytest.mark.parametrize("criterion", ["f1_micro", "hamming_loss"])
+@pytest.mark.filterwarnings("ignore::simlabel.SimlabelWarning")  # hard indeed
+def test_a_search_leaves_no_row_empty_where_labels_are_hard_to_tell(criterion, rng):
+    """As in texts with one of many feelings: each label is below one half in nearly all rows."""
+    X, Y = rng.random((150, 3)), np.eye(8, dtype=int)[rng.integers(0, 8, 150)]
+    Y[X[:, 0] > 0.8] = np.eye(8, dtype=int)[0]
+    few = [("l2", RBF(4.0), "ridge")]
+    model = AutoSMLClassifier(criterion=criterion, configurations=few, random_state=0).fit(X, Y)
+    assert getattr(model.best_estimator_.label_rule_, "criterion", criterion) == criterion
+    assert model.predict(rng.random((300, 3))).sum(axis=1).all()
+    bare = model.change_rule(CutoffRule(minimum=0, criterion="hamming_loss"))
+    assert (bare.predict(X).sum(axis=1) == 0).any()
+
+
+@given(seed=SEEDS, criterion=CRITERIA)
+@settings(max_examples=10, deadline=None)
+def test_auto_gives_no_empty_set_where_training_has_none(seed, criterion):
+    scores, Y = drawn(seed, empty=False)
+    rule = AutoRule(criterion).fit(np.array([1, 2]), [sized(scores, Y)])
+    new, truth = drawn(seed + 1, 200)
+    assert np.diff(rule.predict(sized(new - 3.0, truth).scores).indptr).all()  # and scores are low
+
+
+def sized(scores, Y):
+    """A block with two set sizes, the larger one where the scores are high."""
+    sizes = np.column_stack([np.ones(len(scores)), scores.mean(axis=1)])
+    return TrainingBlock(ScoreBlock(scores, sizes, scores), sp.csr_array(Y), np.ones(len(Y)))
+
+
+@pytest.mark.parametrize("criterion", ["f1_micro", "f1_macro", "subset_accuracy"])
+@pytest.mark.parametrize("best", ["size", "threshold", "label"])
+def test_auto_takes_the_rule_that_is_clearly_best(best, criterion):
+    """Made so that one alone knows: the sizes do, the mean of a row does, or each label has its own cut."""
+    rng = np.random.default_rng(0)
+    Y = np.zeros((400, 6), dtype=np.int8)
+    wanted = rng.integers(1, 4, 400)
+    for row, n in zip(Y, wanted, strict=True):
+        row[rng.permutation(6)[:n]] = 1
+    scores, sizes = Y + rng.random(Y.shape) * 0.9, np.ones((400, 1))
+    if best == "size":
+        scores *= rng.lognormal(0.0, 2.0, (400, 1))  # rows differ so much that no cut fits two of them
+        sizes = np.eye(3)[wanted - 1]
+    elif best == "threshold":
+        scores += 5.0 * rng.normal(size=(400, 1))
+    else:
+        scores += 3.0 * np.arange(6)
+    block = TrainingBlock(ScoreBlock(scores, sizes, scores), sp.csr_array(Y), np.ones(400))
+    rule = AutoRule(criterion).fit(np.arange(sizes.shape[1]) + 1, [block])
+    assert type(rule) is {"size": SetSize, "threshold": Threshold, "label": PerLabel}[best]
 
 
 def test_empty_sets_may_be_asked_for(rng):

@@ -81,7 +81,9 @@ class RidgeSearch:
             self._rough_from = min(grids[PENALTY].values)
         best = {name: _start(name, grid) for name, grid in grids.items()}
         if walk.start is not None:
-            best |= {name: walk.start[name] for name in grids if name in walk.start}
+            best |= {
+                name: _placed(name, walk.start[name], grids[name]) for name in grids if name in walk.start
+            }
         self._look(best)
         for step in walk.steps:
             moved = True
@@ -160,6 +162,13 @@ def _start(name: str, grid: Grid) -> float:
     if grid.refine:
         return grid.values[min(grid.at_mean + round(math.log2(_START_FACTOR)), len(grid.values) - 1)]
     return grid.values[len(grid.values) // 2]
+
+
+def _placed(name: str, value: float, grid: Grid) -> float:
+    """A start that was found on other rows, whose grid differed; where no scale is refined, the nearest."""
+    if grid.refine or name == PENALTY:
+        return value
+    return min(grid.values, key=lambda other: abs(other - value))
 
 
 def _neighbour(name: str, value: float, grid: Grid, step: float, up: bool) -> float | None:
