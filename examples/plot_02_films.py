@@ -16,10 +16,14 @@ import pandas as pd
 from simlabel import Tagger
 
 WORDS = {
-    "crime": "detective murder police heist gang witness trial",
-    "romance": "love wedding kiss summer letter stranger paris",
-    "space": "planet ship crew orbit alien signal captain",
-    "family": "school dog grandmother holiday village friends children",
+    "crime": "detective murder police heist gang witness trial bank thief lawyer prison alibi clue "
+    "weapon inspector robbery ransom suspect evidence informer smuggler judge verdict",
+    "romance": "love wedding kiss summer letter stranger paris bride heart dance rose secret proposal "
+    "reunion jealous promise divorce longing affair honeymoon sister neighbour garden",
+    "space": "planet ship crew orbit alien signal captain rocket moon station galaxy astronaut comet "
+    "colony robot gravity probe oxygen hull asteroid engine mission landing",
+    "family": "school dog grandmother holiday village friends children birthday puppy teacher camp "
+    "treehouse twins kite circus pony snow picnic bicycle farm aunt uncle kitten",
 }
 rng = np.random.default_rng(0)
 
