@@ -16,6 +16,7 @@ from simlabel._kernels import sparse_times_dense
 from simlabel.influence import RetuneWarning, Ridge, _conjugate
 from simlabel.influence._closed_form import ridge_solution
 from simlabel.influence._linear import _TOLERANCE, LinearRidge, linear_form
+from simlabel.influence._products import SimilarityProducts
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
 from simlabel.support.limits import changed_limits
 
@@ -209,3 +210,28 @@ def test_sparse_products(seed, width):
         M, out = rng.standard_normal((7, width)).astype(kind), np.full((11, width), np.nan, dtype=kind)
         sparse_times_dense(A.indptr, A.indices, A.data, M, out)
         np.testing.assert_allclose(out, A @ M, atol=1e-5 if kind is np.float32 else 1e-13)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_columns_that_are_alike_are_one_and_those_of_one_row_none(seed):
+    rng = np.random.default_rng(seed)
+    Z = sp.random_array((12, 9), density=0.3, rng=rng).toarray()
+    Z = np.column_stack([Z, Z[:, rng.integers(0, 9, 15)], np.eye(12)])  # the same again, and of one row each
+    products, M = SimilarityProducts(sp.csr_array(Z), 1), rng.standard_normal((12, 3))
+    assert products.shape[1] <= 9
+    np.testing.assert_allclose(products(M), Z @ Z.T @ M, atol=1e-12)
+    some = rng.random(12) < 0.6
+    np.testing.assert_allclose(products.of_rows(some)(M[some]), Z[some] @ Z[some].T @ M[some], atol=1e-12)
+
+
+def test_labels_that_are_alike_have_one_direction(rng):
+    X, Y = rows(rng)
+    Y = np.column_stack([Y, Y, 1 - Y])
+    weights = np.ones(N)
+    with beyond(iterated_bytes=8 * N * 24):
+        ridge = LinearRidge(linear_form(Cosine(), X), X, sp.csr_array(Y.astype(float)), weights, 0.3)
+        found = ridge.solution()
+    Z = ridge.form(X)
+    wanted = ridge_solution(Z @ Z.T, Y, weights, 0.3).V
+    np.testing.assert_allclose(found.V, wanted, atol=1e-6 * np.abs(wanted).max())
+    assert found.residual <= _TOLERANCE

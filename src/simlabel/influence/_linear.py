@@ -16,9 +16,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.influence._conjugate import MaskedSystem, MatrixProducts, RidgeSystem, SimilarityProducts
+from simlabel.influence._conjugate import MaskedSystem, RidgeSystem
 from simlabel.influence._inducing import feature_solution
 from simlabel.influence._partly import Known, by_patterns, check_work
+from simlabel.influence._products import Block, MatrixProducts, SimilarityProducts
 from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
@@ -132,18 +133,23 @@ class LinearRidge:
         sketch = products.sketched(np.random.default_rng(self.seed))
         weights, penalty = self.weights / weight, self.penalty / (unit**2 * weight)
 
-        def systems(kept: FloatArray) -> Systems:
-            known = self.known
-            if known is not None:
-                return lambda part: MaskedSystem(products, sketch, kept[:, None] * known[:, part], penalty)
-            one = RidgeSystem(products, sketch, kept, penalty)
+        def systems(kept: FloatArray, there: npt.NDArray[np.bool_]) -> Systems:
+            """Of the rows that are there: the others have no part in it."""
+            some, seen, kept = products, sketch[there], kept[there]
+            if not there.all():
+                some = products.of_rows(there)
+            if self.known is not None:
+                known = self.known[there]
+                return lambda part: MaskedSystem(some, seen, kept[:, None] * known[:, part], penalty)
+            one = RidgeSystem(some, seen, kept, penalty)
             return lambda part: one
 
-        V, mean, residual = self._whole(systems(weights), products, unit, start)
+        V, mean, residual = self._whole(systems(weights, weights > 0), products, unit, start)
         left_out = np.empty(V.shape)
         for fold in self._folds():
             kept = self.weights - np.where(fold, self._left(), 0.0)
-            self._without(systems(kept / weight), products, fold, self._mean(kept), left_out)
+            there = kept > 0
+            self._without(systems(kept / weight, there), there, products, fold, self._mean(kept), left_out)
         return RidgeSolution(V, mean, left_out, residual=residual)
 
     def _whole(
@@ -157,7 +163,7 @@ class LinearRidge:
             system = systems(part)
             B = self.targets[:, part].toarray() - mean[part]
             first = None if start is None else start[:, part] * (unit**2 / system.scale)
-            x, _, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
+            x, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
             V[:, part] = system.scale * x / unit**2
 
         products.for_columns(V.shape[1], work)
@@ -168,18 +174,22 @@ class LinearRidge:
     def _without(
         self,
         systems: Systems,
+        there: npt.NDArray[np.bool_],
         products: SimilarityProducts,
         fold: npt.NDArray[np.bool_],
         mean: FloatArray,
         out: FloatArray,
     ) -> None:
-        """Write the scores of a fold's rows, from the system without them."""
+        """Write the scores of a fold's rows, from the system of the rows that are there without them."""
+        targets = self.targets[there]
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
             system = systems(part)
-            B = self.targets[:, part].toarray() - mean[part]
-            _, sums, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
-            out[fold, part] = sums[fold] + mean[part]
+            B = targets[:, part].toarray() - mean[part]
+            x, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
+            influence: Block = np.zeros((len(there), x.shape[1]), dtype=np.float32)
+            influence[there] = system.scale * x
+            out[fold, part] = products(influence)[fold] + mean[part]
 
         products.for_columns(out.shape[1], work)
 
