@@ -295,7 +295,7 @@ def known_set_size(query, X, rows, phi, psi=keep_all, weights=None, absent=(), e
         total = math.fsum(counted)
         query, phi, psi = (query, phi, psi) if total > 0 else (query, lambda x, z: 1.0, keep_all)
         scores = known_label_weights(query, X, rows, phi, psi, weights, absent, exclude)
-        return math.ceil(math.fsum(scores) / (total if total > 0 else math.fsum(alike)) - 0.5)
+        return math.ceil(math.fsum(scores) / (total if total > 0 else math.fsum(alike)) - 0.5 - 1e-6)
     if math.fsum(counted[j] for j in whole) == 0:
         counted = alike
     votes = {}

@@ -66,7 +66,8 @@ class SetSize(LabelRule):
     def count(self, scores: ScoreBlock) -> Counts:
         """The size with the largest sum; where no reference is wholly known, what the shares add up to."""
         if not len(self.sizes_):
-            return np.ceil(np.clip(scores.shares, 0.0, 1.0).sum(axis=1) - 0.5).astype(np.int64)
+            # a half goes to the smaller size, like any tie, whatever its last bits are
+            return np.ceil(np.clip(scores.shares, 0.0, 1.0).sum(axis=1) - 0.5 - 1e-6).astype(np.int64)
         chosen: Counts = self.sizes_[np.argmax(scores.sizes, axis=1)]
         return chosen
 
