@@ -141,7 +141,7 @@ def test_the_last_stage_is_the_decision_function_in_blocks(change_limits):
 def test_verbose_shows_a_bar(capsys):
     X, Y = problem(1)
     BoosTexter(2, verbose=True).fit(X, Y)
-    assert "BoosTexter" in capsys.readouterr().out
+    assert "BoosTexter" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("n_rounds", [0, 1.5, True, "many"])

@@ -96,7 +96,8 @@ def test_a_worker_out_of_memory_is_an_error(data):
         client, cluster = started(1, memory_limit="700MiB")
     with client, cluster:
         engine = DaskEngine(client)
-        model = SMLClassifier(Function(Greedy(), blockwise=True), normalizer=None, engine=engine).fit(X, Y)
+        similarity = Function(Greedy(), blockwise=True)
+        model = SMLClassifier(similarity, normalizer=None, calibration=None, engine=engine).fit(X, Y)
         with pytest.raises(ClusterError, match="out of memory"):
             model.predict(Q)
 

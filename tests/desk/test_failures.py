@@ -128,8 +128,9 @@ def nobody(tmp_path):
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions are others on this system")
     if os.geteuid() == 0:
-        for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-            path.chmod(0o755)
+        for path in (tmp_path, *tmp_path.parents):
+            if not path.stat().st_mode & 0o001:
+                path.chmod(0o755)  # those that pytest has made, in a worker one more
         os.seteuid(65534)
         yield
         os.seteuid(0)
@@ -256,9 +257,7 @@ def test_suggestions_become_tags_by_themselves_only_when_asked_to(tmp_path, abov
     added(desk, 40)
     waiting = added(desk, 10, seed=1, done=False)
     followed(desk)
-    tags = (
-        "SELECT source, actor, probability FROM tags t JOIN items i ON i.id = t.item AND i.status = 'waiting'"
-    )
+    tags = "SELECT t.source, t.actor, t.probability FROM tags t JOIN items i ON i.id = t.item AND i.status = 'waiting'"
     if above is None:
         assert desk.follower.wait_for(lambda: bool(desk.follower.insights["order"]), 120)
         assert desk.store.rows(tags) == []

@@ -29,7 +29,7 @@ WEIGHTINGS = [
 def made(seed, n=14, n_labels=4, hidden=0.4, whole=True):
     """Rows, and label sets as lists with None where they are not known."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 3)).round(2)
+    X = rng.normal(size=(n, 3))  # no two are equally far from a query: top-k has no ties
     Y = (X @ rng.normal(size=(3, n_labels)) + 0.3 * rng.normal(size=(n, n_labels)) > 0).astype(float)
     Y[rng.random(Y.shape) < hidden] = np.nan
     if whole:
@@ -37,7 +37,7 @@ def made(seed, n=14, n_labels=4, hidden=0.4, whole=True):
     else:
         Y[np.arange(n), rng.integers(0, n_labels, n)] = np.nan
     rows = [[None if np.isnan(v) else bool(v) for v in row] for row in Y]
-    return X, Y, rows, rng.normal(size=(5, 3)).round(2)
+    return X, Y, rows, rng.normal(size=(5, 3))
 
 
 def close(found, wanted):

@@ -98,6 +98,7 @@ def _listen(settings: Settings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
+        listening.listen()  # whoever reads the address may ask at once, and waits
     except OSError as error:
         listening.close()
         raise DeskError(

@@ -12,10 +12,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.labels import Indicator, UnknownLabels, joined_unknown, moved
-from simlabel.rows._containers import take_rows
+from simlabel.rows._containers import blocks, take_rows
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import fold, joined
 from simlabel.support.forks import cached_property
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
 Positions = npt.NDArray[np.int64]
@@ -138,7 +139,11 @@ def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows
 
 
 def _lowest(X: Rows) -> float:
-    return float(X.min()) if X.shape[0] and X.shape[1] else 0.0
+    if not (X.shape[0] and X.shape[1]):
+        return 0.0
+    if hasattr(X, "min"):
+        return float(X.min())
+    return min(float(X[part].min()) for part in blocks(X.shape[0], limits().piece_rows))  # rows in a file
 
 
 def _taken(X: Rows, rows: Positions) -> Rows:

@@ -96,12 +96,9 @@ class Gate:
             return
         large = scope["path"] == "/api/imports"
         most, told = MOST_IMPORT_BYTES if large else MOST_BYTES, _length(scope)
-        if told is not None and told > most:
-            await _refuse(
-                send, 413, "Too large", f"At most {most:,} bytes are taken in one request; send fewer rows."
-            )
-            return
         try:
+            if told is not None and told > most:
+                raise await _too_large(receive, most)
             if not large:
                 receive = await _whole(receive, most)
             limit = None if large or scope["path"] == "/api/export" else _LONGEST
@@ -128,6 +125,20 @@ async def _next(receive: Receive) -> Message:
         raise _Refused(408, "Too slow", f"Nothing came for {_SLOWEST:.0f} seconds; send it again.") from None
 
 
+def _too_many(most: int) -> tuple[str, str]:
+    return "Too large", f"At most {most:,} bytes are taken in one request; send fewer rows."
+
+
+async def _too_large(receive: Receive, most: int) -> _Refused:
+    """A refusal, when what is still coming has come, up to a bound: a client that sends reads no answer."""
+    seen, more = 0, True
+    while more and seen < 4 * most:
+        message = await _next(receive)
+        seen += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    return _Refused(413, *_too_many(most))
+
+
 async def _whole(receive: Receive, most: int) -> Receive:
     """The body, read before anybody works on it: a slow client keeps nobody busy."""
     body, more = bytearray(), True
@@ -138,9 +149,7 @@ async def _whole(receive: Receive, most: int) -> Receive:
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > most:
-            raise _Refused(
-                413, "Too large", f"At most {most:,} bytes are taken in one request; send fewer rows."
-            )
+            raise await _too_large(receive, most) if more else _Refused(413, *_too_many(most))
     given: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def replay() -> Message:
