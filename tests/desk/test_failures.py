@@ -257,7 +257,8 @@ def test_suggestions_become_tags_by_themselves_only_when_asked_to(tmp_path, abov
     added(desk, 40)
     waiting = added(desk, 10, seed=1, done=False)
     followed(desk)
-    tags = "SELECT t.source, t.actor, t.probability FROM tags t JOIN items i ON i.id = t.item AND i.status = 'waiting'"
+    waits = "JOIN items i ON i.id = t.item AND i.status = 'waiting'"
+    tags = f"SELECT t.source, t.actor, t.probability FROM tags t {waits}"
     if above is None:
         assert desk.follower.wait_for(lambda: bool(desk.follower.insights["order"]), 120)
         assert desk.store.rows(tags) == []
