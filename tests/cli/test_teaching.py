@@ -191,3 +191,15 @@ def test_misuse_changes_nothing(shell, more, film_folder, tmp_path, words, code,
     assert message in said(shell(*words, code=code))
     assert (tmp_path / "films.simlabel").read_bytes() == (film_folder / "films.simlabel").read_bytes()
     assert not (tmp_path / "s.xlsx").exists()
+
+
+def test_labels_that_are_new_are_named_and_empty_cells_are_told(shell):
+    frame = films(12, 7)
+    frame.loc[[3, 4], "tags"] = None
+    write_csv("some.csv", frame, ";", "utf-8")
+    told = shell("fit", "some.csv", "--label-column", "tags", "--id", "id", "-o", "some.simlabel").stderr
+    empty = int(frame["tags"].fillna("").eq("").sum())
+    assert f"{empty} rows with an empty cell in 'tags': learnt as having no label" in told
+    pd.DataFrame({"id": [frame["id"][0]], "tags": ["slow;french"]}).to_csv("fix.csv", index=False)
+    told = shell("correct", "some.simlabel", "fix.csv", "--label-column", "tags").stderr
+    assert "1 new label (this model separates labels by '|'): 'slow;french'" in told

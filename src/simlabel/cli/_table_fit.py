@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simlabel import Tagger
+from simlabel.cli._console import say
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import label_cells, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
@@ -53,6 +54,12 @@ class TableFit:
         labels = label_cells(frame.pop(reading.label_column))
         if labels and not any(labels):
             raise ValueError(f"{source}: no row has a label in column {reading.label_column!r}.")
+        empty = sum(not cell for cell in labels)
+        if empty:
+            say(
+                f"{empty:,} row{'s' * (empty != 1)} with an empty cell in {reading.label_column!r}: learnt "
+                f"as having no label. Leave out rows that nobody has labelled."
+            )
         kinds = self._kinds(frame, source)
         show_columns(console, detect_columns(table_cells(frame), kinds))
         groups = {} if self.group_column is None else {"groups": frame[self.group_column].tolist()}
