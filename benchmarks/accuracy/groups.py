@@ -26,21 +26,27 @@ from simlabel.metrics import average_precision
 ROWS, LEAST, FOLDS = 3000, 10, 5
 
 
-def sampled(scale: Scale) -> tuple[Any, Any, np.ndarray]:
-    """Features, tags and sources of about so many packages: all packages of a source, or none."""
+def drawn(rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
+    """About so many tagged packages, and their sources: all packages of a source, or none."""
     path = Path(os.environ.get("SIMLABEL_DATA", "")) / "raw" / "debtags.csv"
     if not path.exists():
         raise Missing("it needs raw/debtags.csv in the folder that SIMLABEL_DATA names.")
     table = pd.read_csv(path, usecols=["package", "summary", "source", "tags"], keep_default_na=False)
     table = table[table["tags"] != ""]
     sources = table["source"].where(table["source"] != "", table["package"])
-    order = np.random.default_rng(0).permutation(sources.unique())
+    order = np.random.default_rng(seed).permutation(sources.unique())
     before = sources.value_counts().loc[order].cumsum()
-    some = sources.isin(before.index[before <= scale.rows(ROWS)])
-    Y = MultiLabelBinarizer(sparse_output=True).fit_transform(table["tags"][some].str.split(";"))
-    X = TfidfVectorizer(sublinear_tf=True).fit_transform(table["summary"][some])
+    some = sources.isin(before.index[before <= rows])
+    return table[some], sources[some]
+
+
+def sampled(scale: Scale) -> tuple[Any, Any, np.ndarray]:
+    """Features, tags and sources of some packages, with tags that enough have."""
+    table, sources = drawn(scale.rows(ROWS), 0)
+    Y = MultiLabelBinarizer(sparse_output=True).fit_transform(table["tags"].str.split(";"))
+    X = TfidfVectorizer(sublinear_tf=True).fit_transform(table["summary"])
     often = np.flatnonzero(np.asarray(Y.sum(axis=0)).ravel() >= LEAST)
-    return X.tocsr(), Y.tocsr()[:, often], sources[some].to_numpy()
+    return X.tocsr(), Y.tocsr()[:, often], sources.to_numpy()
 
 
 def model(influence: str) -> SMLClassifier:

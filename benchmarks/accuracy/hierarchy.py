@@ -9,15 +9,13 @@ Needs raw/debtags.csv in the folder SIMLABEL_DATA.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from _shared.data import Missing
 from _shared.report import Part
 from _shared.timing import Scale
+from accuracy.groups import drawn
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from simlabel import SMLClassifier
@@ -30,20 +28,12 @@ ROWS, FOLDS, LEAST = 3000, 5, 10
 
 def packages(scale: Scale) -> tuple[Any, list[set[str]], np.ndarray]:
     """Features, tags and sources of about so many packages, whole sources, with tags that enough have."""
-    path = Path(os.environ.get("SIMLABEL_DATA", "")) / "raw" / "debtags.csv"
-    if not path.exists():
-        raise Missing("it needs raw/debtags.csv in the folder that SIMLABEL_DATA names.")
-    table = pd.read_csv(path, usecols=["package", "summary", "source", "tags"], keep_default_na=False)
-    table = table[table["tags"] != ""]
-    sources = table["source"].where(table["source"] != "", table["package"])
-    order = np.random.default_rng(1).permutation(sources.unique())
-    before = sources.value_counts().loc[order].cumsum()
-    some = sources.isin(before.index[before <= scale.rows(ROWS)])
-    tags = [set(one.split(";")) for one in table["tags"][some]]
+    table, sources = drawn(scale.rows(ROWS), 1)
+    tags = [set(one.split(";")) for one in table["tags"]]
     counts = pd.Series([tag for one in tags for tag in one]).value_counts()
     often = set(counts.index[counts >= min(LEAST, scale.rows(LEAST))])
-    X = TfidfVectorizer(sublinear_tf=True).fit_transform(table["summary"][some]).tocsr()
-    return X, [one & often for one in tags], sources[some].to_numpy()
+    X = TfidfVectorizer(sublinear_tf=True).fit_transform(table["summary"]).tocsr()
+    return X, [one & often for one in tags], sources.to_numpy()
 
 
 def closed(one: set[str]) -> set[str]:
