@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.linalg
 
+from simlabel._kernels import invert_lower_in_place
 from simlabel.influence._closed_form import cholesky_factor, left_out_scores, ridge_solution, with_ones
 from simlabel.rows import Codes
 from simlabel.support.limits import limits
@@ -64,9 +64,8 @@ class _ByFactor:
         self.S, self.targets, self.weights, self.dtype = S.astype(dtype, copy=False), targets, weights, dtype
 
     def __call__(self, penalty: float) -> FloatArray:
-        factor = cholesky_factor(self.S, penalty / self.weights, self.dtype)
-        (trtri,) = scipy.linalg.get_lapack_funcs(("trtri",), (factor,))
-        inverse, _ = trtri(factor, lower=1, overwrite_c=1)
+        inverse = cholesky_factor(self.S, penalty / self.weights, self.dtype)
+        invert_lower_in_place(inverse)
         AY1 = inverse.T @ (inverse @ with_ones(self.targets).astype(self.dtype))
         diagonal = np.einsum("ij,ij->j", inverse, inverse)
         AY1, diagonal = AY1.astype(np.float64), diagonal.astype(np.float64)
