@@ -40,6 +40,8 @@ class Limits:
     inducing_rows: int = 2048  # references that are summed over where not all are solved for
     iterated_bytes: int = 1 << 28  # of the columns of linear rows by the labels that are solved for at once
     rough_rows: int = 256  # where penalties are compared: for fewer, single precision saves nothing
+    lone_factor_rows: int = 3000  # up to which a matrix is factorised on one thread: several gain little, and
+    # on a busy machine wait for each other many times as long as it takes
     eigenvector_rows: int = 512  # where penalties are compared: for more, factors are quicker
     sketched_columns: int = 512  # of all similarities: with these, few iterations, and cheap ones
     tile_side: int = 2048  # of a factor: long enough for BLAS, and some to share among threads
