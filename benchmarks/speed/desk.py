@@ -27,8 +27,9 @@ from _shared.report import Part
 from _shared.timing import Scale, seconds
 
 from simlabel import load
-from simlabel.desk._changes import NewItem, Who, add_items
+from simlabel.desk._changes import NewItem, add_items
 from simlabel.desk._desk import Desk
+from simlabel.desk._journal import By
 
 ITEMS, SUGGESTIONS, CHANGES, SECONDS, IMPORTED = 100_000, 20, 5, 60, 5_000
 LABELS, WORDS, TOPIC = 20, 20_000, 60
@@ -70,7 +71,7 @@ def filled(folder: Path, n: int) -> float:
         new = [films.one() for _ in range(min(1000, n - start))]
         items = [NewItem(content, None, tags, True) for content, tags in new]
         desk.store.wrote(
-            lambda db, items=items: add_items(db, Who("bench", desk.store.clock()), items).updated
+            lambda db, items=items: add_items(By(db, "bench", desk.store.clock()), items).updated
         )
     desk.start()
     started = time.perf_counter()
