@@ -9,14 +9,22 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simlabel.desk._problems import NotYet
+import numpy as np
+
+from simlabel.desk._beside import Beside
+from simlabel.desk._problems import Conflict
+from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import as_rows
+from simlabel.desk._views import label_names
 
 if TYPE_CHECKING:
     from simlabel import Tagger
 
 _TOGETHER = 64  # rows in one pass
 _ROUND = 4  # digits of a probability that is told
+_MOVED = 0.05  # by plain sums: beyond, a label is chosen from a half on, whatever the model's rule says
+
+Suggestions = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,7 @@ class Published:
     model: Tagger
     position: int
     file: str
+    beside: Beside
 
     @property
     def columns(self) -> list[str]:
@@ -40,38 +49,38 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Suggestion:
-    """A label by its number, how probable it is, and whether the model would give it."""
+class _Asked:
+    """Contents that labels are wanted for: so many, those that are chosen or so probable."""
 
-    label: int
-    probability: float
-    chosen: bool
+    contents: Sequence[dict[str, Any]]
+    limit: int
+    threshold: float
+    answer: Future[list[Suggestions]]
 
 
 class Predictor:
     """Answers requests in small batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: DeskStore) -> None:
         self.published: Published | None = None
-        self._waiting: queue.SimpleQueue[tuple[Sequence[dict[str, Any]], Future[Any]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._store = store
+        self._waiting: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
         self._thread.start()
 
     def current(self) -> Published:
         """The model that answers now."""
         if self.published is None:
-            raise NotYet(
-                "There is no model so far: tag at least two items, one of them with a label, as done."
-            )
+            raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
         return self.published
 
-    def suggest(self, contents: Sequence[dict[str, Any]]) -> Future[list[list[Suggestion]]]:
-        """For each content all labels that the model knows, the most probable first."""
-        done: Future[list[list[Suggestion]]] = Future()
-        self._waiting.put((contents, done))
-        return done
+    def suggest(
+        self, contents: Sequence[dict[str, Any]], limit: int, threshold: float
+    ) -> Future[list[Suggestions]]:
+        """For each content labels with their numbers, names and probabilities, the most probable first."""
+        asked = _Asked(contents, limit, threshold, Future())
+        self._waiting.put(asked)
+        return asked.answer
 
     def close(self) -> None:
         """End the thread."""
@@ -79,35 +88,48 @@ class Predictor:
         self._thread.join()
 
     def _work(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            batch, n = [first], len(first[0])
-            while n < _TOGETHER and not self._waiting.empty():
-                more = self._waiting.get()
-                if more is None:
-                    self._waiting.put(None)
-                    break
-                batch.append(more)
-                n += len(more[0])
-            try:
-                found = iter(self._answers([content for contents, _ in batch for content in contents]))
-                answers = [[next(found) for _ in contents] for contents, _ in batch]
-            except Exception as error:
-                for _, future in batch:
-                    future.set_exception(error)
-                continue
-            for (_, future), answer in zip(batch, answers, strict=True):
-                future.set_result(answer)
+        ends = False
+        while not ends:
+            batch = [self._waiting.get()]
+            while batch[-1] is not None and len(batch) < _TOGETHER and not self._waiting.empty():
+                batch.append(self._waiting.get())
+            ends = batch[-1] is None
+            self._answer([asked for asked in batch if asked is not None])
 
-    def _answers(self, contents: list[dict[str, Any]]) -> list[list[Suggestion]]:
-        if not contents:
-            return []
-        published = self.current()
-        outputs = published.model.outputs(as_rows(contents, published.columns))
-        labels = [int(label) for label in published.model.classes_]
-        answers = []
-        for row, columns in zip(outputs.probabilities, outputs.columns, strict=True):
-            chosen, order = set(columns.tolist()), (-row).argsort(kind="stable")
-            answers.append(
-                [Suggestion(labels[k], round(float(row[k]), _ROUND), k in chosen) for k in order.tolist()]
-            )
-        return answers
+    def _answer(self, batch: list[_Asked]) -> None:
+        contents = [content for asked in batch for content in asked.contents]
+        try:
+            found = iter(self._found(contents) if contents else ())
+            answers = [[_shown(*next(found), asked) for _ in asked.contents] for asked in batch]
+        except Exception as error:
+            for asked in batch:
+                asked.answer.set_exception(error)
+            return
+        for asked, answer in zip(batch, answers, strict=True):
+            asked.answer.set_result(answer)
+
+    def _found(self, contents: list[dict[str, Any]]) -> list[tuple[Any, Any, dict[int, tuple[int, str]]]]:
+        """Probabilities, columns that are chosen, and numbers and names by column, for each content."""
+        published, names = self.current(), self._store.remembered(label_names)
+        rows = as_rows(contents, published.columns)
+        outputs, beside = published.model.outputs(rows), published.beside
+        beside.refresh()
+        probable = beside.shifted(rows, outputs.probabilities)
+        n, chosen = outputs.probabilities.shape[1], probable >= 0.5
+        stays = np.abs(probable[:, :n] - outputs.probabilities) <= _MOVED
+        chosen[:, :n][stays] = outputs.sets.toarray()[stays]
+        numbers = [int(label) for label in beside.labels]
+        named = {k: (number, names[number]) for k, number in enumerate(numbers) if number in names}
+        return [(*pair, named) for pair in zip(probable, chosen, strict=True)]
+
+
+def _shown(probable: Any, chosen: Any, named: dict[int, tuple[int, str]], asked: _Asked) -> Suggestions:
+    shown: Suggestions = []
+    for k in (-probable).argsort(kind="stable").tolist():
+        if k in named and (chosen[k] or probable[k] >= asked.threshold):
+            number, name = named[k]
+            told = round(float(probable[k]), _ROUND)
+            shown.append({"number": number, "label": name, "probability": told, "chosen": bool(chosen[k])})
+            if len(shown) == asked.limit:
+                break
+    return shown
