@@ -20,11 +20,11 @@ _SCREEN_ROWS = 400  # all configurations are tried on so many rows,
 _MIDDLE_ROWS, _MIDDLE = 800, 6  # so many on more, where there are half as many again,
 _FINALISTS = 3  # and so many on all of them
 _OF_A_KIND = 2  # at the most: on few rows kinds of similarities differ by more than noise
-# The least work that is told as progress is a trial on few rows; all else as a multiple of it, roughly
-_MIDDLE_WORK = 4  # of a trial on more rows
-FITTED_ROWS = 50  # of the model that is fitted in the end: as many as take so long
-
 _CLOSE = 0.5  # standard errors: finalists that are as near to the best are tuned once more
+
+# Progress counts in trials on few rows, roughly:
+_MIDDLE_WORK = 4  # a trial on more takes so many of them,
+FITTED_ROWS = 50  # and so many rows of the model that is fitted in the end one
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class Rounds:
 
     @property
     def work(self) -> int:
-        """Of a look at a candidate on all rows,"""
+        """How much a look at a candidate on all rows is."""
         return max(1, round((self.n_rows / _SCREEN_ROWS) ** 2 / 4))
 
     @property
     def last_work(self) -> int:
-        """and of a search there."""
+        """How much a search from such a candidate is."""
         return 8 * self.work
 
     def run(self, configurations: Sequence[Configuration], advance: Advance) -> list[Trial]:
@@ -90,7 +90,7 @@ class Rounds:
             found = found + best
             if len(best) < len(chosen):
                 break
-        advance(work * (min(len(configurations), _FINALISTS) - len(best)))  # what need not be looked at
+        advance(work * max(0, min(len(configurations), _FINALISTS) - len(best)))  # what need not be searched
         return ranked(_latest(found), self.higher)
 
     def _again(
