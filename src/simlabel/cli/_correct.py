@@ -11,10 +11,7 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._changes import Output, save_changed
 from simlabel.cli._console import guarded
-from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import ModelFile
-from simlabel.cli._rows import label_cells
-from simlabel.cli._table_fit import opened
 
 
 @guarded
@@ -40,6 +37,10 @@ def correct_verb(
 
     Nothing else of the rows changes. An empty cell means no label.
     """
+    from simlabel.cli._models import FittedModel
+    from simlabel.cli._rows import label_cells
+    from simlabel.cli._table_fit import opened
+
     fitted = FittedModel.open(model)
     id_column = id_column or getattr(fitted.estimator, "id_column", None) or "id"
     reading = options.Reading(
