@@ -9,9 +9,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from simlabel.desk._beside import Beside
 from simlabel.desk._problems import Conflict
 from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import as_rows
@@ -19,6 +16,7 @@ from simlabel.desk._views import label_names
 
 if TYPE_CHECKING:
     from simlabel import Tagger
+    from simlabel.desk._beside import Beside
 
 _TOGETHER = 64  # rows in one pass
 _ROUND = 4  # digits of a probability that is told
@@ -134,7 +132,7 @@ class Predictor:
         beside.refresh()
         probable = beside.shifted(rows, outputs.probabilities)
         n, chosen = outputs.probabilities.shape[1], probable >= 0.5
-        stays = np.abs(probable[:, :n] - outputs.probabilities) <= _MOVED
+        stays = abs(probable[:, :n] - outputs.probabilities) <= _MOVED
         chosen[:, :n][stays] = outputs.sets.toarray()[stays]
         numbers = [int(label) for label in beside.labels]
         named = {k: (number, names[number]) for k, number in enumerate(numbers) if number in names}
