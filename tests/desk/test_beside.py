@@ -56,7 +56,7 @@ def added(desk, content, tags=(), done=False):
 
 
 def suggested(desk, content):
-    (found,) = desk.predictor.suggest([content], 100, 0.0).result()
+    (found,) = desk.predictor.suggest([content], 100, 0.0).result().results
     return {one["label"]: one["probability"] for one in found}
 
 

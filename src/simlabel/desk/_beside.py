@@ -21,6 +21,7 @@ from simlabel.desk._teaching import Lesson, as_rows, lessons_where, position_of
 
 if TYPE_CHECKING:
     from simlabel import Tagger
+    from simlabel.engines import Job, Prepared
 
 _NEW, _MOST = 32, 256  # items that are taken in at once, and kept: the newest; the others wait to be learnt
 _EDGE = 1e-4  # nothing is certain
@@ -52,7 +53,7 @@ class Beside:
     def __init__(self, store: DeskStore, model: Tagger, position: int) -> None:
         self._store, self._model, self.position = store, model, position
         self._notes: dict[int, _Note] = {}
-        self._summed: tuple[sp.csr_array, Floats] | None = None
+        self._summed: tuple[Prepared, Job] | None = None
         self.labels: list[str] = model.classes_.tolist()
         with store.reading() as db:
             self._take(lessons_where(db, _PART.format(_NOT_DONE), _MOST))
@@ -97,25 +98,27 @@ class Beside:
         """Probabilities with what the notes add, (n_rows, n_labels), labels as in `labels`."""
         if not self._notes:
             return probabilities
-        from simlabel import similarity_sums
+        from simlabel.engines import Auto, ReduceCall
 
         if self._summed is None:
             self._summed = self._sums()
-        X, V = self._summed
-        shift = similarity_sums(self._encoded(rows), X, V, self._model.similarity_)
+        prepared, job = self._summed
+        (shift,) = Auto().reduce(ReduceCall(self._encoded(rows), prepared, [job], None, False, 1))
         new = shift.shape[1] - probabilities.shape[1]
         return np.clip(np.pad(probabilities, ((0, 0), (0, new))) + shift, _EDGE, 1 - _EDGE)
 
-    def _sums(self) -> tuple[sp.csr_array, Floats]:
+    def _sums(self) -> tuple[Prepared, Job]:
         """All notes as rows, and what each adds for each label per unit of similarity."""
-        from simlabel import similarity_sums
+        from simlabel.engines import Job, prepare, reducer_for, similarity_sums
 
+        similarity = self._model.similarity_
         known = self._model.classes_.tolist()
         self.labels = list(dict.fromkeys([*known, *(k for note in self._notes.values() for k in note.off)]))
         place = {label: k for k, label in enumerate(self.labels)}
         X = sp.csr_array(sp.vstack([note.row for note in self._notes.values()], format="csr"))
-        own = similarity_sums(X, X, np.eye(X.shape[0]), self._model.similarity_).diagonal()
+        own = similarity_sums(X, X, np.eye(X.shape[0]), similarity).diagonal()
         V = np.zeros((X.shape[0], len(self.labels)))
         for row, note in zip(V, self._notes.values(), strict=True):
             row[[place[label] for label in note.off]] = list(note.off.values())
-        return X, V / (own + self._model.influence_.penalty)[:, None]
+        V /= (own + self._model.influence_.penalty)[:, None]
+        return prepare(X, [similarity], keep_views=True), Job(similarity, None, reducer_for(None, V))

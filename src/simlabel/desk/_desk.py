@@ -111,7 +111,7 @@ class Desk:
         if self.predictor.published is None or not items:
             return [{**item, "suggestions": []} for item in items]
         limit = _SHOWN + max(len(item["tags"]) for item in items)
-        found = self.predictor.suggest([item["content"] for item in items], limit, _FAINT).result()
+        found = self.predictor.suggest([item["content"] for item in items], limit, _FAINT).result().results
         for item, suggested in zip(items, found, strict=True):
             settled = {tag["label"] for tag in item["tags"]}
             item["suggestions"] = [one for one in suggested if one["label"] not in settled][:_SHOWN]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from simlabel.desk._beside import Beside
 from simlabel.desk._child import Child, LearnerError
 from simlabel.desk._predicting import Predictor, Published
 from simlabel.desk._store import DeskStore
@@ -177,6 +176,7 @@ class Follower:
 
     def _publish(self, file: str, position: int) -> None:
         from simlabel import Tagger, load  # here: the desk takes changes before there is a model
+        from simlabel.desk._beside import Beside
 
         model = load(self._models / file)
         assert isinstance(model, Tagger)

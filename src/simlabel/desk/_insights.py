@@ -8,8 +8,6 @@ import sqlite3
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from simlabel.desk._teaching import as_rows
 
 if TYPE_CHECKING:
@@ -110,6 +108,8 @@ def _quality(db: sqlite3.Connection, model: Tagger) -> tuple[dict[str, Any], lis
 
 
 def _figures(model: Tagger, frame: pd.DataFrame) -> dict[str, Any]:
+    import numpy as np
+
     from simlabel.metrics import average_precision
 
     wide = frame.pivot(index="id", columns="label", values=["given", "probability"])

@@ -9,9 +9,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from simlabel.desk._beside import Beside
 from simlabel.desk._problems import Conflict
 from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import as_rows
@@ -19,12 +16,25 @@ from simlabel.desk._views import label_names
 
 if TYPE_CHECKING:
     from simlabel import Tagger
+    from simlabel.desk._beside import Beside
 
 _TOGETHER = 64  # rows in one pass
 _ROUND = 4  # digits of a probability that is told
 _MOVED = 0.05  # by plain sums: beyond, a label is chosen from a half on, whatever the model's rule says
 
-Suggestions = list[dict[str, Any]]
+Shown = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """For each content labels with numbers, names and probabilities, the most probable first.
+
+    `position` is the last change that the model has learnt, `plain_position` the last one that counts.
+    """
+
+    position: int
+    plain_position: int
+    results: list[Shown]
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class _Asked:
     contents: Sequence[dict[str, Any]]
     limit: int
     threshold: float
-    answer: Future[list[Suggestions]]
+    answer: Future[Suggestions]
 
 
 class Predictor:
@@ -76,8 +86,8 @@ class Predictor:
 
     def suggest(
         self, contents: Sequence[dict[str, Any]], limit: int, threshold: float
-    ) -> Future[list[Suggestions]]:
-        """For each content labels with their numbers, names and probabilities, the most probable first."""
+    ) -> Future[Suggestions]:
+        """Labels for each content: at most so many, those that are chosen or so probable."""
         asked = _Asked(contents, limit, threshold, Future())
         self._waiting.put(asked)
         return asked.answer
@@ -99,8 +109,12 @@ class Predictor:
     def _answer(self, batch: list[_Asked]) -> None:
         contents = [content for asked in batch for content in asked.contents]
         try:
-            found = iter(self._found(contents) if contents else ())
-            answers = [[_shown(*next(found), asked) for _ in asked.contents] for asked in batch]
+            published = self.current()
+            found = iter(self._found(published, contents) if contents else ())
+            upto = published.position, max(published.position, published.beside.position)
+            answers = [
+                Suggestions(*upto, [_shown(*next(found), asked) for _ in asked.contents]) for asked in batch
+            ]
         except Exception as error:
             for asked in batch:
                 asked.answer.set_exception(error)
@@ -108,23 +122,25 @@ class Predictor:
         for asked, answer in zip(batch, answers, strict=True):
             asked.answer.set_result(answer)
 
-    def _found(self, contents: list[dict[str, Any]]) -> list[tuple[Any, Any, dict[int, tuple[int, str]]]]:
+    def _found(
+        self, published: Published, contents: list[dict[str, Any]]
+    ) -> list[tuple[Any, Any, dict[int, tuple[int, str]]]]:
         """Probabilities, columns that are chosen, and numbers and names by column, for each content."""
-        published, names = self.current(), self._store.remembered(label_names)
+        names = self._store.remembered(label_names)
         rows = as_rows(contents, published.columns)
         outputs, beside = published.model.outputs(rows), published.beside
         beside.refresh()
         probable = beside.shifted(rows, outputs.probabilities)
         n, chosen = outputs.probabilities.shape[1], probable >= 0.5
-        stays = np.abs(probable[:, :n] - outputs.probabilities) <= _MOVED
+        stays = abs(probable[:, :n] - outputs.probabilities) <= _MOVED
         chosen[:, :n][stays] = outputs.sets.toarray()[stays]
         numbers = [int(label) for label in beside.labels]
         named = {k: (number, names[number]) for k, number in enumerate(numbers) if number in names}
         return [(*pair, named) for pair in zip(probable, chosen, strict=True)]
 
 
-def _shown(probable: Any, chosen: Any, named: dict[int, tuple[int, str]], asked: _Asked) -> Suggestions:
-    shown: Suggestions = []
+def _shown(probable: Any, chosen: Any, named: dict[int, tuple[int, str]], asked: _Asked) -> Shown:
+    shown: Shown = []
     for k in (-probable).argsort(kind="stable").tolist():
         if k in named and (chosen[k] or probable[k] >= asked.threshold):
             number, name = named[k]

@@ -72,6 +72,8 @@ def serve(
         Where the folder is in use or cannot be opened, or another address than this machine's is wanted
         and there are no tokens.
     """
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # read when the model is loaded
+        os.environ.setdefault(name, "1")  # for a few rows threads take longer to meet than to work
     desk = Desk(path, accept_above)
     try:
         if host not in _LOOPBACK and not desk.people.needed:

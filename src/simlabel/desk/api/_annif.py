@@ -147,7 +147,7 @@ async def _suggested(
             for s in suggestions
             if s["probability"] >= threshold
         ]
-        for suggestions in await asyncio.wrap_future(asked)
+        for suggestions in (await asyncio.wrap_future(asked)).results
     ]
 
 

@@ -30,10 +30,7 @@ _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values(
 @router.post("/api/suggest", response_model=wire.Suggestions, tags=["model"])
 async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
     """Labels for one row or many; nothing of them is stored."""
-    asked = asks.desk.predictor.suggest(body.rows, body.limit, body.threshold)
-    results, published = await asyncio.wrap_future(asked), asks.desk.predictor.current()
-    plain = max(published.position, published.beside.position)
-    return {"position": published.position, "plain_position": plain, "results": results}
+    return await asyncio.wrap_future(asks.desk.predictor.suggest(body.rows, body.limit, body.threshold))
 
 
 @router.get("/api/items/{number}/explain", response_model=wire.Why, tags=["model"])
