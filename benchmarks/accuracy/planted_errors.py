@@ -27,7 +27,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel import SMLClassifier, Tagger
 
-SHARE, TREES, FOLDS, SEEDS, FIRST = 0.05, 300, 5, 5, 100
+SHARE, TREES, FOLDS, SEEDS, FIRST = 0.05, 300, 5, 3, 100
 DEFAULTS, SUITED, FOREST = "all defaults", "settings that suit the data", "random forest, out of 5 folds"
 TABLE = "tv.csv"
 

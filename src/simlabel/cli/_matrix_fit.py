@@ -30,6 +30,8 @@ def fit_matrix(estimator: Any, reading: Reading, data: str, output: Path, json: 
     started = time.perf_counter()
     with Terminal(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
         estimator.fit(*as_fitted(loaded))
+        if reading.label_column is not None:
+            estimator.label_column_ = reading.label_column
         estimator.save(output)
     facts: dict[str, Any] = {
         "model": str(output),

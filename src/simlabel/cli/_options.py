@@ -30,7 +30,10 @@ LabelPrefix = Annotated[
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(help="One column that holds the labels of each row.", rich_help_panel=_DATA),
+    typer.Option(
+        help="One column that holds the labels of each row; a model knows that of fit.",
+        rich_help_panel=_DATA,
+    ),
 ]
 Separator = Annotated[
     str | None,

@@ -12,6 +12,7 @@ from simlabel.engines.running import run_tasks
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._trials import Shared, Trial, Trials, ranked
 from simlabel.support.limits import limits
+from simlabel.support.progress import Advance
 from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.tuning import Walk
 
@@ -20,6 +21,10 @@ _MIDDLE_ROWS, _MIDDLE = 800, 6  # so many on more, where there are half as many 
 _FINALISTS = 3  # and so many on all of them
 _OF_A_KIND = 2  # at the most: on few rows kinds of similarities differ by more than noise
 _CLOSE = 0.5  # standard errors: finalists that are as near to the best are tuned once more
+
+# Progress counts in trials on few rows, roughly:
+_MIDDLE_WORK = 4  # a trial on more takes so many of them,
+FITTED_ROWS = 50  # and so many rows of the model that is fitted in the end one
 
 
 @dataclass(frozen=True)
@@ -52,27 +57,40 @@ class Rounds:
         return self.n_rows > 1.5 * _MIDDLE_ROWS
 
     def n_steps(self, configurations: Sequence[Configuration]) -> int:
-        """How many trials there will be, at the most."""
-        return len(configurations) + _MIDDLE * self.has_middle + 2 * _FINALISTS
+        """How much work there will be, at the most."""
+        n = len(configurations)
+        middle = min(n, _MIDDLE) * _MIDDLE_WORK * self.has_middle
+        return n + middle + min(n, _FINALISTS) * (self.work + self.last_work)
 
-    def run(self, configurations: Sequence[Configuration], advance: Callable[[], None]) -> list[Trial]:
+    @property
+    def work(self) -> int:
+        """How much a look at a candidate on all rows is."""
+        return max(1, round((self.n_rows / _SCREEN_ROWS) ** 2 / 4))
+
+    @property
+    def last_work(self) -> int:
+        """How much a search from such a candidate is."""
+        return 8 * self.work
+
+    def run(self, configurations: Sequence[Configuration], advance: Advance) -> list[Trial]:
         """What was tried, the best first; the last trial of a configuration on the same rows counts."""
         found = best = self._screened(configurations, advance)
         many = _Round(self.trials.sampled(self.n_rows))
         last = Walk(steps=(0.5,) if self.has_middle else (1.0, 0.5), rough=True)
-        rounds: list[tuple[_Round, Callable[[list[Trial]], list[Trial]], Walk]] = [
-            (many, partial(_first, _FINALISTS), _rough(())),
-            (many, _close, last),
+        rounds: list[tuple[_Round, Callable[[list[Trial]], list[Trial]], Walk, int]] = [
+            (many, partial(_first, _FINALISTS), _rough(()), self.work),
+            (many, _close, last, self.last_work),
         ]
         if self.has_middle:
             some = _Round(self.trials.sampled(_MIDDLE_ROWS))
-            rounds.insert(0, (some, partial(_first, _MIDDLE), _rough((1.0, 0.5))))
-        for round_, choice, walk in rounds:
+            rounds.insert(0, (some, partial(_first, _MIDDLE), _rough((1.0, 0.5)), _MIDDLE_WORK))
+        for round_, choice, walk, work in rounds:
             chosen = choice(ranked(best, self.higher))
-            best = self._again(round_, chosen, walk, advance)
+            best = self._again(round_, chosen, walk, partial(advance, work))
             found = found + best
             if len(best) < len(chosen):
                 break
+        advance(work * max(0, min(len(configurations), _FINALISTS) - len(best)))  # what need not be searched
         return ranked(_latest(found), self.higher)
 
     def _again(

@@ -36,7 +36,8 @@ class Tiles:
     """
 
     def __init__(self, n: int, n_jobs: int) -> None:
-        self.parts = list(blocks(n, limits().tile_side))
+        self.side = limits().tile_side
+        self.parts = list(blocks(n, self.side))
         self.n, self.threads = n, n_jobs
         self.at: list[list[Block]] = [
             [np.empty((_length(row), _length(column)), dtype=np.float32) for column in self.parts[: i + 1]]
@@ -45,7 +46,7 @@ class Tiles:
 
     def put(self, rows: slice, columns: slice, values: Block) -> None:
         """Write all rows from the first of a tile on, for some columns of one tile."""
-        j = columns.start // limits().tile_side
+        j = columns.start // self.side
         inside = slice(columns.start - self.parts[j].start, columns.stop - self.parts[j].start)
         for i in range(j, len(self.parts)):
             part = self.parts[i]
@@ -115,25 +116,25 @@ class Tiles:
     def within(self, groups: Positions) -> FloatArray:
         """Of the inverse, what groups of rows have among themselves, (n_groups, size, size)."""
         n_groups, size = groups.shape
-        out = np.empty((n_groups, size, size))
-        most = max(1, limits().block_bytes // (4 * self.n * size))
+        out = np.zeros((n_groups, size, size))
+        most = max(1, limits().block_bytes // (4 * self.side * size))
 
         def fill(some: slice) -> None:
-            rows = self._columns(groups[some].ravel()).reshape(-1, size, self.n)
-            out[some] = rows @ rows.transpose(0, 2, 1)
+            which = groups[some].ravel()
+            for i in range(len(self.parts)):
+                columns = self._columns(i, which).reshape(-1, size, _length(self.parts[i]))
+                out[some] += columns @ columns.transpose(0, 2, 1)
 
         self._each(list(blocks(n_groups, most)), fill)
         return out
 
-    def _columns(self, which: IntArray) -> Block:
-        """Some columns of the inverted factor, each a row of what is returned, (n_columns, n)."""
-        out = np.zeros((len(which), self.n), dtype=np.float32)
-        of_tile = which // limits().tile_side
-        for j in np.unique(of_tile).tolist():
+    def _columns(self, i: int, which: IntArray) -> Block:
+        """Some columns of the inverted factor in the i-th row of tiles, (n_columns, height of a tile)."""
+        out = np.zeros((len(which), _length(self.parts[i])), dtype=np.float32)
+        of_tile = which // self.side
+        for j in np.unique(of_tile[of_tile <= i]).tolist():
             wanted = np.flatnonzero(of_tile == j)
-            inside = which[wanted] - self.parts[j].start
-            for i in range(j, len(self.parts)):
-                out[wanted, self.parts[i]] = self.at[i][j][:, inside].T
+            out[wanted] = self.at[i][j][:, which[wanted] - self.parts[j].start].T
         return out
 
     def _each(self, tasks: Iterable[object], work: Callable[..., None]) -> None:
