@@ -93,7 +93,7 @@ def test_of_an_item_that_is_not_done_only_what_was_touched_counts(desk):
 
 
 def test_the_shift_is_what_the_formula_says(desk):
-    """p + sum over items of s(row, item) / (s(item, item) + penalty) * (known - p(item))."""
+    """p + sum over items of s(row, item) / (penalty + sum of s(item, other)) * (known - p(item))."""
     model, columns = desk.predictor.current().model, ["title", "plot"]
     lessons = [(texts(seed)[0], texts(seed + 1)[1]) for seed in (100, 200, 300)]
     for content, tags in lessons:
@@ -113,8 +113,14 @@ def test_the_shift_is_what_the_formula_says(desk):
     crime = names.index(numbered(desk, "crime"))
     off[3] = np.where(np.arange(len(names)) == crime, 1 + off[3], 0.0)
     E, Q = encoded([content for content, _ in lessons] + [half]), encoded(asked)
-    share = (Q @ E.T) / ((E**2).sum(axis=1) + model.influence_.penalty)
-    wanted = np.clip(model.predict_proba(asked) + share @ off, 1e-4, 1 - 1e-4)
+    knows = np.ones(off.shape)
+    knows[3] = np.arange(len(names)) == crime
+    shift = np.zeros((len(asked), len(names)))
+    for k in range(len(names)):
+        for i in range(len(E)):
+            whole = sum(E[i] @ E[j] for j in range(len(E)) if knows[j, k])
+            shift[:, k] += knows[i, k] * Q @ E[i] * off[i, k] / (model.influence_.penalty + whole)
+    wanted = np.clip(model.predict_proba(asked) + shift, 1e-4, 1 - 1e-4)
     for content, row in zip(asked, wanted, strict=True):
         found = suggested(desk, content)
         for tag in WORDS:

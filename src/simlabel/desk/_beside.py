@@ -2,8 +2,9 @@
 
 Each says of the labels that are known of it how far the model is off, 1 or 0 minus the probability that it
 gives. The more alike a row and the item are, the more of that is added to what the model says of the row:
-s(row, item) / (s(item, item) + penalty), which is what ridge regression would change if it learnt this one
-item and held what it knows of the others.
+s(row, item) / (penalty + sum of s(item, other)), which goes over these items, itself among them, that know
+the label. For one item that is what ridge regression would change if it learnt it and held what it knows of
+the rest; items that are alike share what one of them would say.
 """
 
 from __future__ import annotations
@@ -60,16 +61,24 @@ class Beside:
 
     def refresh(self) -> None:
         """Take in what was stored since."""
+        now = self._store.remembered(position_of)
+        if now == self.position:
+            return
         with self._store.reading() as db:
-            now = position_of(db)
-            if now == self.position:
-                return
             gone = [item for (item,) in db.execute(_TOUCHED, (self.position,))]
             new = lessons_where(db, _PART.format("revision > ?"), self.position, _NEW)
         for item in gone:
             self._notes.pop(item, None)
         self._take(new)
         self.position = now
+
+    def warm(self) -> None:
+        """Have made ready what the first note would make ready."""
+        self._take([Lesson(0, 0, {}, frozenset(), frozenset(), True)])
+        rows = as_rows([{}], self._model.feature_names_in_.tolist())
+        self.shifted(rows, self._model.predict_proba(rows))
+        del self._notes[0]
+        self._summed = None
 
     def _take(self, lessons: Sequence[Lesson]) -> None:
         told = [one for one in lessons if one.done or one.labels or one.rejected]
@@ -98,12 +107,12 @@ class Beside:
         """Probabilities with what the notes add, (n_rows, n_labels), labels as in `labels`."""
         if not self._notes:
             return probabilities
-        from simlabel.engines import Auto, ReduceCall
+        from simlabel.engines import Exact, ReduceCall
 
         if self._summed is None:
             self._summed = self._sums()
         prepared, job = self._summed
-        (shift,) = Auto().reduce(ReduceCall(self._encoded(rows), prepared, [job], None, False, 1))
+        (shift,) = Exact().reduce(ReduceCall(self._encoded(rows), prepared, [job], None, False, 1))
         new = shift.shape[1] - probabilities.shape[1]
         return np.clip(np.pad(probabilities, ((0, 0), (0, new))) + shift, _EDGE, 1 - _EDGE)
 
@@ -116,9 +125,10 @@ class Beside:
         self.labels = list(dict.fromkeys([*known, *(k for note in self._notes.values() for k in note.off)]))
         place = {label: k for k, label in enumerate(self.labels)}
         X = sp.csr_array(sp.vstack([note.row for note in self._notes.values()], format="csr"))
-        own = similarity_sums(X, X, np.eye(X.shape[0]), similarity).diagonal()
-        V = np.zeros((X.shape[0], len(self.labels)))
-        for row, note in zip(V, self._notes.values(), strict=True):
-            row[[place[label] for label in note.off]] = list(note.off.values())
-        V /= (own + self._model.influence_.penalty)[:, None]
+        off, known_of = np.zeros((2, X.shape[0], len(self.labels)))
+        for row, says, note in zip(off, known_of, self._notes.values(), strict=True):
+            at = [place[label] for label in note.off]
+            row[at], says[at] = list(note.off.values()), 1.0
+        S = abs(similarity_sums(X, X, np.eye(X.shape[0]), similarity, engine="exact"))
+        V = off / (self._model.influence_.penalty + S @ known_of)
         return prepare(X, [similarity], keep_views=True), Job(similarity, None, reducer_for(None, V))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simlabel.desk._problems import Conflict
 from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import as_rows
-from simlabel.desk._views import label_names
+from simlabel.desk._views import label_names, text_column
 
 if TYPE_CHECKING:
     from simlabel import Tagger
@@ -56,13 +57,14 @@ class Published:
         """Have made ready what the first prediction would make ready, so that nobody waits for it."""
         for n in (1, _TOGETHER):
             self.model.outputs(as_rows([{}] * n, self.columns))
+        self.beside.warm()
 
 
 @dataclass(frozen=True)
 class _Asked:
     """Contents that labels are wanted for: so many, those that are chosen or so probable."""
 
-    contents: Sequence[dict[str, Any]]
+    contents: Sequence[dict[str, Any] | str]
     limit: int
     threshold: float
     answer: Future[Suggestions]
@@ -85,9 +87,9 @@ class Predictor:
         return self.published
 
     def suggest(
-        self, contents: Sequence[dict[str, Any]], limit: int, threshold: float
+        self, contents: Sequence[dict[str, Any] | str], limit: int, threshold: float
     ) -> Future[Suggestions]:
-        """Labels for each content: at most so many, those that are chosen or so probable."""
+        """Labels for each content, or bare text: at most so many, those that are chosen or so probable."""
         asked = _Asked(contents, limit, threshold, Future())
         self._waiting.put(asked)
         return asked.answer
@@ -109,11 +111,13 @@ class Predictor:
     def _answer(self, batch: list[_Asked]) -> None:
         contents = [content for asked in batch for content in asked.contents]
         try:
-            published = self.current()
+            published, names = self.current(), self._store.remembered(label_names)
             found = iter(self._found(published, contents) if contents else ())
             upto = published.position, max(published.position, published.beside.position)
+            labels = published.beside.labels
             answers = [
-                Suggestions(*upto, [_shown(*next(found), asked) for _ in asked.contents]) for asked in batch
+                Suggestions(*upto, [_shown(*next(found), labels, names, asked) for _ in asked.contents])
+                for asked in batch
             ]
         except Exception as error:
             for asked in batch:
@@ -122,30 +126,31 @@ class Predictor:
         for asked, answer in zip(batch, answers, strict=True):
             asked.answer.set_result(answer)
 
-    def _found(
-        self, published: Published, contents: list[dict[str, Any]]
-    ) -> list[tuple[Any, Any, dict[int, tuple[int, str]]]]:
-        """Probabilities, columns that are chosen, and numbers and names by column, for each content."""
-        names = self._store.remembered(label_names)
-        rows = as_rows(contents, published.columns)
-        outputs, beside = published.model.outputs(rows), published.beside
+    def _found(self, published: Published, contents: list[dict[str, Any] | str]) -> Iterator[tuple[Any, Any]]:
+        """Probabilities, and which labels are chosen, for each content."""
+        column = partial(self._store.remembered, text_column)
+        given = [{column(): one} if isinstance(one, str) else one for one in contents]
+        rows, beside = as_rows(given, published.columns), published.beside
+        outputs = published.model.outputs(rows)
         beside.refresh()
         probable = beside.shifted(rows, outputs.probabilities)
         n, chosen = outputs.probabilities.shape[1], probable >= 0.5
         stays = abs(probable[:, :n] - outputs.probabilities) <= _MOVED
         chosen[:, :n][stays] = outputs.sets.toarray()[stays]
-        numbers = [int(label) for label in beside.labels]
-        named = {k: (number, names[number]) for k, number in enumerate(numbers) if number in names}
-        return [(*pair, named) for pair in zip(probable, chosen, strict=True)]
+        return zip(probable, chosen, strict=True)
 
 
-def _shown(probable: Any, chosen: Any, named: dict[int, tuple[int, str]], asked: _Asked) -> Shown:
+def _shown(probable: Any, chosen: Any, labels: list[str], names: dict[int, str], asked: _Asked) -> Shown:
     shown: Shown = []
     for k in (-probable).argsort(kind="stable").tolist():
-        if k in named and (chosen[k] or probable[k] >= asked.threshold):
-            number, name = named[k]
-            told = round(float(probable[k]), _ROUND)
-            shown.append({"number": number, "label": name, "probability": told, "chosen": bool(chosen[k])})
+        name = names.get(int(labels[k]))
+        if name is not None and (chosen[k] or probable[k] >= asked.threshold):
+            told = {
+                "label": name,
+                "probability": round(float(probable[k]), _ROUND),
+                "chosen": bool(chosen[k]),
+            }
+            shown.append({"number": int(labels[k]), **told})
             if len(shown) == asked.limit:
                 break
     return shown

@@ -95,6 +95,16 @@ def label_names(db: sqlite3.Connection) -> dict[int, str]:
     return {row["id"]: row["name"] for row in db.execute("SELECT id, name FROM labels WHERE NOT deleted")}
 
 
+def text_column(db: sqlite3.Connection) -> str:
+    """The column that a bare text is for: the one with the longest texts."""
+    row = db.execute(
+        "SELECT j.key FROM (SELECT content FROM items WHERE status <> 'removed' ORDER BY id DESC LIMIT 50) i"
+        ", json_each(i.content) j WHERE j.type = 'text' "
+        "GROUP BY j.key ORDER BY sum(length(j.value)) DESC LIMIT 1"
+    ).fetchone()
+    return str(row["key"]) if row else "text"
+
+
 def journal_views(db: sqlite3.Connection, item: int | None, before: int | None, limit: int) -> list[View]:
     """Who changed what and when, the last first: numbers and names, never content."""
     within = "" if item is None else "AND seq IN (SELECT seq FROM touched WHERE item = :item)"

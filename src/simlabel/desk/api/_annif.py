@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from typing import Annotated, Any
 from urllib.parse import parse_qs
 
@@ -14,7 +13,7 @@ from simlabel import __version__
 from simlabel.desk import _changes as changes
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError, NotFound
-from simlabel.desk._views import label_names
+from simlabel.desk._views import label_names, text_column
 from simlabel.desk.api._asking import Reader, Tagging
 from simlabel.desk.api._schemas import Probability, Text
 
@@ -117,7 +116,7 @@ async def learn(
 ) -> Response:
     """Add texts with their subjects, as items that are done."""
     _check(project_id)
-    column = await asyncio.to_thread(asks.desk.store.remembered, _text_column)
+    column = await asyncio.to_thread(asks.desk.store.remembered, text_column)
     names = await asyncio.to_thread(asks.desk.store.remembered, label_names)
     by_uri = {f"{_URI}{number}": name for number, name in names.items()}
     new = []
@@ -138,9 +137,7 @@ def _check(project_id: str) -> None:
 async def _suggested(
     desk: Desk, texts: list[str], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
-    desk.predictor.current()
-    column = await asyncio.to_thread(desk.store.remembered, _text_column)
-    asked = desk.predictor.suggest([{column: text} for text in texts], limit, threshold)
+    asked = desk.predictor.suggest(texts, limit, threshold)
     return [
         [
             {"uri": f"{_URI}{s['number']}", "label": s["label"], "notation": None, "score": s["probability"]}
@@ -149,13 +146,3 @@ async def _suggested(
         ]
         for suggestions in (await asyncio.wrap_future(asked)).results
     ]
-
-
-def _text_column(db: sqlite3.Connection) -> str:
-    """The column that a bare text is for: the one with the longest texts."""
-    row = db.execute(
-        "SELECT j.key FROM (SELECT content FROM items WHERE status <> 'removed' ORDER BY id DESC LIMIT 50) i"
-        ", json_each(i.content) j WHERE j.type = 'text' "
-        "GROUP BY j.key ORDER BY sum(length(j.value)) DESC LIMIT 1"
-    ).fetchone()
-    return str(row["key"]) if row else "text"

@@ -56,9 +56,10 @@ class SparseRun:
         return self.outputs
 
     def _task(self, queries: slice, stopped: Callable[[], bool]) -> None:
-        readers = {key: _Reader(index, self.Q[queries]) for key, index in self.indexes.items()}
-        exclude = self.call.excluded(queries)
         n = queries.stop - queries.start
+        rows = self.Q if n == self.plan.n_queries else self.Q[queries]
+        readers = {key: _Reader(index, rows) for key, index in self.indexes.items()}
+        exclude = self.call.excluded(queries)
         found: list[list[FloatArray]] = [[] for _ in self.ways]
         for i in range(n):
             if stopped():
@@ -68,10 +69,10 @@ class SparseRun:
                 own, kept = int(exclude.own[i]), exclude.kept[i]
             for reader in readers.values():
                 reader.read(i)
-            for way, rows in zip(self.ways, found, strict=True):
-                rows.append(way.row(readers[way.leaf.key], i, own, kept))
-        for way, rows, output in zip(self.ways, found, self.outputs, strict=True):
-            output[queries] = way.summed(rows)
+            for way, done in zip(self.ways, found, strict=True):
+                done.append(way.row(readers[way.leaf.key], i, own, kept))
+        for way, done, output in zip(self.ways, found, self.outputs, strict=True):
+            output[queries] = way.summed(done)
         self.ticker.tick((queries.stop - queries.start) * self.plan.n_references)
 
 
