@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from simlabel.influence._groups import scores_without_groups
+from simlabel.influence._groups import parts_of, scores_without_groups
 from simlabel.rows import Codes
 from simlabel.support.validation import FloatArray
 
@@ -82,7 +82,7 @@ def solution_from_inverse(
     if groups is None:
         left_out = left_out_scores(AY1, np.diag(A), targets, weights, penalty)
     else:
-        left_out = scores_without_groups(A, AY1, targets, weights, groups)
+        left_out = scores_without_groups(parts_of(A), AY1, targets, weights, groups)
     return RidgeSolution(V, mean, left_out, A)
 
 

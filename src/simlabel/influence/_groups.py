@@ -44,14 +44,19 @@ class MeansWithoutGroups:
 
 
 def scores_without_groups(
-    A: FloatArray, AY1: FloatArray, targets: FloatArray, weights: FloatArray, groups: Codes
+    within: Callable[[Positions], FloatArray],
+    AY1: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray,
+    groups: Codes,
 ) -> FloatArray:
-    """Scores of each row with its group left out, (n, width), from A and its products.
+    """Scores of each row with its group left out, (n, width), from parts of A and its products.
 
     Parameters
     ----------
-    A : array, (n, n)
-        (S + lambda W^-1)^-1.
+    within : callable
+        For the rows of groups of one size, (n_groups, size), their parts of A = (S + lambda W^-1)^-1,
+        (n_groups, size, size).
     AY1 : array, (n, width + 1)
         A times the targets and a column of ones.
 
@@ -60,7 +65,7 @@ def scores_without_groups(
     >>> T = np.array([[1.0], [0.0], [1.0], [1.0]])
     >>> A = np.linalg.inv(np.full((4, 4), 0.5) + np.eye(4))
     >>> AY1 = A @ np.column_stack([T, np.ones(4)])
-    >>> scores_without_groups(A, AY1, T, np.ones(4), np.array([0, 0, 1, 1])).ravel()
+    >>> scores_without_groups(parts_of(A), AY1, T, np.ones(4), np.array([0, 0, 1, 1])).ravel()
     array([1. , 1. , 0.5, 0.5])
     """
     means, width = MeansWithoutGroups(targets, weights, groups), targets.shape[1]
@@ -70,9 +75,13 @@ def scores_without_groups(
         for some in blocks(len(same), max(1, limits().block_entries // (size * (size + width)))):
             rows = same[some]
             over = AY1[rows, :-1] - AY1[rows, -1:] * means(rows[:, 0])[:, None, :]
-            within = A[rows[:, :, None], rows[:, None, :]]
-            left_out[rows] = targets[rows] - np.linalg.solve(within, over)
+            left_out[rows] = targets[rows] - np.linalg.solve(within(rows), over)
     return left_out
+
+
+def parts_of(A: FloatArray) -> Callable[[Positions], FloatArray]:
+    """What gives the parts of a matrix that groups of one size have, (n_groups, size, size)."""
+    return lambda rows: A[rows[:, :, None], rows[:, None, :]]
 
 
 def residuals_without_groups(

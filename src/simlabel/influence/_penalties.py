@@ -7,14 +7,17 @@ take as long as three factors, and other threads go on meanwhile; of 2,400, as s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 
-from simlabel.influence._closed_form import cholesky_factor, left_out_scores, ridge_solution, with_ones
+from simlabel.influence._closed_form import cholesky_factor, left_out_scores, with_ones
+from simlabel.influence._groups import Positions, scores_without_groups
 from simlabel.rows import Codes
 from simlabel.support.limits import limits
+from simlabel.support.threads import held_blas
 from simlabel.support.validation import FloatArray
 
 _DIGITS = 0.2  # of the smallest penalty: what single precision may take off the eigenvalues, at the worst
@@ -48,30 +51,46 @@ def left_out_by_penalty(
     >>> np.allclose(exact(0.3), rough(0.3), atol=1e-5)
     True
     """
-    if groups is not None:
-        return lambda penalty: ridge_solution(S, targets, weights, penalty, groups).left_out
     largest = float(np.diag(S) @ weights)  # no eigenvalue is larger than all together
     exact = rough_from is None or np.finfo(np.float32).eps * largest > _DIGITS * rough_from
     if exact:
-        return _ByFactor(S, targets, weights, np.float64)
-    if len(S) > limits().eigenvector_rows:
-        return _ByFactor(S, targets, weights, np.float32)
+        return _ByFactor(S, targets, weights, groups, np.float64)
+    if groups is not None or len(S) > limits().eigenvector_rows:
+        return _ByFactor(S, targets, weights, groups, np.float32)
     return _ByEigenvectors(S, targets, weights)
 
 
 class _ByFactor:
-    def __init__(self, S: FloatArray, targets: FloatArray, weights: FloatArray, dtype: Any) -> None:
-        self.S, self.targets, self.weights, self.dtype = S.astype(dtype, copy=False), targets, weights, dtype
+    """Of the inverse only the parts that are asked for are made: of each row, or of each group."""
+
+    def __init__(
+        self, S: FloatArray, targets: FloatArray, weights: FloatArray, groups: Codes | None, dtype: Any
+    ) -> None:
+        self.S, self.targets, self.weights, self.groups = S, targets, weights, groups
+        self.dtype = dtype
 
     def __call__(self, penalty: float) -> FloatArray:
         factor = cholesky_factor(self.S, penalty / self.weights, self.dtype)
         (trtri,) = scipy.linalg.get_lapack_funcs(("trtri",), (factor,))
         inverse, _ = trtri(factor, lower=1, overwrite_c=1)
-        AY1 = inverse.T @ (inverse @ with_ones(self.targets).astype(self.dtype))
-        diagonal = np.einsum("ij,ij->j", inverse, inverse)
-        AY1, diagonal = AY1.astype(np.float64), diagonal.astype(np.float64)
-        scores = left_out_scores(AY1, diagonal, self.targets, self.weights, penalty)
+        AY1 = (inverse.T @ (inverse @ with_ones(self.targets).astype(self.dtype))).astype(np.float64)
+        if self.groups is None:
+            diagonal = np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
+            scores = left_out_scores(AY1, diagonal, self.targets, self.weights, penalty)
+        else:
+            scores = scores_without_groups(_parts(inverse.T), AY1, self.targets, self.weights, self.groups)
         return scores.astype(self.dtype, copy=False)
+
+
+def _parts(rows: FloatArray) -> Callable[[Positions], FloatArray]:
+    """What gives the inner products of rows within groups, (n_groups, size, size)."""
+
+    def within(groups: Positions) -> FloatArray:
+        some = rows[groups]
+        with held_blas(1):  # many small products, which would wait for each other
+            return np.asarray(some @ some.transpose(0, 2, 1), dtype=np.float64)
+
+    return within
 
 
 class _ByEigenvectors:

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlabel.influence._closed_form import ridge_solution
 from simlabel.influence._partly import knowledge, partly_known_solution, patterns
+from simlabel.influence._penalties import left_out_by_penalty
 from simlabel.influence._ridge import PENALTIES, ridge_targets
 from simlabel.metrics import Truth
 from simlabel.rows import References
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tuning._criterion import Judge, Judgement, criterion_of, learned_scores
 from simlabel.tuning._result import TuningResult
@@ -163,22 +164,23 @@ class ColumnSearch:
         return self.seen[key]
 
     def _measure(self, candidate: dict[str, float]) -> tuple[float, float]:
-        S = np.zeros((len(self.targets),) * 2)
+        S = np.zeros((len(self.targets),) * 2, dtype=np.float32)  # as exact as the products are
         for name, products in self.products.items():
-            if weight := candidate[weight_of(name)]:
+            if weight := np.float32(candidate[weight_of(name)]):
                 gamma = candidate[GAMMA] if name == self.bent else 0.0
                 S += weight * (_bent(products, gamma) if gamma else products)
+        left_out = self._left_out(S, candidate[PENALTY])
         weights, n = self.references.weights, self.references.n_labels
-        groups = self.references.groups
-        if self.patterns is None:
-            left_out = ridge_solution(S, self.targets, weights, candidate[PENALTY], groups).left_out
-        else:
-            penalty = candidate[PENALTY]
-            found = partly_known_solution(S, self.targets, weights, penalty, groups, self.patterns)
-            left_out = found.left_out
         judge = Judge(self.criterion, self.references.sizes)
         judge.add(self.truth, learned_scores(left_out, n))
         return judge.result(self.truth, weights)
+
+    def _left_out(self, S: FloatArray, penalty: float) -> FloatArray:
+        weights, groups = self.references.weights, self.references.groups
+        if self.patterns is not None:
+            return partly_known_solution(S, self.targets, weights, penalty, groups, self.patterns).left_out
+        rough = penalty if len(S) >= limits().rough_rows else None
+        return left_out_by_penalty(S, self.targets, weights, groups, rough)(penalty)
 
 
 def weight_of(block: str) -> str:
