@@ -30,6 +30,8 @@ class RAkEL(ClassifierMixin, BaseEstimator):
         Labels in a set; 3 in the paper. With fewer labels than that all of them are one set.
     n_sets : int or None
         How many sets; None for twice the number of labels, as in the paper, or as many as there are.
+    soft : bool
+        Whether a powerset votes with its probabilities in place of 0 and 1, so that fewer labels are level.
     random_state : int or None
         Of the draw.
 
@@ -46,10 +48,19 @@ class RAkEL(ClassifierMixin, BaseEstimator):
     array([[1, 1, 0]], dtype=int8)
     """
 
-    def __init__(self, estimator: Any, *, k: int = 3, n_sets: int | None = None, random_state: Any = None):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        k: int = 3,
+        n_sets: int | None = None,
+        soft: bool = False,
+        random_state: Any = None,
+    ) -> None:
         self.estimator = estimator
         self.k = k
         self.n_sets = n_sets
+        self.soft = soft
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -69,7 +80,7 @@ class RAkEL(ClassifierMixin, BaseEstimator):
         """Share of the votes for each label, (n_rows, n_labels); 0 for a label that no set has."""
         votes, asked = 0.0, np.zeros(self.n_labels_)
         for own, model in zip(self.labelsets_, self.models_, strict=True):
-            given = model.predict(X)
+            given = model.predict_proba(X) if self.soft else model.predict(X)
             part = np.zeros((len(given), self.n_labels_))
             part[:, own] = given
             votes, asked[own] = votes + part, asked[own] + 1

@@ -257,9 +257,9 @@ _LITERATURE = [
     Rival(
         "rakel",
         "RAkEL",
-        "sets of 3 labels, twice as many as labels, of logistic regressions; C of 0.1 or 1",
+        "sets of 3 labels, twice as many as labels, of logistic regressions, votes hard or soft; C of 0.1 or 1",
         lambda seed: RAkEL(_logistic(), random_state=seed),
-        _strengths("estimator__C", 0.1, 1.0),
+        [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}],
         "scaled",
         cost=(20, 1, 1, 1),
     ),
