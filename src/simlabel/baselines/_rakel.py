@@ -78,12 +78,11 @@ class RAkEL(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the votes for each label, (n_rows, n_labels); 0 for a label that no set has."""
-        votes, asked = 0.0, np.zeros(self.n_labels_)
+        asked = np.zeros(self.n_labels_)
+        votes = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_labels_))
         for own, model in zip(self.labelsets_, self.models_, strict=True):
-            given = model.predict_proba(X) if self.soft else model.predict(X)
-            part = np.zeros((len(given), self.n_labels_))
-            part[:, own] = given
-            votes, asked[own] = votes + part, asked[own] + 1
+            votes[:, own] += model.predict_proba(X) if self.soft else model.predict(X)
+            asked[own] += 1
         return np.asarray(votes / np.maximum(asked, 1.0))
 
     def predict(self, X: Any) -> Any:

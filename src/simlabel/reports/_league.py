@@ -143,7 +143,7 @@ def _practical(league: League) -> list[Block]:
     names = (f"{own} better", "as good as equal", "rival better")
     return [
         Text(
-            f"Bayesian signed-rank test by average precision; differences up to {REGION:g} are as good as none."
+            f"Bayesian signed-rank test by average precision; up to {REGION:g} is as good as no difference."
         ),
         Picture(figures.probability_plot(shares, names), "Probability that one is practically better"),
         table(["Rival", *names], rows, "The same as numbers", folded=True),
@@ -297,7 +297,8 @@ def _claims(league: League) -> list[Block]:
         "The paper says that SML is better than ML-kNN, BoosTexter, ADTBoost.MH and Rank-SVM on all five "
         "criteria. Here, against these rivals with a small search, that holds on "
         f"{len(holds)} of {len(found)} sets ({', '.join(holds) or 'none'}); by average precision it is first "
-        f"on {len(leads)} ({', '.join(leads) or 'none'}). The paper says that its folds spread less: so they do in {spreads[0]} of {spreads[1]} cases."
+        f"on {len(leads)} ({', '.join(leads) or 'none'}). The paper says that its "
+        f"folds spread less: so they do in {spreads[0]} of {spreads[1]} cases."
     )
     headings = [
         "Set",
@@ -333,8 +334,8 @@ def _published(league: League) -> list[Block]:
         return []
     headings = ["Rival", "Criterion", "Published", "Here", "Within one deviation"]
     caption = (
-        "Two rivals beside the figures that their authors' tools are published with; here with a search and a "
-        "tuned rule, which moves hamming loss"
+        "Two rivals beside the figures that their authors' tools are published with; here with a search and "
+        "a tuned rule, which moves hamming loss"
     )
     return [table(headings, rows, caption)]
 
@@ -400,9 +401,10 @@ def _sets(league: League) -> list[Block]:
 def _rivals(league: League) -> list[Block]:
     rows = [[league.titles[name], league.about[name]] for name in league.rivals()]
     said = (
-        "Each rival chooses among its candidates by average precision on three inner folds of the training rows (one part "
-        "of large sets), and gets a rule for label sets that is tuned for micro F1 on the same held-out scores, as AutoSML "
-        "does; where its own sets are better on held-out rows, it keeps them. SML, AutoSML and Tagger choose by themselves."
+        "Each rival chooses among its candidates by average precision on three inner folds of the training "
+        "rows (one part of large sets), and gets a rule for label sets that is tuned for micro F1 on the "
+        "same held-out scores, as AutoSML does; where its own sets are better on held-out rows, it keeps "
+        "them. SML, AutoSML and Tagger choose by themselves."
     )
     return [Text(said), table(["Rival", "What is tried"], rows, "Who played")]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.datasets import Dataset
@@ -19,6 +20,7 @@ from simlabel.metrics import evaluate
 from simlabel.support.validation import FloatArray
 
 _LABELS = 6
+Labels = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def _smooth(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS)
     return np.asarray(np.exp(-1.5 * distances) @ weights * 8.0)
 
 
-def _dataset(name: str, X: FloatArray, Y: FloatArray, split: FloatArray | None = None) -> Dataset:
+def _dataset(name: str, X: FloatArray, Y: Labels, split: npt.NDArray[np.int64] | None = None) -> Dataset:
     labels, features = (
         tuple(f"{what} {k}" for k in range(n)) for what, n in (("label", Y.shape[1]), ("x", X.shape[1]))
     )
@@ -55,7 +57,7 @@ def _dataset(name: str, X: FloatArray, Y: FloatArray, split: FloatArray | None =
     return Dataset(name, X, sp.csr_array(Y.astype(np.int8)), labels, features, parts, source="made")
 
 
-def _drawn(probabilities: FloatArray, random: np.random.Generator) -> FloatArray:
+def _drawn(probabilities: FloatArray, random: np.random.Generator) -> Labels:
     return np.asarray(random.random(probabilities.shape) < probabilities)
 
 

@@ -257,7 +257,7 @@ _LITERATURE = [
     Rival(
         "rakel",
         "RAkEL",
-        "sets of 3 labels, twice as many as labels, of logistic regressions, votes hard or soft; C of 0.1 or 1",
+        "sets of 3 labels, twice as many as labels; logistic regressions, hard or soft votes; C of 0.1 or 1",
         lambda seed: RAkEL(_logistic(), random_state=seed),
         [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}],
         "scaled",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,9 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel.datasets import Dataset, DatasetError, load_dataset, read_table
-from simlabel.datasets._catalogue import data_folder, sets_in
+from simlabel.datasets._catalogue import data_folder, listed_sets
 from simlabel.datasets._dataset import PARTS, TEST, TRAIN
-from simlabel.datasets._formats import is_taken_for_csv
-from simlabel.datasets._lines import set_name
+from simlabel.datasets._formats import find_format
 from simlabel.datasets._parts import join_parts
 from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits
 from simlabel.experiments.league._leaks import identifiers, shared_rows
@@ -100,7 +100,7 @@ def league_sets(
     makers: dict[str, Callable[[], LeagueSet]] = {}
     where = data_folder() if folder is None else Path(folder)
     if where is not None:
-        makers |= {name: _reader(where, name, files, fixed, options) for name, files in _found(where).items()}
+        makers |= {name: _reader(where, name, files, fixed, options) for name, files in listed_sets(where)}
         for name, table in _TABLES.items():
             path = where / "raw" / f"{name}.csv"
             if path.is_file():
@@ -119,16 +119,6 @@ def league_sets(
     return sets, left_out
 
 
-def _found(folder: Path) -> dict[str, list[tuple[int | None, Path]]]:
-    """Sets in a folder, each once: no parts of one that is there, and no notes."""
-    found = {}
-    for name, files in sorted(sets_in(folder).items()):
-        is_part = set_name(files[0][1]) != name and len(files) == 1
-        if not is_part and files[0][1].name.lower() != "readme.md":
-            found[name] = files
-    return found
-
-
 def _reader(
     folder: Path, name: str, files: list[tuple[int | None, Path]], fixed: bool, options: Mapping[str, Any]
 ) -> Callable[[], LeagueSet]:
@@ -136,7 +126,9 @@ def _reader(
         chosen = _published_parts(folder, name) if fixed or len(files) > 1 else None
         if chosen is None:
             path = files[0][1]
-            data = replace(load_dataset(path, **(options if is_taken_for_csv(path) else {})), name=name)
+            taken = inspect.signature(find_format(path, None).read).parameters
+            own = {key: value for key, value in options.items() if key in taken}
+            data = replace(load_dataset(path, **own), name=name)
         else:
             loaded = [(part, load_dataset(path)) for part, path in chosen]
             data = replace(join_parts(loaded), name=name)
