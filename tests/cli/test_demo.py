@@ -30,7 +30,7 @@ def test_an_error_is_one_line(monkeypatch):
     def broken(name):
         raise ValueError("no such set: do this")
 
-    monkeypatch.setattr("simlabel.cli._demo.load_dataset", broken)
+    monkeypatch.setattr("simlabel.datasets.load_dataset", broken)
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 1
     assert "error: no such set: do this" in result.output

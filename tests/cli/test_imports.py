@@ -10,8 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 import simlabel
+from simlabel.cli import _choices
 from simlabel.cli._app import _VERBS as VERBS
 from simlabel.cli._app import app
+from simlabel.datasets import FORMATS, TABLE_FORMATS
+from simlabel.influence import INFLUENCES
+from simlabel.label_rules import LABEL_RULES
+from simlabel.metrics import CRITERIA, MORE_CRITERIA
+from simlabel.normalization import NORMALIZERS
+from simlabel.similarities import SIMILARITIES
 
 
 @pytest.mark.parametrize(
@@ -42,6 +49,30 @@ def test_what_needs_no_verb_loads_none(words):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("verb", sorted({*VERBS} - {"compare"}))
+def test_the_help_of_a_verb_loads_nothing_that_computes(verb):
+    heavy = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "numba", "joblib", "simlabel.datasets")
+    code = (
+        f"import sys; from simlabel.cli import main; sys.argv = ['simlabel', {verb!r}, '--help']\n"
+        f"try: main()\n"
+        f"except SystemExit as left: print(left.code, [name for name in {heavy!r} if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip().splitlines()[-1] == "0 []"
+
+
+def test_options_offer_what_the_rooms_have():
+    assert SIMILARITIES.names == _choices.SIMILARITIES
+    assert NORMALIZERS.names == _choices.NORMALIZERS
+    assert INFLUENCES.names == _choices.INFLUENCES
+    assert LABEL_RULES.names == _choices.LABEL_RULES
+    assert tuple(FORMATS) == _choices.FORMATS
+    assert tuple(TABLE_FORMATS) == _choices.TABLE_FORMATS
+    assert {one.name: one.labels for one in FORMATS.values() if one.labels} == _choices.LABELS_OF
+    assert tuple(CRITERIA) == _choices.CRITERIA
+    assert _choices.MORE_CRITERIA == MORE_CRITERIA
 
 
 def test_names_are_there_when_they_are_asked_for():

@@ -72,6 +72,35 @@ def test_correct_gives_rows_other_labels_and_keeps_the_rest(shell, tmp_path):
     assert set(given["label"]) == {"crime", "heist"}
 
 
+def test_the_column_of_labels_is_remembered(shell, more):
+    def taken(*words):
+        return shell(*words).stdout
+
+    named = taken("evaluate", "films.simlabel", "films.csv", "--label-column", "tags", "--json")
+    assert taken("evaluate", "films.simlabel", "films.csv", "--json") == named
+    shell("teach", "films.simlabel", "more.csv", "--label-column", "tags", "-o", "named.simlabel")
+    shell("teach", "films.simlabel", "more.csv")
+    same(load("films.simlabel"), load("named.simlabel"), read_table("new.csv").frame)
+    more[["id", "tags"]].assign(tags="crime").to_csv("right.csv", index=False)
+    wanted = load("films.simlabel").correct(more["id"].tolist(), [{"crime"}] * 3)
+    shell("correct", "films.simlabel", "right.csv")
+    same(load("films.simlabel"), wanted, read_table("new.csv").frame)
+    python = load("films.simlabel")
+    del python.label_column_  # as of a model that Python has fitted
+    python.save("python.simlabel")
+    assert "name the column of labels with --label-column" in said(
+        shell("evaluate", "python.simlabel", "films.csv", code=2)
+    )
+
+
+def test_a_matrix_remembers_its_column_of_labels_too(shell, tmp_path):
+    rows = [f"{k}.5,{k % 3},{'a' if k % 2 else 'a;b'}" for k in range(12)]
+    (tmp_path / "rows.csv").write_text("\n".join(["x,z,tags", *rows]))
+    shell("fit", "rows.csv", "--label-column", "tags", "--similarity", "rbf", "-o", "m.simlabel")
+    assert load("m.simlabel").label_column_ == "tags"
+    assert json.loads(shell("evaluate", "m.simlabel", "rows.csv", "--json").stdout)["rows"] == 12
+
+
 def test_predictions_that_a_person_has_mended_can_be_taken_as_corrections(shell):
     shell("predict", "films.simlabel", "films.csv", "-o", "mend.csv")
     table = pd.read_csv("mend.csv", dtype=str, keep_default_na=False)
@@ -162,7 +191,7 @@ def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["teach", "films.simlabel", "more.csv"], 2, "--label-column"),
+        (["teach", "films.simlabel", "new.csv"], 2, "has no column 'tags'"),
         (["teach", "films.simlabel", "more.csv", "--label-column", "x"], 2, "no column 'x'"),
         (["teach", "films.simlabel", "films.csv", "--label-column", "tags"], 1, "tt1-0"),
         (
@@ -170,7 +199,7 @@ def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
             2,
             "--id: more.csv has",
         ),
-        (["correct", "films.simlabel", "more.csv"], 2, "--label-column: more.csv has no column 'labels'"),
+        (["correct", "films.simlabel", "new.csv"], 2, "--label-column: new.csv has no column 'labels'"),
         (
             ["correct", "films.simlabel", "more.csv", "--label-column", "tags"],
             2,

@@ -16,7 +16,7 @@ import numpy as np
 
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.desk._journal import replay
-from simlabel.desk._schema import _create
+from simlabel.desk._schema import create
 from simlabel.tables import table_cells
 
 MAIN = "from simlabel.cli import main; main()"
@@ -150,7 +150,7 @@ def opened(folder: Path) -> sqlite3.Connection:
 def assert_journal_is_the_truth(folder: Path, scratch: Path) -> None:
     """The tables are what the journal gives, made anew in an empty store."""
     scratch.unlink(missing_ok=True)
-    _create(scratch)
+    create(scratch)
     fresh = sqlite3.connect(scratch)
     store = opened(folder)
     try:

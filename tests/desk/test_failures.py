@@ -42,11 +42,11 @@ def added(desk, n, seed=0, done=True):
     rng = random.Random(seed)
     rows = [made_row(rng) for _ in range(n)]
     new = [changes.NewItem(content, None, tags if done else (), done) for content, tags in rows]
-    return desk.change(ADA, lambda db, who: changes.add_items(db, who, new).ids).result()
+    return desk.change(ADA, lambda who: changes.add_items(who, new).ids).result()
 
 
-def _many(db, who):
-    return changes.add_items(db, who, [changes.NewItem({"text": "x" * 200})] * 20).ids
+def _many(by):
+    return changes.add_items(by, [changes.NewItem({"text": "x" * 200})] * 20).ids
 
 
 def followed(desk, seconds=120):
@@ -212,12 +212,12 @@ def test_forgetting_that_was_killed_is_finished_at_the_next_start(tmp_path):
     numbers = added(desk, 10)
     followed(desk)
     new = changes.NewItem({"title": "Quetzalcoatlus"}, None, ["horror"], True)
-    (number,) = desk.change(ADA, lambda db, who: changes.add_items(db, who, [new]).ids).result()
+    (number,) = desk.change(ADA, lambda who: changes.add_items(who, [new]).ids).result()
     followed(desk)
     shutil.copytree(tmp_path / "desk" / "models", tmp_path / "models")
     desk.close()
     desk = Desk(tmp_path / "desk")  # not started: as if killed right after the answer
-    desk.change(ADA, lambda db, who: changes.forget_item(db, who, number)).result()
+    desk.change(ADA, lambda who: changes.forget_item(who, number)).result()
     desk.close()
     assert any(
         b"Quetzalcoatlus" in data or b"quetzalcoatlus" in data

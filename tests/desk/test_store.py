@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
 from simlabel.desk import _changes as changes
-from simlabel.desk._journal import undo
+from simlabel.desk._journal import By, undo
 from simlabel.desk._problems import Conflict, DeskError, NotFound
 from simlabel.desk._schema import Places
 from simlabel.desk._store import DeskStore
@@ -38,7 +38,7 @@ class DeskMachine(RuleBasedStateMachine):
         self.model, self.position = None, -1
 
     def make(self, who, work):
-        return self.store.wrote(lambda db: work(db, changes.Who(who, self.store.clock())))
+        return self.store.wrote(lambda db: work(By(db, who, self.store.clock())))
 
     def changed(self, seq, *before):
         """Remember what an entry replaced: (number, field, value), a field being a label or "state"."""
@@ -56,7 +56,7 @@ class DeskMachine(RuleBasedStateMachine):
 
         content, tags = made_row(random.Random(seed))
         new = changes.NewItem(content, None, tags, done)
-        (number,) = self.make(who, lambda db, by: changes.add_items(db, by, [new])).ids
+        (number,) = self.make(who, lambda by: changes.add_items(by, [new])).ids
         self.plain[number] = {
             "content": content,
             "done": done,
@@ -77,7 +77,7 @@ class DeskMachine(RuleBasedStateMachine):
     )
     def tag(self, number, who, label, state):
         before = copy.deepcopy(self.plain.get(number))
-        work = lambda db, by: changes.set_tag(db, by, number, label, state)  # noqa: E731
+        work = lambda by: changes.set_tag(by, number, label, state)  # noqa: E731
         if not self.alive(number):
             with pytest.raises(NotFound):
                 self.make(who, work)
@@ -96,7 +96,7 @@ class DeskMachine(RuleBasedStateMachine):
         if not self.alive(number):
             return multiple()
         before = self.state(number)
-        seq = self.make(who, lambda db, by: changes.set_status(db, by, number, status))
+        seq = self.make(who, lambda by: changes.set_status(by, number, status))
         item = self.plain[number]
         if status == "removed":
             item["there"] = False
@@ -113,7 +113,7 @@ class DeskMachine(RuleBasedStateMachine):
         if one == other or not {one, other} <= set(rows):
             return multiple()
         before = copy.deepcopy(self.plain)
-        seq = self.make(who, lambda db, by: changes.merge_labels(db, by, rows[one], rows[other]))
+        seq = self.make(who, lambda by: changes.merge_labels(by, rows[one], rows[other]))
         for item in self.plain.values():
             own = item["tags"].pop(one, None)
             if own and (own == "present" or other not in item["tags"]):
@@ -126,7 +126,7 @@ class DeskMachine(RuleBasedStateMachine):
     @rule(entry=entries, who=PEOPLE)
     def undone(self, entry, who):
         try:
-            self.make(who, lambda db, by: undo(db, by.at, by.actor, entry))
+            self.make(who, lambda by: undo(by, entry))
         except Conflict:
             return  # what it did was changed since, or is undone: the journal keeps what is there
         for number, field, value in self.before[entry]:
@@ -143,24 +143,24 @@ class DeskMachine(RuleBasedStateMachine):
     def forget(self, number, who):
         if number not in self.plain:
             with pytest.raises(NotFound):
-                self.make(who, lambda db, by: changes.forget_item(db, by, number))
+                self.make(who, lambda by: changes.forget_item(by, number))
             return
-        self.make(who, lambda db, by: changes.forget_item(db, by, number))
+        self.make(who, lambda by: changes.forget_item(by, number))
         del self.plain[number]
 
     @rule(who=PEOPLE)
     def lease(self, who):
         """Nobody gets what somebody else is at."""
-        number = self.make(who, lambda db, by: changes.lease_first(db, by, [], []))
+        number = self.make(who, lambda by: changes.lease_first(by, [], []))
         if number is None:
             return
         other = "Bo" if who == "Ada" else "Ada"
         with pytest.raises(Conflict):
-            self.make(other, lambda db, by: changes.set_tag(db, by, number, "horror", "present"))
-        assert self.make(other, lambda db, by: changes.lease_first(db, by, [number], [])) != number
+            self.make(other, lambda by: changes.set_tag(by, number, "horror", "present"))
+        assert self.make(other, lambda by: changes.lease_first(by, [number], [])) != number
         for holder in ("Ada", "Bo"):
-            for row in self.store.rows("SELECT item FROM leases WHERE holder = ?", (holder,)):
-                self.make(holder, lambda db, by, item=row["item"]: changes.release(db, by, item))
+            for row in self.store.rows("SELECT item FROM leases WHERE holder = ?", holder):
+                self.make(holder, lambda by, item=row["item"]: changes.release(by, item))
 
     @rule()
     def follow(self):
@@ -236,18 +236,18 @@ def test_a_change_that_fails_leaves_those_beside_it(tmp_path):
 
 def test_the_clock_never_goes_back(tmp_path, monkeypatch):
     store = DeskStore(Places.of(tmp_path))
-    store.wrote(lambda db: changes.add_label(db, changes.Who("Ada", store.clock() + 3600), "later"))
+    store.wrote(lambda db: changes.add_label(By(db, "Ada", store.clock() + 3600), "later"))
     store.close()
     store = DeskStore(Places.of(tmp_path))
     first = store.clock()
     assert store.clock.behind > 3000
     monkeypatch.setattr("time.time", lambda: 0.0)
     assert store.clock() >= first
-    until = store.wrote(lambda db: changes.lease(db, changes.Who("Ada", first), store_item(db, first)))
+    until = store.wrote(lambda db: changes.lease(By(db, "Ada", first), store_item(db, first)))
     assert until == first + changes.LEASE_SECONDS
     store.close()
 
 
 def store_item(db, at):
-    (number,) = changes.add_items(db, changes.Who("Ada", at), [changes.NewItem({"a": "b"})]).ids
+    (number,) = changes.add_items(By(db, "Ada", at), [changes.NewItem({"a": "b"})]).ids
     return number

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 import naive
 from simlabel import SMLClassifier, similarity_sums
 from simlabel.engines._collapsed import CollapsedSums
+from simlabel.engines._merged import MergedSums
+from simlabel.influence import Ridge
 from simlabel.similarities import RBF, Cosine, Linear, OnColumns, Polynomial, Quadratic
+from simlabel.support.limits import changed_limits
 
 CASES = [
     (Linear(), naive.dot),
@@ -43,12 +46,17 @@ def test_equals_plain_loops(similarity, phi, make_V, memory_mib, rng):
     np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-10 * absolute_sum(Q, X, V, phi))
 
 
+@pytest.mark.parametrize("collapsed_bytes", [1 << 28, 0], ids=["each column its sums", "alike columns one"])
+@pytest.mark.parametrize("make_V", [sp.csr_array, lambda V: V.toarray()])
 @pytest.mark.parametrize(("similarity", "phi"), CASES[:3], ids=[repr(case[0]) for case in CASES[:3]])
-def test_sparse_rows_stay_sparse(similarity, phi, rng):
+def test_sparse_rows_stay_sparse(similarity, phi, make_V, collapsed_bytes, rng):
     Q, X, V = (
         sp.random_array(shape, density=0.2, rng=rng, format="csr") for shape in ((7, 9), (50, 9), (50, 3))
     )
-    result = similarity_sums(Q, X, V, similarity, engine="collapsed")
+    # the same columns again, and one that a single reference has
+    X, Q = (sp.csr_array(sp.hstack([A, A[:, ::2], A[:, :1].multiply(A[:, 1:2])])) for A in (X, Q))
+    with changed_limits(collapsed_bytes=collapsed_bytes):
+        result = similarity_sums(Q, X, make_V(V), similarity, engine="collapsed")
     wanted = [naive.sums(q, X.toarray().tolist(), V.toarray().tolist(), phi) for q in Q.toarray().tolist()]
     np.testing.assert_allclose(result, wanted, atol=1e-10)
 
@@ -119,3 +127,18 @@ def test_teaching_and_forgetting_update_the_sums(rng, monkeypatch, change_limits
     left = np.r_[0:10, 50:60]
     fewer = SMLClassifier("quadratic", engine="exact").fit(X[left], Y[left])
     np.testing.assert_allclose(model.label_weights(X), fewer.label_weights(X), rtol=1e-9)
+
+
+def test_sums_of_many_words_and_labels_are_not_taken_beforehand_where_they_would_fill_the_memory(rng):
+    X = sp.random_array((300, 50), density=0.1, rng=rng, format="csr")
+    Y = (rng.random((300, 4)) < 0.3).astype(int)
+    asked = sp.random_array((5, 50), density=0.3, rng=rng, format="csr")
+    models = []
+    for most in ({}, {"collapsed_bytes": 0}, {"collapsed_bytes": 0, "merged_bytes": 0}):
+        with changed_limits(**most):
+            models.append(SMLClassifier("linear", normalizer=None, influence=Ridge(0.3)).fit(X, Y))
+            models[-1].predict(asked)
+    kept = [model._model.scorer.job.kept.get("collapsed") for model in models]
+    assert [type(sums) for sums in kept] == [CollapsedSums, MergedSums, type(None)]
+    for model in models[1:]:
+        np.testing.assert_allclose(model.label_weights(asked), models[0].label_weights(asked), atol=1e-10)

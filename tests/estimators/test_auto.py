@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from simlabel import AutoSMLClassifier, SMLClassifier
 from simlabel.similarities import RBF, Laplacian, Linear, Polynomial
+from simlabel.support.progress import heard_by
 
 FEW = [("l2", RBF(), "ridge"), ("zscore", Laplacian(), "uniform"), (None, Linear(), "ridge")]
 
@@ -110,3 +111,21 @@ def test_what_was_found_on_few_rows_is_a_start_on_more_whose_grid_differs(rng):
     similarity = AutoSMLClassifier(configurations=few, random_state=0).fit(X, Y).best_estimator_.similarity_
     shares = similarity.coef0 / np.mean((X**2).sum(axis=1))
     assert min(abs(shares - [0.0, 0.25, 1.0, 4.0])) < 1e-6
+
+
+def test_threads_look_at_other_candidates_and_change_nothing(rng):
+    X, Y = data(rng, 300)
+    boards = [AutoSMLClassifier(n_jobs=n, random_state=0).fit(X, Y).leaderboard_ for n in (1, 3)]
+    shown = [board[["normalizer", "influence", "rows"]].to_dict("list") for board in boards]
+    assert shown[0] == shown[1]
+    np.testing.assert_allclose(*(board["average_precision"] for board in boards), rtol=1e-4)
+
+
+def test_progress_never_goes_back_and_ends_with_all_of_it(rng):
+    X, Y = data(rng, 60)
+    told = []
+    with heard_by(lambda done, total, what: told.append((done, total))):
+        AutoSMLClassifier(configurations=FEW, random_state=0).fit(X, Y)
+    done = [each for each, _ in told]
+    assert done == sorted(done)
+    assert told[-1][0] == told[-1][1] > len(FEW)

@@ -25,6 +25,18 @@ def test_correct_is_forget_and_teach(rng, influence):
     np.testing.assert_allclose(model.label_weights(X), wanted.label_weights(X), rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize(("names", "one"), [(["R07", "R08", "R09"], "R07"), ([4, 5, 6], 4)])
+def test_what_one_row_is_called_may_stand_alone(names, one):
+    X, y = np.eye(3), [{"x"}, {"y"}, {"x"}]
+    right = SMLClassifier("linear").fit(X, [{"y", "z"}, {"y"}, {"x"}], ids=names)
+    for labels in ({"y", "z"}, [{"y", "z"}]):
+        model = SMLClassifier("linear").fit(X, y, ids=names).correct(one, labels)
+        assert model.ids_.tolist() == [*names[1:], one]
+        np.testing.assert_allclose(model.label_weights(X), right.label_weights(X), rtol=1e-12)
+    fewer = SMLClassifier("linear").fit(X, y, ids=names).forget(one)
+    assert fewer.ids_.tolist() == names[1:]
+
+
 def test_a_corrected_row_stays_in_its_group(rng):
     X, y = rng.normal(size=(6, 3)), [{"a"}, {"a"}, {"b"}, {"b"}, {"a"}, {"b"}]
     groups = ["g", "g", None, "h", "h", None]
@@ -58,7 +70,7 @@ def test_rows_of_tables_are_called_and_corrected():
     tags = frame.pop("tags")
     tagger = Tagger(id_column="id").fit(frame, tags)
     assert tagger.ids_.tolist() == frame["id"].tolist()
-    tagger.correct(["tt1-4"], ["heist | crime"])
+    tagger.correct("tt1-4", "heist | crime")
     listed = tagger.suspicious_labels(None)
     given = listed[listed["given"] & (listed["id"] == "tt1-4")]
     assert set(given["label"]) == {"heist", "crime"}

@@ -15,6 +15,7 @@ from simlabel import SMLClassifier, load
 from simlabel._kernels import sparse_times_dense
 from simlabel.influence import RetuneWarning, Ridge, _conjugate
 from simlabel.influence._closed_form import ridge_solution
+from simlabel.influence._factored import exact_enough, worth_a_factor
 from simlabel.influence._linear import _TOLERANCE, LinearRidge, linear_form
 from simlabel.influence._products import SimilarityProducts
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
@@ -32,7 +33,7 @@ def rows(rng, n=N, p=P):
 
 def beyond(n_columns=0, **changes):
     """No matrix of the references is small enough, and of the columns only up to so many."""
-    changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6} | changes
+    changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6, "factor_bytes": 0} | changes
     return changed_limits(exact_bytes=24 * n_columns**2, **changes)
 
 
@@ -88,6 +89,57 @@ def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, 
     for fold in ridge._folds():
         scores = without_fold(ridge, Z, fold, np.minimum(weights, 1.0))
         np.testing.assert_allclose(found.left_out[fold], scores, atol=0.03)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=repr)
+@pytest.mark.parametrize("grouped", [False, True])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    weighted=st.booleans(),
+    penalty=st.sampled_from([0.03, 0.3, 10.0]),
+    size=st.sampled_from([1e-12, 1.0, 1e12]),
+    tile_side=st.sampled_from([7, 35, 70, 100]),
+)
+@settings(max_examples=5)
+def test_by_a_factor_leave_one_out_is_exact_too(
+    similarity, grouped, seed, weighted, penalty, size, tile_side
+):
+    rng = np.random.default_rng(seed)
+    X, Y = rows(rng)
+    if isinstance(similarity, Linear):  # the same problem in other units
+        X, penalty = X * size, penalty * size**2
+    weights = rng.random(N) * 3 + 0.1 if weighted else np.ones(N)
+    groups = np.unique(rng.integers(0, 40, N), return_inverse=True)[1] if grouped else None
+    X = sp.csr_array(X)
+    with beyond(factor_bytes=2 * N**2, tile_side=tile_side):
+        form = linear_form(similarity, X)
+        ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, penalty, groups=groups)
+        found = ridge.solution()
+    Z = form(X)
+    wanted = ridge_solution(Z @ Z.T, Y, weights, penalty, groups)
+    np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
+    np.testing.assert_allclose(found.mean, wanted.mean)
+    np.testing.assert_allclose(found.left_out, wanted.left_out, atol=1e-3)
+    assert found.residual <= _TOLERANCE
+
+
+def test_a_penalty_too_small_for_single_precision_is_left_to_iteration(rng):
+    X, Y = rows(rng)
+    X = sp.csr_array(X)
+    with beyond(factor_bytes=2 * N**2), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ridge = LinearRidge(linear_form(Linear(), X), X, sp.csr_array(Y.astype(float)), np.ones(N), 1e-6)
+        products, unit = ridge._products()
+        assert not exact_enough(products, *ridge._in_units(unit), seed=0)
+        V = ridge.solution().V
+    wanted = ridge_solution((X @ X.T).toarray(), Y, np.ones(N), 1e-6).V
+    np.testing.assert_allclose(V, wanted, atol=1e-3 * np.abs(wanted).max())
+
+
+def test_many_rows_with_few_labels_are_not_worth_a_factor():
+    assert worth_a_factor(20_000, 600)
+    assert not worth_a_factor(20_000, 20)
+    assert not worth_a_factor(40_000, 10_000)  # it would not fit
 
 
 def test_groups_are_left_out_whole(rng):

@@ -12,6 +12,7 @@ from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
 from simlabel.inspection import told
+from simlabel.label_rules import FixedSize
 from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
 
@@ -242,6 +243,42 @@ def test_what_a_sentence_counts(influence, rng):
             )
             assert said in each.sentence
             assert f"{sum(have) / len(X):.0%} of all rows" in each.sentence
+
+
+def told_of(X, y, q, **settings):
+    model = SMLClassifier("linear", normalizer=None, random_state=0, **settings).fit(X, y)
+    return {each.name: each.sentence for each in told(model.explain([q]), 0)}
+
+
+def test_a_sentence_says_why_what_is_unlikely_is_given():
+    X, y = np.eye(3), [{"a"}, {"b"}, {"c"}]
+    unlikely = told_of(X, y, [3.0, 2.9, 2.8], calibration=None)
+    assert unlikely["a"].startswith("a, 34% likely, and taken as the strongest label: ")
+    likely = told_of(X, y, [3.0, 1.0, 1.0], calibration=None)
+    assert likely["a"].startswith("a, 60% likely: ")
+    two = told_of(X, [{"a", "b"}, {"b", "c"}, {"c", "a"}], [2.0, 2.0, 2.0], calibration=None)
+    assert "strongest" not in two["a"]
+    three = [{"a", "b"}, {"c", "d"}, {"e", "f"}]
+    assert (
+        "34% likely, and taken as one of the 2 strongest labels: "
+        in told_of(X, three, [3.0, 2.9, 2.8], calibration=None)["a"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("many", "said"),
+    [
+        (49, "49% of this row's similarity is to rows that have it, the closest 0: no more than the 50% of"),
+        (
+            54,
+            "54% of this row's similarity is to rows that have it, the closest 0: hardly more than the 50%",
+        ),
+        (58, "58% of this row's similarity is to rows that have it, the closest 0, while 50% of all rows do"),
+    ],
+)
+def test_a_sentence_does_not_call_more_no_more(many, said):
+    told_all = told_of(np.eye(2), [{"a"}, {"b"}], [many, 100.0 - many], label_rule=FixedSize(2))
+    assert said in told_all["a"]
 
 
 def test_lift_is_over_what_frequency_alone_gives(rng):

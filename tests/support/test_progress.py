@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from simlabel.support import progress as module
-from simlabel.support.progress import progress, shown_progress
+from simlabel.support.progress import heard_by, progress, shown_progress
 
 
 class Clock:
@@ -86,3 +86,14 @@ def test_a_bar_is_never_full_before_the_end(monkeypatch):
     seen = re.findall(r"(\d+)/3", terminal.getvalue())
     assert seen
     assert "3" not in seen
+
+
+def test_several_steps_at_once_count_as_many():
+    told = []
+    with (
+        heard_by(lambda done, total, what: told.append((done, total))),
+        progress("x", 5, show=False) as advance,
+    ):
+        advance(3)
+        advance()
+    assert told == [(0, 5), (3, 5), (4, 5)]

@@ -53,6 +53,19 @@ CASES = {
         ("multi", "1.7 values a row, separated by ' '"),
     ),
     "categories": (["tv", "film", "tv", "film", "tv"], ("category", "2 values")),
+    "short sentences with commas": (
+        [
+            "Hello, where is my order",
+            "Printer broken, please help",
+            "no mail, and no calendar",
+            "Slow, always",
+        ],
+        ("text", "4 of 4 distinct, 4 words on average"),
+    ),
+    "small words with commas": (
+        ["red, blue", "blue, green", "green, red, grey"],
+        ("multi", "2.3 values a row, separated by ','"),
+    ),
     "sentences": (
         ["He came, saw all of Gaul, and won.", "It is a long day, and nothing at all to do."],
         ("text", "2 of 2 distinct, 10 words on average"),

@@ -26,12 +26,12 @@ def squared_error(Y, scores):
     return -float(np.mean((np.asarray(scores) - Y.toarray()) ** 2))
 
 
-def search(blocks, Y, criterion="average_precision", bent=None, **companions):
+def search(blocks, Y, criterion="average_precision", bent=None, n_jobs=None, **companions):
     references = References(
         sp.csr_array(Y.shape), Y, companions.pop("weights", np.ones(Y.shape[0])), **companions
     )
     rows = [(name, sp.csr_array(block)) for name, block in blocks.items()]
-    return ColumnSearch(rows, references, criterion, bent)
+    return ColumnSearch(rows, references, criterion, bent, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -42,6 +42,14 @@ def test_a_block_that_knows_weighs_more_than_noise(seed):
     assert found.curve.best == weights | {PENALTY: found.penalty}
     at = found.curve.candidates.index(found.curve.best)
     assert found.curve.values[at] > found.curve.values[0]
+
+
+@pytest.mark.parametrize("bent", [None, "noise"])
+def test_threads_change_nothing(bent):
+    one, three = (search(*problem(n=120), bent=bent, n_jobs=n).run() for n in (1, 3))
+    assert one.curve.candidates == three.curve.candidates
+    assert one.curve.values == three.curve.values
+    assert (one.weights, one.penalty, one.gamma) == (three.weights, three.penalty, three.gamma)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.8], ids=["straight", "bent"])

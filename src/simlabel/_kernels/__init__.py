@@ -15,6 +15,7 @@ from simlabel._kernels._finish import negative_exponential, rbf_from_products
 from simlabel._kernels._gather import WORD, add_present, sort_by_label
 from simlabel._kernels._inverted import HARMONIC, PRODUCT, SMALLER, add_rows, common_terms
 from simlabel._kernels._lanes import panel_width
+from simlabel._kernels._lapack import cholesky_in_place, invert_lower_in_place
 from simlabel._kernels._panels import (
     chi_square_distances,
     chi_square_sums,
@@ -46,10 +47,12 @@ __all__ = [
     "keep_largest",
     "chi_square_distances",
     "chi_square_sums",
+    "cholesky_in_place",
     "common_terms",
     "count_larger_residuals",
     "count_weaker_shares",
     "in_panels",
+    "invert_lower_in_place",
     "l1_distances",
     "laplacian_sums",
     "negative_exponential",

@@ -110,14 +110,23 @@ class LeaveOneOutCalibration(BaseEstimator):
             return scipy.special.softmax(_logarithm(self._evidence(scores)) / self.temperature_, axis=1)
         shares = self._evidence(scores)
         calibrated = np.empty(shares.shape)  # there may be no label at all
-        smooth = [k for k, curve in enumerate(self.curves_) if isinstance(curve, LogisticCurve)]
-        if smooth:  # all at once: of many labels most have such a curve, and a call for each takes long
-            together = LogisticCurve(*np.array([_parts(self.curves_[k]) for k in smooth]).T)
+        smooth, together = self._logistic()
+        if smooth:
             calibrated[:, smooth] = together(shares[:, smooth])
         for k, curve in enumerate(self.curves_):
             if isinstance(curve, PiecewiseCurve):
                 calibrated[:, k] = curve(shares[:, k])
         return calibrated
+
+    def _logistic(self) -> tuple[list[int], LogisticCurve]:
+        """Labels with a logistic curve, and their curves in one: a call for each of many takes long."""
+        known, kept = self.__dict__.get("_kept", (None, None))
+        if known is not self.curves_:  # a copy for other labels has other curves
+            smooth = [k for k, curve in enumerate(self.curves_) if isinstance(curve, LogisticCurve)]
+            parts = np.array([_parts(self.curves_[k]) for k in smooth]).reshape(-1, 3)
+            kept = smooth, LogisticCurve(*parts.T)
+            self._kept = self.curves_, kept
+        return kept
 
 
 @dataclass(frozen=True, eq=False)

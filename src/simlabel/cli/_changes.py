@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simlabel.cli._console import Terminal, say, show_json
-from simlabel.cli._models import FittedModel
 from simlabel.support.progress import heard_by, shown_progress
+
+if TYPE_CHECKING:
+    from simlabel.cli._models import FittedModel
 
 Output = Annotated[
     Path | None,

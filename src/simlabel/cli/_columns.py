@@ -10,8 +10,6 @@ import typer
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import Terminal, guarded, show_json
-from simlabel.cli._table_fit import opened, show_columns
-from simlabel.tables import detect_columns, table_cells
 
 
 @guarded
@@ -26,6 +24,9 @@ def columns_verb(
     debug: options.Debug = False,
 ) -> None:
     """Show what each column of a table is taken for, and why; fit has options that say it otherwise."""
+    from simlabel.cli._table_fit import opened, show_columns
+    from simlabel.tables import detect_columns, table_cells
+
     reading = options.Reading(
         delimiter=delimiter, format=format, max_gib=max_gib, encoding=encoding, sheet=sheet
     )

@@ -11,10 +11,7 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._changes import Output, save_changed
 from simlabel.cli._console import guarded
-from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import ModelFile
-from simlabel.cli._rows import label_cells
-from simlabel.cli._table_fit import opened
 
 
 @guarded
@@ -26,7 +23,12 @@ def correct_verb(
     id_column: Annotated[
         str | None, typer.Option("--id", help="The column of ids; by default the model's own, or id.")
     ] = None,
-    label_column: Annotated[str, typer.Option(help="The column of labels.")] = "labels",
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of labels.", show_default="that of fit, if the table has it, or labels"
+        ),
+    ] = None,
     separator: options.Separator = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
@@ -40,6 +42,10 @@ def correct_verb(
 
     Nothing else of the rows changes. An empty cell means no label.
     """
+    from simlabel.cli._models import FittedModel
+    from simlabel.cli._rows import label_cells
+    from simlabel.cli._table_fit import opened
+
     fitted = FittedModel.open(model)
     id_column = id_column or getattr(fitted.estimator, "id_column", None) or "id"
     reading = options.Reading(
@@ -51,6 +57,8 @@ def correct_verb(
         sheet=sheet,
     )
     frame = opened(data, reading).frame
+    if label_column is None:
+        label_column = fitted.label_column if fitted.label_column in frame.columns else "labels"
     tables.check_columns(frame, {"id_column": id_column, "label_column": label_column}, data)
     names = ["" if cell is None else str(cell) for cell in label_cells(frame[id_column])]
     ids = fitted.ids_by_name(names, str(data))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
 from rich.table import Table
 
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, guarded, show_json
-from simlabel.datasets import Dataset, list_datasets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simlabel.datasets import Dataset
 
 Source = Annotated[
     str | None, typer.Argument(help="A file or a name; without one, list what is there.", show_default=False)
@@ -32,6 +35,8 @@ def datasets_verb(
     debug: options.Debug = False,
 ) -> None:
     """List the data sets that are there by name, or show the facts of one."""
+    from simlabel.datasets import list_datasets
+
     if source is not None:
         reading = options.Reading(
             labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib

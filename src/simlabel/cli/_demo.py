@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from simlabel import SMLClassifier
 from simlabel.cli._console import Terminal, guarded
 from simlabel.cli._options import Debug
-from simlabel.datasets import Dataset, load_dataset
-from simlabel.experiments import PUBLISHED, CrossValidation, cross_validate
-from simlabel.metrics import CRITERIA
 from simlabel.support.progress import shown_progress
+
+if TYPE_CHECKING:
+    from simlabel.datasets import Dataset
+    from simlabel.experiments import CrossValidation
 
 _EXAMPLES = 5
 
@@ -29,6 +28,10 @@ def demo_verb(
     debug: Debug = False,
 ) -> None:
     """Cross-validate SML on the yeast set beside the paper's figures, and show some predictions."""
+    from simlabel import SMLClassifier
+    from simlabel.datasets import load_dataset
+    from simlabel.experiments import cross_validate
+
     console = Terminal()
     started = time.perf_counter()
     data = load_dataset("yeast")
@@ -49,6 +52,9 @@ def demo_verb(
 
 def comparison_table(result: CrossValidation, folds: int) -> Table:
     """Published beside measured, and whether they agree within one published standard deviation."""
+    from simlabel.experiments import PUBLISHED
+    from simlabel.metrics import CRITERIA
+
     table = Table(title=f"SML on yeast, {folds} folds, mean ± standard deviation")
     for heading in ("Criterion", "Published", "Measured", "Within one std"):
         table.add_column(heading, justify="left" if heading == "Criterion" else "right")
@@ -62,6 +68,10 @@ def comparison_table(result: CrossValidation, folds: int) -> Table:
 
 
 def _show_examples(console: Console, data: Dataset, seed: int) -> None:
+    import numpy as np
+
+    from simlabel import SMLClassifier
+
     order = np.random.default_rng(seed).permutation(data.n_rows)
     asked, known = order[:_EXAMPLES], order[_EXAMPLES:]
     model = SMLClassifier(random_state=seed).fit(data.X[known], data.Y[known])

@@ -10,7 +10,6 @@ import typer
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import Terminal, guarded, show_json
-from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
 
 _MOST_ROWS = 10_000
@@ -32,6 +31,8 @@ def explain_verb(
     debug: options.Debug = False,
 ) -> None:
     """Show which labelled instances decided, for each predicted label and for the number of labels."""
+    from simlabel.cli._models import FittedModel
+
     wanted = _rows(rows)
     fitted = FittedModel.open(model)
     reading = options.Reading(

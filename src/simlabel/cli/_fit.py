@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import joblib
 import typer
 
-from simlabel import SMLClassifier
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
+from simlabel.cli._choices import INFLUENCES, LABEL_RULES, NORMALIZERS, SIMILARITIES
 from simlabel.cli._console import Terminal, guarded, say, show_json
-from simlabel.cli._models import as_fitted
-from simlabel.cli._table_fit import TableFit, is_table
 from simlabel.cli._wording import spelled
-from simlabel.experiments import find_algorithm
-from simlabel.influence import INFLUENCES
-from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import advise_on_labels
-from simlabel.normalization import NORMALIZERS
-from simlabel.similarities import SIMILARITIES
-from simlabel.support.registry import Registry
 
 _STAGES = "The stages of the model"
 
 
-def _choice(registry: Registry[Any]) -> str:
-    return f"One of {', '.join(registry.names)}."
+def _choice(names: Sequence[str]) -> str:
+    return f"One of {', '.join(names)}."
 
 
 @guarded
@@ -44,7 +34,7 @@ def fit_verb(
     normalizer: Annotated[
         str | None,
         typer.Option(
-            help=f"One or more of {', '.join(NORMALIZERS.names)}, with commas between; auto; or none.",
+            help=f"One or more of {', '.join(NORMALIZERS)}, with commas between; auto; or none.",
             rich_help_panel=_STAGES,
         ),
     ] = None,
@@ -94,7 +84,14 @@ def fit_verb(
     are labels (--labels, --label-prefix), and from files that are matrices
     (ARFF, svmlight, XMC, npz, a folder of npy).
     """
-    matrix = {"similarity": similarity, "normalizer": _normalizer(normalizer), "influence": influence}
+    from simlabel.cli import _matrix_fit as matrices
+    from simlabel.cli._table_fit import TableFit, is_table
+
+    matrix = {
+        "similarity": similarity,
+        "normalizer": matrices.normalizer_of(normalizer),
+        "influence": influence,
+    }
     stages = {name: value for name, value in matrix.items() if value is not None}
     kinds = {
         "text": text,
@@ -113,7 +110,7 @@ def fit_verb(
     several = labels is not None or label_prefix is not None
     if label_column and not (stages or auto or several) and is_table(data, format):
         if label_rule is not None:
-            _check(LABEL_RULES, label_rule)
+            matrices.check_rule(label_rule)
         chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
         wanted = TableFit(tables.kinds_of(kinds), **own, **chosen, jobs=jobs, seed=seed)
         with Terminal(quiet=json) as console:
@@ -122,7 +119,9 @@ def fit_verb(
         _refuse_columns(kinds | own)
         chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
         stages |= {name: value for name, value in chosen.items() if value is not None}
-        facts = _fit_matrix(_estimator(auto, stages, seed, jobs), reading, data, output, json)
+        facts = matrices.fit_matrix(
+            matrices.estimator_of(auto, stages, seed, jobs), reading, data, output, json
+        )
     if json:
         show_json(facts)
         return
@@ -136,64 +135,3 @@ def _refuse_columns(given: dict[str, Any]) -> None:
                 f"{spelled(name)} is about a raw table: a CSV, JSON, Parquet or xlsx file with "
                 f"--label-column, and without --similarity, --normalizer, --influence and --auto."
             )
-
-
-def _fit_matrix(
-    estimator: Any, reading: options.Reading, data: str, output: Path, json: bool
-) -> dict[str, Any]:
-    loaded = reading.load(data)
-    advise_on_labels(loaded.label_names, loaded.Y)  # label sets do not know of those that no row has
-    started = time.perf_counter()
-    with Terminal(stderr=True).status(f"fitting on {loaded.n_rows:,} rows"):
-        estimator.fit(*as_fitted(loaded))
-        estimator.save(output)
-    facts: dict[str, Any] = {
-        "model": str(output),
-        "rows": loaded.n_rows,
-        "features": loaded.n_attributes,
-        "labels": len(estimator.classes_),
-        "similarity": repr(estimator.similarity_),
-        "seconds": round(time.perf_counter() - started, 3),
-        "bytes": output.stat().st_size,
-    }
-    if not json:
-        Terminal().print(f"Fitted on {loaded!r}")
-        Terminal().print(f"Similarity: {facts['similarity']}")
-    return facts
-
-
-def _check(registry: Registry[Any], name: str) -> None:
-    try:
-        registry.resolve(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _normalizer(text: str | None) -> Any:
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in ("none", "auto") or (name == "auto" and len(names) > 1):
-            _check(NORMALIZERS, name)
-    return names if len(names) > 1 else names[0]
-
-
-def _estimator(auto: bool, stages: dict[str, Any], seed: int, jobs: int | None) -> Any:
-    if auto:
-        if stages:
-            raise typer.BadParameter(
-                f"--auto chooses the stages; leave out {', '.join(map(spelled, stages))}."
-            )
-        return find_algorithm("autosml", seed=seed, n_jobs=jobs or joblib.cpu_count()).estimator
-    registries: dict[str, Registry[Any]] = {
-        "similarity": SIMILARITIES,
-        "influence": INFLUENCES,
-        "label_rule": LABEL_RULES,
-    }
-    for name, registry in registries.items():
-        if name in stages:
-            _check(registry, stages[name])
-    if stages.get("normalizer") == "none":
-        stages["normalizer"] = None
-    return SMLClassifier(**stages, n_jobs=jobs, random_state=seed)

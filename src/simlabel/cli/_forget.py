@@ -11,9 +11,7 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._changes import Output, save_changed
 from simlabel.cli._console import guarded
-from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import ModelFile
-from simlabel.datasets._errors import check_regular
 
 
 @guarded
@@ -30,6 +28,8 @@ def forget_verb(
 
     Words that only they had go too. Without --retune, what was chosen when they were there stays.
     """
+    from simlabel.cli._models import FittedModel
+
     if (ids is None) == (ids_file is None):
         raise typer.BadParameter("say which rows, with one of --ids and --ids-file.")
     text = ids.split(",") if ids is not None else _lines(ids_file)
@@ -42,6 +42,8 @@ def forget_verb(
 
 
 def _lines(path: Path | None) -> list[str]:
+    from simlabel.datasets._errors import check_regular
+
     assert path is not None
     check_regular(path)  # to open a pipe may never end
     try:

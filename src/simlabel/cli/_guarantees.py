@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from simlabel.cli._models import FittedModel
-from simlabel.cli._rows import BLOCK
-from simlabel.datasets import Dataset
-from simlabel.guarantees import GUARANTEES, Guarantee, Measured, Promise
 from simlabel.support.text import for_terminal
-from simlabel.support.validation import Rows
+
+if TYPE_CHECKING:
+    from simlabel.cli._models import FittedModel
+    from simlabel.datasets import Dataset
+    from simlabel.guarantees import Guarantee, Measured, Promise
+    from simlabel.support.validation import Rows
 
 _PANEL = "Sets with a guarantee"
 
@@ -38,6 +39,8 @@ SetCoverage = Annotated[
 
 def asked_for(**levels: float | None) -> list[Guarantee]:
     """The guarantees that were asked for, by name with underscores; a level out of range is misuse."""
+    from simlabel.guarantees import GUARANTEES
+
     found = []
     for name, level in levels.items():
         if level is None:
@@ -69,6 +72,8 @@ def measured_promises(
     fitted: FittedModel, guarantees: Sequence[Guarantee], data: Dataset
 ) -> list[tuple[Promise, Measured]]:
     """What is promised, and what a labelled file says of it."""
+    from simlabel.cli._rows import BLOCK
+
     names, Y = [str(name) for name in data.label_names], data.Y
     bounds = zip(Y.indptr[:-1], Y.indptr[1:], strict=True)
     truths = [{names[k] for k in Y.indices[first:last]} for first, last in bounds]

@@ -6,9 +6,8 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 from rich import box
 from rich.table import Table
@@ -16,6 +15,9 @@ from rich.table import Table
 from simlabel.cli._console import Terminal, say, show_json
 from simlabel.support.replacing import replacing
 from simlabel.support.text import for_spreadsheet
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ListFile = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the list to a CSV file instead of showing it.")

@@ -16,6 +16,7 @@ import typer
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of
+from simlabel.cli._table_fit import is_table
 from simlabel.datasets import Dataset
 from simlabel.datasets._dataset import Numbered
 from simlabel.fitted import Outputs
@@ -62,6 +63,11 @@ class FittedModel:
         return getattr(self.estimator, "label_separator_", None)
 
     @property
+    def label_column(self) -> str | None:
+        """The column of labels of the file that it was fitted on."""
+        return getattr(self.estimator, "label_column_", None)
+
+    @property
     def called(self) -> dict[str, str | None]:
         """The columns by which rows are called, ``id`` and ``title``."""
         return {
@@ -78,8 +84,14 @@ class FittedModel:
         return MatrixRows(path, self.features, chunk_rows, reading, index_base)
 
     def labelled(self, source: str, reading: Reading, index_base: int | None = None) -> Dataset:
-        """A labelled file, or a data set by name, in the model's columns; of a table X is a frame."""
+        """A labelled file, or a data set by name, in the model's columns; of a table X is a frame.
+
+        Labels are in the column that the model was fitted on, unless the user says otherwise.
+        """
         path = Path(source)
+        told = reading.labels or reading.label_prefix or reading.label_column
+        if not told and is_table(source, reading.format):
+            reading = replace(reading, label_column=self.label_column)
         if self.encoder is not None:
             return self._labelled_table(path, reading)
         data = reading.load(source)

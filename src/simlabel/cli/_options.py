@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simlabel.cli._choices import CRITERIA, FORMATS, LABELS_OF, MORE_CRITERIA, TABLE_FORMATS
 from simlabel.cli._wording import in_shell, spelled
-from simlabel.datasets import FORMATS, TABLE_FORMATS, Dataset, load_dataset
-from simlabel.datasets._csv import check_delimiter
-from simlabel.datasets._formats import find_format
-from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
-from simlabel.metrics import CRITERIA, MORE_CRITERIA, USUAL_K, find_criterion
+
+if TYPE_CHECKING:
+    from simlabel.datasets import Dataset
+    from simlabel.experiments import Protocol
 
 _USUAL = ("f1_micro", "f1_macro", "f1_instance")  # beside the paper's
 _DATA, _PROTOCOL = "How to read the data", "How to divide the data"
@@ -21,9 +21,7 @@ _DATA, _PROTOCOL = "How to read the data", "How to divide the data"
 Labels = Annotated[
     str | None,
     typer.Option(
-        help="Label columns. "
-        + "; ".join(f"For {one.name}: {one.labels}" for one in FORMATS.values() if one.labels)
-        + ".",
+        help="Label columns. " + "; ".join(f"For {name}: {how}" for name, how in LABELS_OF.items()) + ".",
         rich_help_panel=_DATA,
     ),
 ]
@@ -32,7 +30,10 @@ LabelPrefix = Annotated[
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(help="One column that holds the labels of each row.", rich_help_panel=_DATA),
+    typer.Option(
+        help="One column that holds the labels of each row; a model knows that of fit.",
+        rich_help_panel=_DATA,
+    ),
 ]
 Separator = Annotated[
     str | None,
@@ -124,6 +125,8 @@ class Reading:
     sheet: str | None = None
 
     def __post_init__(self) -> None:
+        from simlabel.datasets._csv import check_delimiter
+
         formats = [*FORMATS, *(name for name in TABLE_FORMATS if name not in FORMATS)]
         if self.format is not None and self.format not in formats:
             raise typer.BadParameter(f"--format must be one of {', '.join(formats)}; got {self.format!r}.")
@@ -150,6 +153,8 @@ class Reading:
 
     def load(self, source: str) -> Dataset:
         """Load a file, or a set by its name."""
+        from simlabel.datasets import load_dataset
+
         options: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
         if self.labels is not None:
             options["labels"] = self._parse_labels(self.labels, Path(source))
@@ -159,6 +164,8 @@ class Reading:
             raise typer.BadParameter(in_shell(str(error), list(vars(self)))) from None
 
     def _parse_labels(self, text: str, path: Path) -> Any:
+        from simlabel.datasets._formats import find_format
+
         # a set that is asked for by name comes from a Mulan or MEKA collection, more often than not
         name = self.format or (None if path.is_file() else "arff")
         return find_format(path, name).parse_labels(text)
@@ -168,6 +175,8 @@ def protocol_of(
     folds: int, repeats: int, stratified: bool, fixed_split: bool, test_share: float | None, seed: int
 ) -> Protocol:
     """The protocol that the options mean; two at once are misuse."""
+    from simlabel.experiments import FixedSplit, KFolds, RandomSplits
+
     if fixed_split and test_share is not None:
         raise typer.BadParameter("--fixed-split and --test-share exclude each other.")
     if (fixed_split or test_share is not None) and stratified:
@@ -181,6 +190,8 @@ def protocol_of(
 
 def criteria_of(text: str) -> list[str]:
     """Names of criteria; an unknown one is misuse."""
+    from simlabel.metrics import USUAL_K, find_criterion
+
     sets = {"paper": (), "usual": _USUAL, "all": MORE_CRITERIA}
     if text in sets:
         return [*CRITERIA, *sets[text]]
@@ -190,7 +201,7 @@ def criteria_of(text: str) -> list[str]:
             try:
                 find_criterion(name)
             except ValueError as error:
-                raise typer.BadParameter(str(error)) from None
+                raise typer.BadParameter(f"--criteria: {error}") from None
             *some, last = map(str, USUAL_K)
             kept = f"{', '.join(some)} and {last}"
             raise typer.BadParameter(f"{name!r} is not kept by comparisons; they have k = {kept}.")

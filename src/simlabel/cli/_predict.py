@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,12 +14,13 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, note, say
-from simlabel.cli._models import FittedModel
-from simlabel.cli._rows import RowSource, stacked, taken
 from simlabel.cli._writers import ENDINGS, WrittenColumns, open_writer
 from simlabel.support.progress import shown_progress
 from simlabel.support.text import for_spreadsheet, for_terminal
-from simlabel.support.validation import Rows
+
+if TYPE_CHECKING:
+    from simlabel.cli._rows import RowSource
+    from simlabel.support.validation import Rows
 
 ModelFile = Annotated[Path, typer.Argument(help="A model file that fit wrote.")]
 RowsFile = Annotated[Path, typer.Argument(help="A file of rows; labels in it are not looked at.")]
@@ -77,6 +78,8 @@ def predict_verb(
     Where the model knows a column of ids or titles, they are written too. With a guarantee a column
     ``abstained`` says of which rows no useful set keeps it: they are left to a person.
     """
+    from simlabel.cli._models import FittedModel
+
     wanted = guarantees.only_one(
         guarantees.asked_for(
             recall=recall, precision=precision, label_coverage=label_coverage, set_coverage=set_coverage
@@ -147,6 +150,8 @@ def _shown(output: Path, kind: str, spreadsheet_safe: bool) -> Callable[[str], s
 
 def rows_of(source: RowSource, path: Path, rows: list[int]) -> Rows:
     """Chosen rows of a file, in the model's columns."""
+    from simlabel.cli._rows import stacked, taken
+
     chosen: dict[int, Rows] = {}
     first = 0
     for X in source.blocks():

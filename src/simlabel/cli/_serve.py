@@ -42,7 +42,7 @@ def serve_verb(
 ) -> None:
     """Serve a tagging desk: a page and an interface for programs, that learns while people tag."""
     try:
-        from simlabel.desk import Settings, serve
+        from simlabel.desk import ImportOptions, serve
         from simlabel.desk import new_token as make_token
     except ImportError as error:
         if (error.name or "").startswith("simlabel"):
@@ -53,5 +53,9 @@ def serve_verb(
         print(make_token(desk, name, role))
         say("keep it: it is not shown again.")
         return
-    settings = Settings(host, port, accept_above, table, label_column, separator, id_column, log)
-    serve(desk, settings, lambda address: print(f"{desk} is at {address}  (Ctrl-C ends it)", flush=True))
+
+    def tell(address: str) -> None:
+        print(f"{desk} is at {address}  (Ctrl-C ends it)", flush=True)
+
+    read = ImportOptions(table.name if table else "", label_column, separator, id_column)
+    serve(desk, tell, host, port, accept_above, table, read, log)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import guarded
 from simlabel.cli._listing import ListFile, show_list
-from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile
-from simlabel.cli._rows import all_of, taken
 
 
 @guarded
@@ -34,6 +31,11 @@ def suggest_verb(
     debug: options.Debug = False,
 ) -> None:
     """Pick the unlabelled rows that are most worth a person's time, the first to be labelled first."""
+    import pandas as pd
+
+    from simlabel.cli._models import FittedModel
+    from simlabel.cli._rows import all_of, taken
+
     fitted = FittedModel.open(model)
     reading = options.Reading(
         delimiter=delimiter, format=format, max_gib=max_gib, encoding=encoding, sheet=sheet

@@ -10,7 +10,6 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import guarded
 from simlabel.cli._listing import ListFile, show_list
-from simlabel.cli._models import FittedModel
 from simlabel.cli._predict import ModelFile
 
 
@@ -24,5 +23,7 @@ def suspicious_verb(
     debug: options.Debug = False,
 ) -> None:
     """List labels that the rows like it contradict, the most doubtful first: probably wrong or missing."""
+    from simlabel.cli._models import FittedModel
+
     fitted = FittedModel.open(model)
     show_list(fitted.estimator.suspicious_labels(top), output, json, spreadsheet_safe)

@@ -77,6 +77,7 @@ class TableFit:
         started = time.perf_counter()
         with shown_progress("fitting") as bar, heard_by(bar):
             tagger.fit(frame, labels, **groups)
+            tagger.label_column_ = reading.label_column
             tagger.save(output)
         facts = _facts(tagger, output, round(time.perf_counter() - started, 3))
         _show(console, facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 from rich import box
@@ -12,9 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from simlabel.cli._console import FAILED, say
-from simlabel.experiments import Comparison, Reproduction
-from simlabel.metrics import find_criterion
 from simlabel.support.text import for_terminal
+
+if TYPE_CHECKING:
+    from simlabel.experiments import Comparison, Reproduction
 
 _FIGURE = 13  # columns of the terminal for one criterion, with the space around it
 
@@ -28,6 +30,8 @@ def figure(mean: float, std: float) -> str:
 
 def show_comparison(console: Console, comparison: Comparison, data: str, criteria: Sequence[str]) -> None:
     """Algorithms down, criteria across, best in bold; as many tables as the width asks for."""
+    from simlabel.metrics import find_criterion
+
     names = comparison.algorithms(data)
     shown = [criterion for criterion in criteria if criterion in comparison.criteria(data)]
     widest = max(len(comparison.titles[name]) for name in names)
@@ -63,6 +67,8 @@ def say_failures(comparison: Comparison) -> None:
 
 def show_reproduction(console: Console, reproduction: Reproduction) -> None:
     """Published beside measured for each algorithm and criterion, then the claims."""
+    from simlabel.metrics import find_criterion
+
     title = f"{reproduction.data.name}: the paper's table, {reproduction.comparison.protocol}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("Algorithm", no_wrap=True)

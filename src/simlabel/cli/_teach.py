@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._changes import Output, save_changed
 from simlabel.cli._console import guarded
-from simlabel.cli._models import FittedModel, label_sets_of
 from simlabel.cli._predict import IndexBase, ModelFile
-from simlabel.support.validation import Rows
+
+if TYPE_CHECKING:
+    from simlabel.support.validation import Rows
 
 
 @guarded
@@ -41,6 +41,8 @@ def teach_verb(
 
     What was chosen at fit stays. Rows are called by the model's column of ids, or the one that --id names.
     """
+    from simlabel.cli._models import FittedModel, label_sets_of
+
     fitted = FittedModel.open(model)
     reading = options.Reading(
         labels, label_prefix, label_column, separator, delimiter, None, format, max_gib, encoding, sheet
@@ -55,6 +57,8 @@ def teach_verb(
 
 def _beside(X: Rows, own: dict[str, str | None], source: str) -> dict[str, list[object]]:
     """Ids and groups of the rows, where the user names columns of them."""
+    import pandas as pd
+
     tables.check_columns(X if isinstance(X, pd.DataFrame) else [], own, source)
     named = {"ids": own["id_column"], "groups": own["group_column"]}
     return {what: X[name].tolist() for what, name in named.items() if name is not None}

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol, TextIO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import typer
 
 from simlabel.support.replacing import replacing
@@ -97,6 +95,9 @@ class ParquetWriter:
     """Columns as of a CSV file, with ``labels`` as lists."""
 
     def __init__(self, file: IO[bytes], columns: WrittenColumns) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         fields = [("row", pa.int64()), *((name, pa.string()) for name in columns.names)]
         fields += [("labels", pa.list_(pa.string()))]
         fields += [(name, pa.float64()) for name in columns.figures]
@@ -105,6 +106,8 @@ class ParquetWriter:
 
     def write(self, first: int, names: Names, sets: Sets, figures: Figures) -> None:
         """Add rows."""
+        import pyarrow as pa
+
         columns: list[Any] = [range(first, first + len(sets)), *names.values()]
         columns += [[list(labels) for labels in sets]]
         columns += [column for matrix in figures.values() for column in matrix.astype("float64").T]

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simlabel.desk._journal import Change, append, current, erase
+from simlabel.desk._journal import By, Change, current, differing, erase, undo
 from simlabel.desk._problems import Conflict, DeskError, NotFound
 
 Cell = str | int | float | bool | list[str] | None
-Content = dict[str, Cell]
-SOURCES = ("person", "import", "accepted", "automatic")
 LEASE_SECONDS = 600.0
 MOST_NAMED = 200  # characters of a label or an item's name
-
-
-@dataclass(frozen=True)
-class Who:
-    """Who changes something, and when."""
-
-    actor: str
-    at: float
+_STATUS_KINDS = {"waiting": "reopen", "done": "done", "removed": "remove"}
+_TAG_KINDS = {"present": "tag", "rejected": "reject", None: "clear"}
 
 
 @dataclass(frozen=True)
 class NewItem:
     """An item that comes from outside."""
 
-    content: Content
+    content: dict[str, Cell]
     name: str | None = None
     tags: Sequence[str] = ()
     done: bool = False
@@ -44,28 +35,6 @@ class Added:
     updated: int = 0
 
 
-def label_id(db: sqlite3.Connection, who: Who, name: str) -> int:
-    """The number of a label, which is made where there is none of that name."""
-    name = checked_name(name, "label")
-    row = db.execute("SELECT id FROM labels WHERE name = ? AND NOT deleted", (name,)).fetchone()
-    return int(row["id"]) if row else add_label(db, who, name)
-
-
-def add_label(db: sqlite3.Connection, who: Who, name: str, description: str = "") -> int:
-    """A new label."""
-    name = checked_name(name, "label")
-    _check_free(db, name)
-    (number,) = db.execute("SELECT coalesce(max(id), 0) + 1 FROM labels").fetchone()
-    fields = {"name": name, "description": description, "deleted": 0}
-    append(db, who.at, who.actor, "label", [("label", number, None, fields)])
-    return int(number)
-
-
-def _check_free(db: sqlite3.Connection, name: str) -> None:
-    if db.execute("SELECT 1 FROM labels WHERE name = ? AND NOT deleted", (name,)).fetchone():
-        raise Conflict(f"There is a label {name!r} already; merge the two instead.")
-
-
 def checked_name(name: str, what: str) -> str:
     """A name without spaces around it; an empty or overlong one is refused."""
     name = " ".join(name.split())
@@ -78,103 +47,117 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-def known_label(db: sqlite3.Connection, number: int) -> dict[str, Any]:
+def known_label(by: By, number: int) -> dict[str, Any]:
     """A label that is there."""
-    found = current(db, "label", number)
+    found = current(by.db, "label", number)
     if found is None or found["deleted"]:
         raise NotFound(f"There is no label {number}.")
     return found
 
 
-def known_item(db: sqlite3.Connection, number: int) -> dict[str, Any]:
-    """An item that is there."""
-    found = current(db, "item", number)
+def known_item(by: By, number: int) -> dict[str, Any]:
+    """An item that is there, and that nobody else is at."""
+    found = current(by.db, "item", number)
     if found is None or found["status"] == "removed":
         raise NotFound(f"There is no item {number}.")
+    row = by.one("SELECT holder, until FROM leases WHERE item = ?", number)
+    if row and row["until"] > by.at and row["holder"] != by.actor:
+        minutes = max(1, round((row["until"] - by.at) / 60))
+        raise Conflict(f"{row['holder']} is at this item, for {minutes} more minutes at most.")
     return found
 
 
-def add_items(db: sqlite3.Connection, who: Who, items: Sequence[NewItem]) -> Added:
+def _label_named(by: By, name: str) -> int | None:
+    row = by.one("SELECT id FROM labels WHERE name = ? AND NOT deleted", name)
+    return int(row["id"]) if row else None
+
+
+def label_id(by: By, name: str) -> int:
+    """The number of a label, which is made where there is none of that name."""
+    name = checked_name(name, "label")
+    return _label_named(by, name) or add_label(by, name)
+
+
+def add_label(by: By, name: str, description: str = "") -> int:
+    """A new label."""
+    name = _free(by, name)
+    (number,) = by.one("SELECT coalesce(max(id), 0) + 1 FROM labels")
+    fields = {"name": name, "description": description, "deleted": 0}
+    by.append("label", [("label", number, None, fields)])
+    return int(number)
+
+
+def _free(by: By, name: str) -> str:
+    name = checked_name(name, "label")
+    if _label_named(by, name):
+        raise Conflict(f"There is a label {name!r} already; merge the two instead.")
+    return name
+
+
+def add_items(by: By, items: Sequence[NewItem]) -> Added:
     """New items; one whose name is known gets the content, and those tags that nobody touched."""
     added = Added()
     for item in items:
         name = None if item.name is None else checked_name(item.name, "name")
-        row = name and db.execute("SELECT id FROM items WHERE name = ?", (name,)).fetchone()
-        if row:
-            _update(db, who, int(row["id"]), item)
-            added.ids.append(int(row["id"]))
+        labels = list(dict.fromkeys(label_id(by, tag) for tag in item.tags))
+        known = name and by.one("SELECT id FROM items WHERE name = ?", name)
+        if known:
+            _update(by, known["id"], item, labels)
             added.updated += 1
-        else:
-            added.ids.append(_add(db, who, name, item))
+        added.ids.append(known["id"] if known else _add(by, name, item, labels))
     return added
 
 
-def _add(db: sqlite3.Connection, who: Who, name: str | None, item: NewItem) -> int:
-    labels = [label_id(db, who, tag) for tag in dict.fromkeys(item.tags)]
+def _add(by: By, name: str | None, item: NewItem, labels: list[int]) -> int:
     # a number is never given twice: that of a forgotten item stays its own
-    (number,) = db.execute(
+    (number,) = by.one(
         "SELECT 1 + max("
         "(SELECT coalesce(max(id), 0) FROM items), (SELECT coalesce(max(item), 0) FROM touched))"
-    ).fetchone()
-    status = "done" if item.done else "waiting"
-    fields = {"name": name or f"item-{number}", "content": item.content, "status": status}
-    changes: list[Change] = [("item", number, None, {**fields, "actor": who.actor, "at": who.at})]
-    changes += [
-        ("tag", [number, label], None, _tag(who, "present", item.source)) for label in dict.fromkeys(labels)
-    ]
-    append(db, who.at, who.actor, "add", changes)
+    )
+    fields: dict[str, Any] = {"name": name or f"item-{number}", "content": item.content}
+    fields |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
+    tag = _tag(by, "present", item.source)
+    by.append("add", [("item", number, None, fields), *(("tag", [number, k], None, tag) for k in labels)])
     return int(number)
 
 
-def _update(db: sqlite3.Connection, who: Who, number: int, item: NewItem) -> None:
-    labels = [label_id(db, who, tag) for tag in dict.fromkeys(item.tags)]
-    before = current(db, "item", number)
+def _update(by: By, number: int, item: NewItem, labels: list[int]) -> None:
+    before = current(by.db, "item", number)
     assert before is not None
     after = {"content": item.content, "status": before["status"]}
     if before["status"] == "removed" or (item.done and before["status"] == "waiting"):
-        after |= {"status": "done" if item.done else "waiting", "actor": who.actor, "at": who.at}
-    changes = _field_changes("item", number, before, after)
-    for label in dict.fromkeys(labels):
-        if current(db, "tag", [number, label]) is None:  # what a person rejected does not come back
-            changes.append(("tag", [number, label], None, _tag(who, "present", item.source)))
+        after |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
+    changes = differing("item", number, before, after)
+    for label in labels:
+        if current(by.db, "tag", [number, label]) is None:  # what a person rejected does not come back
+            changes.append(("tag", [number, label], None, _tag(by, "present", item.source)))
     if changes:
-        append(db, who.at, who.actor, "add", changes)
+        by.append("add", changes)
 
 
-def _tag(who: Who, state: str, source: str, probability: float | None = None) -> dict[str, Any]:
-    return {"state": state, "source": source, "actor": who.actor, "at": who.at, "probability": probability}
+def _tag(by: By, state: str, source: str, probability: float | None = None) -> dict[str, Any]:
+    return {"state": state, "source": source, "actor": by.actor, "at": by.at, "probability": probability}
 
 
-def _field_changes(what: str, key: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    differs = [name for name in after if after[name] != before[name]]
-    if not differs:
-        return []
-    return [(what, key, {name: before[name] for name in differs}, {name: after[name] for name in differs})]
-
-
-def edit_item(db: sqlite3.Connection, who: Who, number: int, content: Content) -> int | None:
+def edit_item(by: By, number: int, content: dict[str, Cell]) -> int | None:
     """Other content for an item; the number of the entry, None where nothing differs."""
-    before = known_item(db, number)
-    changes = _field_changes("item", number, before, {"content": content})
-    return append(db, who.at, who.actor, "edit", changes) if changes else None
+    changes = differing("item", number, known_item(by, number), {"content": content})
+    return by.append("edit", changes) if changes else None
 
 
-def set_status(db: sqlite3.Connection, who: Who, number: int, status: str) -> int | None:
+def set_status(by: By, number: int, status: str) -> int | None:
     """Waiting, done or removed; done ends a lease."""
-    before = known_item(db, number)
-    check_lease(db, who, number)
+    before = known_item(by, number)
     if before["status"] == status:
         return None
-    after = {"status": status, "actor": who.actor, "at": who.at}
-    kind = {"waiting": "reopen", "done": "done", "removed": "remove"}[status]
-    seq = append(db, who.at, who.actor, kind, _field_changes("item", number, before, after))
-    db.execute("DELETE FROM leases WHERE item = ?", (number,))
+    after = {"status": status, "actor": by.actor, "at": by.at}
+    seq = by.append(_STATUS_KINDS[status], differing("item", number, before, after))
+    by.db.execute("DELETE FROM leases WHERE item = ?", (number,))
     return seq
 
 
 def set_tag(
-    db: sqlite3.Connection,
-    who: Who,
+    by: By,
     number: int,
     label: str,
     state: str | None,
@@ -182,121 +165,114 @@ def set_tag(
     probability: float | None = None,
 ) -> int | None:
     """Say that an item has a label ("present"), has it not ("rejected"), or that nothing is said (None)."""
-    known_item(db, number)
-    check_lease(db, who, number)
-    if (
-        state is None
-        and not db.execute(
-            "SELECT 1 FROM labels WHERE name = ? AND NOT deleted", (" ".join(label.split()),)
-        ).fetchone()
-    ):
+    known_item(by, number)
+    if state is None and _label_named(by, " ".join(label.split())) is None:
         return None
-    key = [number, label_id(db, who, label)]
-    before = current(db, "tag", key)
+    key = [number, label_id(by, label)]
+    before = current(by.db, "tag", key)
     if (before and before["state"]) == state:
         return None
-    after = None if state is None else _tag(who, state, source, probability)
-    kind = {"present": "tag", "rejected": "reject", None: "clear"}[state]
-    return append(
-        db, who.at, who.actor, "automatic" if source == "automatic" else kind, [("tag", key, before, after)]
-    )
+    after = None if state is None else _tag(by, state, source, probability)
+    return by.append(source if source == "automatic" else _TAG_KINDS[state], [("tag", key, before, after)])
 
 
-def change_label(
-    db: sqlite3.Connection, who: Who, number: int, name: str | None, description: str | None
-) -> int | None:
+def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
+    """Give an item tags by itself, unless somebody has touched them or the item, or is at it."""
+    free = "SELECT 1 FROM items WHERE id = ? AND status = 'waiting' AND NOT EXISTS "
+    free += "(SELECT 1 FROM leases WHERE item = items.id AND until > ?)"
+    for label, probability in sure if by.one(free, number, by.at) else ():
+        if current(by.db, "tag", [number, label_id(by, label)]) is None:
+            set_tag(by, number, label, "present", "automatic", probability)
+
+
+def change_label(by: By, number: int, name: str | None, description: str | None) -> int | None:
     """Another name or description."""
-    before = known_label(db, number)
+    before = known_label(by, number)
     after = dict(before)
-    if name is not None:
-        after["name"] = checked_name(name, "label")
-        if after["name"] != before["name"]:
-            _check_free(db, after["name"])
+    if name is not None and checked_name(name, "label") != before["name"]:
+        after["name"] = _free(by, name)
     if description is not None:
         after["description"] = description
-    changes = _field_changes("label", number, before, after)
+    changes = differing("label", number, before, after)
     kind = "rename" if after["name"] != before["name"] else "describe"
-    return append(db, who.at, who.actor, kind, changes) if changes else None
+    return by.append(kind, changes) if changes else None
 
 
-def merge_labels(db: sqlite3.Connection, who: Who, number: int, into: int) -> int:
+def merge_labels(by: By, number: int, into: int) -> int:
     """All that is tagged with one label gets another; a tag beats a rejection."""
-    known_label(db, number)
-    known_label(db, into)
+    known_label(by, into)
     if number == into:
         raise DeskError("A label cannot be merged with itself.")
-    changes: list[Change] = []
-    for (item,) in db.execute("SELECT item FROM tags WHERE label = ?", (number,)).fetchall():
-        own, other = current(db, "tag", [item, number]), current(db, "tag", [item, into])
-        changes.append(("tag", [item, number], own, None))
-        assert own is not None
-        if other is None or (other["state"] == "rejected" and own["state"] == "present"):
+    changes = _without(by, number)
+    for _, (item, _), own, _ in [change for change in changes if change[0] == "tag"]:
+        other = current(by.db, "tag", [item, into])
+        if other is None or (other["state"] == "rejected" and own and own["state"] == "present"):
             changes.append(("tag", [item, into], other, own))
-    changes.append(("label", number, {"deleted": 0}, {"deleted": 1}))
-    return append(db, who.at, who.actor, "merge", changes)
+    return by.append("merge", changes)
 
 
-def delete_label(db: sqlite3.Connection, who: Who, number: int) -> int:
+def delete_label(by: By, number: int) -> int:
     """A label and all its tags go; `undo` brings both back."""
-    known_label(db, number)
-    changes: list[Change] = [
-        ("tag", [item, number], current(db, "tag", [item, number]), None)
-        for (item,) in db.execute("SELECT item FROM tags WHERE label = ?", (number,)).fetchall()
-    ]
-    changes.append(("label", number, {"deleted": 0}, {"deleted": 1}))
-    return append(db, who.at, who.actor, "delete", changes)
+    return by.append("delete", _without(by, number))
 
 
-def forget_item(db: sqlite3.Connection, who: Who, number: int) -> int:
+def _without(by: By, number: int) -> list[Change]:
+    known_label(by, number)
+    keys = [[item, number] for (item,) in by.db.execute("SELECT item FROM tags WHERE label = ?", (number,))]
+    gone: list[Change] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
+    return [*gone, ("label", number, {"deleted": 0}, {"deleted": 1})]
+
+
+def undo_last(by: By) -> int:
+    """Undo what this person did last and has not undone."""
+    row = by.one(
+        "SELECT seq FROM journal WHERE actor = ? AND undone_by IS NULL "
+        "AND kind NOT IN ('undo', 'forget', 'token') AND changes <> '[]' ORDER BY seq DESC LIMIT 1",
+        by.actor,
+    )
+    if row is None:
+        raise Conflict("There is nothing of yours to undo.")
+    return undo(by, row["seq"])
+
+
+def forget_item(by: By, number: int) -> int:
     """Erase an item from journal and tables, and note that snapshots and file have still to follow."""
-    if current(db, "item", number) is None:
+    if current(by.db, "item", number) is None:
         raise NotFound(f"There is no item {number}.")
-    seq = append(db, who.at, who.actor, "forget", [])
-    db.execute("INSERT INTO touched (item, seq) VALUES (?, ?)", (number, seq))
-    erase(db, number)
-    db.execute("INSERT INTO forgotten (item, seq) VALUES (?, ?)", (number, seq))
-    db.execute("DELETE FROM answers")  # digests of what was sent
+    seq = by.append("forget", [])
+    by.db.execute("INSERT INTO touched (item, seq) VALUES (?, ?)", (number, seq))
+    erase(by.db, number)
+    by.db.execute("INSERT INTO forgotten (item, seq) VALUES (?, ?)", (number, seq))
+    by.db.execute("DELETE FROM answers")  # digests of what was sent
     return seq
 
 
-def check_lease(db: sqlite3.Connection, who: Who, number: int) -> None:
-    """Refuse where somebody else is at the item."""
-    row = db.execute("SELECT holder, until FROM leases WHERE item = ?", (number,)).fetchone()
-    if row and row["until"] > who.at and row["holder"] != who.actor:
-        minutes = max(1, round((row["until"] - who.at) / 60))
-        raise Conflict(f"{row['holder']} is at this item, for {minutes} more minutes at most.")
-
-
-def lease(db: sqlite3.Connection, who: Who, number: int) -> float:
+def lease(by: By, number: int) -> float:
     """Keep others off an item for ten minutes; until when."""
-    known_item(db, number)
-    check_lease(db, who, number)
-    until = who.at + LEASE_SECONDS
-    db.execute(
-        "INSERT OR REPLACE INTO leases (item, holder, until) VALUES (?, ?, ?)", (number, who.actor, until)
-    )
+    known_item(by, number)
+    until = by.at + LEASE_SECONDS
+    by.db.execute("REPLACE INTO leases (item, holder, until) VALUES (?, ?, ?)", (number, by.actor, until))
     return until
 
 
-def lease_first(db: sqlite3.Connection, who: Who, order: Sequence[int], skip: Sequence[int]) -> int | None:
+def lease_first(by: By, order: Sequence[int], skip: Sequence[int]) -> int | None:
     """Lease the first waiting item of an order that nobody is at; those the order lacks come last."""
     free = (
-        "SELECT id FROM items WHERE status = 'waiting' AND {} AND id NOT IN "
-        "(SELECT item FROM leases WHERE until > ? AND holder <> ?) {}"
+        "SELECT id FROM items WHERE status = 'waiting' AND id NOT IN "
+        "(SELECT item FROM leases WHERE until > ? AND holder <> ?) AND "
     )
-    held = (who.at, who.actor)
-    for number in order:
-        if number not in skip and db.execute(free.format("id = ?", ""), (number, *held)).fetchone():
-            lease(db, who, number)
-            return number
+    held = (by.at, by.actor)
+    ordered = (by.one(free + "id = ?", *held, number) for number in order if number not in skip)
     marks = ", ".join("?" * len(skip))
-    row = db.execute(free.format(f"id NOT IN ({marks})", "ORDER BY id LIMIT 1"), (*skip, *held)).fetchone()
-    if row:
-        lease(db, who, int(row["id"]))
-    return int(row["id"]) if row else None
+    rest = f"{free} id NOT IN ({marks}) ORDER BY id LIMIT 1"
+    row = next((row for row in ordered if row), None) or by.one(rest, *held, *skip)
+    if row is None:
+        return None
+    lease(by, row["id"])
+    return int(row["id"])
 
 
-def release(db: sqlite3.Connection, who: Who, number: int) -> None:
+def release(by: By, number: int) -> None:
     """Give an item back."""
-    check_lease(db, who, number)
-    db.execute("DELETE FROM leases WHERE item = ?", (number,))
+    known_item(by, number)
+    by.db.execute("DELETE FROM leases WHERE item = ?", (number,))

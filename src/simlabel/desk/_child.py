@@ -37,34 +37,30 @@ class Child:
             start_new_session=True,  # Ctrl-C is for the server, which ends this one
             encoding="utf-8",
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._orders, self._answers = self._process.stdin, self._process.stdout
         self._lock = threading.Lock()
 
-    def ask(self, what: str, progress: Progress | None = None, **order: Any) -> dict[str, Any]:
+    def ask(self, what: str, progress: Progress = lambda *_: None, **order: Any) -> dict[str, Any]:
         """Have something done, and wait for the answer."""
-        with self._lock:
-            assert self._process.stdin is not None
-            assert self._process.stdout is not None
-            try:
-                self._process.stdin.write(json.dumps({"do": what, **order}) + "\n")
-                self._process.stdin.flush()
-                for line in self._process.stdout:
-                    said = json.loads(line)
-                    if "answer" in said:
-                        answer: dict[str, Any] = said["answer"]
-                        return answer
-                    if "error" in said:
-                        raise LearnerError(said["error"])
-                    if progress is not None:
-                        progress(*said["progress"])
-            except (OSError, ValueError):
-                pass
+        with self._lock, contextlib.suppress(OSError, ValueError):  # pipes that are closed
+            self._orders.write(json.dumps({"do": what, **order}) + "\n")
+            self._orders.flush()
+            for line in self._answers:
+                said = json.loads(line)
+                if "answer" in said:
+                    answer: dict[str, Any] = said["answer"]
+                    return answer
+                if "error" in said:
+                    raise LearnerError(said["error"])
+                progress(*said["progress"])
         raise LearnerError("The learning process has ended.", gone=True)
 
     def close(self) -> None:
         """End it; what it was at is lost, and learnt again."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        for pipe in (self._orders, self._answers):
+            with contextlib.suppress(OSError):
+                pipe.close()

@@ -24,83 +24,63 @@ _OWN = ("name", "status", "tags", "rejected")
 def exported(store: DeskStore, format: str) -> Iterator[bytes]:
     """Pieces of a file with all items; nothing in it is a formula to a spreadsheet."""
     if format == "jsonl":
-        for page in _pages(store):
-            yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in page).encode()
-    elif format == "csv":
-        yield from _csv(store)
-    else:
-        yield _xlsx(store)
-
-
-def _columns(store: DeskStore) -> list[str]:
-    rows = store.rows(
-        "SELECT DISTINCT j.key FROM items, json_each(items.content) j WHERE status <> 'removed'"
-    )
-    return [row["key"] for row in rows]
+        return (
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in page).encode()
+            for page in _pages(store)
+        )
+    return _csv(_table(store)) if format == "csv" else iter([_xlsx(_table(store))])
 
 
 def _pages(store: DeskStore) -> Iterator[list[dict[str, Any]]]:
+    named = "SELECT json_group_array(name) FROM (SELECT l.name FROM tags t JOIN labels l ON l.id = t.label "
+    named += "WHERE t.item = items.id AND t.state = '{}' ORDER BY l.name)"
+    query = (
+        f"SELECT id, name, status, ({named.format('present')}) AS tags, "
+        f"({named.format('rejected')}) AS rejected, content FROM items "
+        "WHERE id > ? AND status <> 'removed' ORDER BY id LIMIT ?"
+    )
     last = 0
-    while True:
-        with store.reading() as db:
-            rows = db.execute(
-                "SELECT id, name, content, status FROM items WHERE id > ? AND status <> 'removed' "
-                "ORDER BY id LIMIT ?",
-                (last, _PAGE),
-            ).fetchall()
-            if not rows:
-                return
-            tags: dict[tuple[int, str], list[str]] = {}
-            for item, state, name in db.execute(
-                "SELECT t.item, t.state, l.name FROM tags t JOIN labels l ON l.id = t.label "
-                "WHERE t.item BETWEEN ? AND ? ORDER BY l.name",
-                (rows[0]["id"], rows[-1]["id"]),
-            ):
-                tags.setdefault((item, state), []).append(name)
+    while rows := store.rows(query, last, _PAGE):
         last = rows[-1]["id"]
         yield [
-            {
-                "name": row["name"],
-                "status": row["status"],
-                "tags": tags.get((row["id"], "present"), []),
-                "rejected": tags.get((row["id"], "rejected"), []),
-                "content": json.loads(row["content"]),
-            }
+            {name: row[name] for name in ("name", "status")}
+            | {name: json.loads(row[name]) for name in ("tags", "rejected", "content")}
             for row in rows
         ]
 
 
-def _cells(row: dict[str, Any], columns: list[str]) -> list[Any]:
-    own = [row["name"], row["status"], "; ".join(row["tags"]), "; ".join(row["rejected"])]
-    values = own + [row["content"].get(name) for name in columns]
-    texts = ["; ".join(value) if isinstance(value, list) else value for value in values]
-    return [for_spreadsheet(value) if isinstance(value, str) else value for value in texts]
-
-
-def _headings(columns: list[str]) -> list[str]:
-    return [for_spreadsheet(name) for name in (*_OWN, *columns)]
-
-
-def _csv(store: DeskStore) -> Iterator[bytes]:
-    columns, stream = _columns(store), io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_headings(columns))
+def _table(store: DeskStore) -> Iterator[list[list[Any]]]:
+    """Headings, then pages of rows, as a spreadsheet may have them."""
+    query = "SELECT DISTINCT j.key FROM items, json_each(items.content) j WHERE status <> 'removed'"
+    columns = [row["key"] for row in store.rows(query)]
+    yield [[_cell(name) for name in (*_OWN, *columns)]]
     for page in _pages(store):
-        writer.writerows(_cells(row, columns) for row in page)
+        cells = [
+            [row[name] for name in _OWN] + [row["content"].get(name) for name in columns] for row in page
+        ]
+        yield [[_cell(value) for value in row] for row in cells]
+
+
+def _cell(value: Any) -> Any:
+    text = "; ".join(value) if isinstance(value, list) else value
+    return for_spreadsheet(text) if isinstance(text, str) else text
+
+
+def _csv(table: Iterator[list[list[Any]]]) -> Iterator[bytes]:
+    for page in table:
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows(page)
         yield stream.getvalue().encode()
-        stream.seek(0)
-        stream.truncate()
-    yield stream.getvalue().encode()
 
 
-def _xlsx(store: DeskStore) -> bytes:
+def _xlsx(table: Iterator[list[list[Any]]]) -> bytes:
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
         from openpyxl.utils.exceptions import IllegalCharacterError
     except ImportError:
         raise DeskError("xlsx needs openpyxl: pip install 'simlabel[excel]'; or take CSV.") from None
-    book, columns = Workbook(write_only=True), _columns(store)
+    book = Workbook(write_only=True)
     sheet = book.create_sheet("items")
 
     def cell(value: Any) -> Any:
@@ -112,10 +92,9 @@ def _xlsx(store: DeskStore) -> bytes:
             made.data_type = "s"  # a text, whatever it begins with
         return made
 
-    sheet.append([cell(name) for name in _headings(columns)])
-    for page in _pages(store):
+    for page in table:
         for row in page:
-            sheet.append([cell(value) for value in _cells(row, columns)])
+            sheet.append([cell(value) for value in row])
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from simlabel.desk._child import Child, LearnerError
@@ -18,9 +18,6 @@ from simlabel.desk._teaching import position_of
 _GROWN = 4  # times the rows on which its values were chosen: they are chosen anew
 _QUIET = 2.0  # seconds without a change before quality is measured
 _SHARE = 20  # measuring quality takes at most a twentieth of the time
-_ENDING = ".simlabel"
-
-Applied = Callable[[], None]
 
 
 class Follower:
@@ -34,28 +31,19 @@ class Follower:
         What it is doing, for people: ``learning``, ``retuning``, ``progress``, ``problem``.
     """
 
-    def __init__(self, store: DeskStore, predictor: Predictor) -> None:
-        self.store, self.predictor = store, predictor
+    def __init__(self, store: DeskStore, predictor: Predictor, after: Callable[[], None]) -> None:
+        self.store, self.predictor, self._after = store, predictor, after
         self.insights: dict[str, Any] = {"order": [], "suspicious": [], "quality": None}
-        self.state: dict[str, Any] = {
-            "position": -1,
-            "learning": False,
-            "retuning": False,
-            "progress": None,
-            "problem": None,
-            "rows": 0,
-        }
-        self.after_publishing: Callable[[Published], None] = lambda published: None
+        self.state: dict[str, Any] = {"position": -1, "rows": 0, "learning": False, "retuning": False}
+        self.state |= {"progress": None, "problem": None}
         self._models = store.places.models
         self._child: Child | None = None
         self._retuner: Child | None = None
         self._retuned: tuple[str, int] | None = None
-        self._retuning = threading.Thread()
-        self._want_retune = False
+        self._want_retune = self._closed = False
         self._changed = threading.Condition()
-        self._closed = False
-        self._quality_at, self._quality_took, self._insights_position = 0.0, 0.0, -2
-        self._advanced_at = time.monotonic()
+        self._quality_at, self._quality_took, self._advanced_at = 0.0, 0.0, time.monotonic()
+        self._retuning = threading.Thread()
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def start(self) -> None:
@@ -71,8 +59,7 @@ class Follower:
         """Have all values chosen anew, while the old model answers; False where that is under way."""
         if self.state["retuning"]:
             return False
-        self._want_retune = True
-        self.state["retuning"] = True
+        self._want_retune = self.state["retuning"] = True
         self.notice()
         return True
 
@@ -98,23 +85,22 @@ class Follower:
 
     def _run(self) -> None:
         self._open_snapshot()
-        self.notice()
+        busy = True
         while not self._closed:
-            busy = False
-            try:
-                busy = self._step()
-            except Exception as error:  # the learner was killed, the disk is full: said, and tried again
-                self._failed(error)
             with self._changed:
                 self._changed.notify_all()
-                if not busy and not self._closed:
+                if not busy:
                     self._changed.wait(1.0)
+            try:
+                busy = not self._closed and self._step()
+            except Exception as error:  # the learner was killed, the disk is full: said, and tried again
+                busy = False
+                self._failed(error)
 
     def _failed(self, error: Exception) -> None:
         if self._closed:
             return
-        self.state["problem"] = f"The model could not follow: {error}"[:300]
-        self.state["learning"] = False
+        self.state |= {"learning": False, "problem": f"The model could not follow: {error}"[:300]}
         if getattr(error, "gone", False) and self._child is not None:
             self._child.close()
             self._child = None  # the next step starts another, from the last snapshot
@@ -124,32 +110,25 @@ class Follower:
         if not self.store.read_only:
             self._models.mkdir(parents=True, exist_ok=True)
             self._take_out_carried()
-        known = self._snapshot()
-        if known is None:
-            return
-        try:
-            self._publish(known["file"], known["position"])
-            if not self.store.read_only:
-                self._remove_but(known["file"])  # what a kill has left
-        except Exception as error:
-            self.state["problem"] = (
-                f"The last snapshot of the model cannot be read, it is learnt anew: {error}"[:300]
-            )
-            self.store.wrote(lambda db: _forget_snapshot(db))
+        known = self.store.rows("SELECT value FROM meta WHERE name = 'snapshot'")
+        for snapshot in (json.loads(row["value"]) for row in known):
+            try:
+                self._publish(snapshot["file"], snapshot["position"])
+                if not self.store.read_only:
+                    self._remove_but(snapshot["file"])  # what a kill has left
+            except Exception as error:
+                words = f"The last snapshot of the model cannot be read, it is learnt anew: {error}"
+                self.state["problem"] = words[:300]
+                self.store.execute("DELETE FROM meta WHERE name = 'snapshot'")
 
     def _take_out_carried(self) -> None:
         """Of a backup that is opened: the model that came within it."""
         rows = self.store.rows("SELECT name, model FROM carried")
-        if not rows:
-            return
         for row in rows:
             (self._models / row["name"]).write_bytes(row["model"])
-        self.store.wrote(lambda db: db.execute("DELETE FROM carried").rowcount)
-        self.store.shrink()
-
-    def _snapshot(self) -> dict[str, Any] | None:
-        rows = self.store.rows("SELECT value FROM meta WHERE name = 'snapshot'")
-        return json.loads(rows[0]["value"]) if rows else None
+        if rows:
+            self.store.execute("DELETE FROM carried")
+            self.store.shrink()
 
     def _learner(self) -> Child:
         if self._child is None:
@@ -168,16 +147,14 @@ class Follower:
             self._learner().ask("load", file=file, position=position)
             self.state["position"] = -1  # whatever it has, the new one is published
         with self.store.reading() as db:
-            position = position_of(db)
-        if position > self.state["position"]:
+            behind = position_of(db) > self.state["position"]
+        if behind:
             self._follow()
-            return True
-        if self._erase_rest():
-            return True
-        if self._want_retune:
+        elif not self._erase_rest():
+            if not self._want_retune:
+                return self._look_around()
             self._start_retuning()
-            return True
-        return self._look_around()
+        return True
 
     def _follow(self) -> None:
         self.state["learning"] = True
@@ -186,41 +163,35 @@ class Follower:
         published = self.predictor.published
         if answer["file"] is None:
             self.predictor.published = None
-            self.store.wrote(_forget_snapshot)
+            self.store.execute("DELETE FROM meta WHERE name = 'snapshot'")
         elif published is None or published.file != answer["file"]:
             self._publish(answer["file"], answer["position"])
         else:
-            self.predictor.published = Published(published.model, answer["position"], published.file)
-        self._keep(answer)
-        self.state |= {
-            "position": answer["position"],
-            "rows": answer["rows"],
-            "learning": False,
-            "progress": None,
-        }
-        self.state["problem"] = None
+            self.predictor.published = replace(published, position=answer["position"])
+        self._keep(answer["file"], answer["position"])
+        self.state |= {"position": answer["position"], "rows": answer["rows"]}
+        self.state |= {"learning": False, "progress": None, "problem": None}
         if answer["tuned"] and answer["rows"] >= _GROWN * answer["tuned"]:
             self.retune()
 
     def _publish(self, file: str, position: int) -> None:
         from simlabel import Tagger, load  # here: the desk takes changes before there is a model
+        from simlabel.desk._beside import Beside
 
         model = load(self._models / file)
         assert isinstance(model, Tagger)
-        published = Published(model, position, file)
+        published = Published(model, position, file, Beside(self.store, model, position))
         published.warm()
         self.predictor.published = published
         self.state["position"] = position
 
-    def _keep(self, answer: dict[str, Any]) -> None:
+    def _keep(self, file: str | None, position: int) -> None:
         """Note which snapshot counts, and remove the others."""
-        if answer["file"] is not None:
-            value = json.dumps({"file": answer["file"], "position": answer["position"]})
-            self.store.wrote(
-                lambda db: db.execute("REPLACE INTO meta VALUES ('snapshot', ?)", (value,)).rowcount
-            )
+        if file is not None:
+            value = json.dumps({"file": file, "position": position})
+            self.store.execute("REPLACE INTO meta VALUES ('snapshot', ?)", value)
         if self._retuner is None:
-            self._remove_but(answer["file"])
+            self._remove_but(file)
 
     def _remove_but(self, file: str | None) -> None:
         for path in self._models.iterdir():
@@ -243,9 +214,9 @@ class Follower:
         published = self.predictor.published
         self._remove_but(published.file if published else None)
         self.store.shrink()
-        items = [(row["item"],) for row in rows]
-        self.store.wrote(
-            lambda db: db.executemany("UPDATE forgotten SET erased = 1 WHERE item = ?", items).rowcount
+        erased = json.dumps([row["item"] for row in rows])
+        self.store.execute(
+            "UPDATE forgotten SET erased = 1 WHERE item IN (SELECT value FROM json_each(?))", erased
         )
         return True
 
@@ -268,7 +239,7 @@ class Follower:
             if error.gone and not self._closed:
                 self._want_retune = True  # ended for something to be forgotten: once more
             else:
-                self.state["problem"], self.state["retuning"] = str(error), False
+                self.state |= {"problem": str(error), "retuning": False}
         finally:
             self.state["progress"] = None
             child.close()
@@ -277,34 +248,21 @@ class Follower:
 
     def _look_around(self) -> bool:
         """Put waiting items in order, and, when it is quiet, measure quality."""
-        if self.predictor.published is None:
-            return False
-        now = time.monotonic()
-        fresh = self._insights_position == self.state["position"]
+        now, position = time.monotonic(), self.state["position"]
         due = now - self._quality_at > _SHARE * self._quality_took and now - self._advanced_at > _QUIET
-        quality = due and self.insights.get("quality_position") != self.state["position"]
-        if fresh and not quality:
+        quality = due and self.insights.get("quality_position") != position
+        if self.predictor.published is None or (self.insights.get("position") == position and not quality):
             return False
         found = self._learner().ask("insights", quality=quality)
-        self._insights_position = found["position"]
         if quality:
             self._quality_at, self._quality_took = time.monotonic(), time.monotonic() - now
             found["quality_position"] = found["position"]
-            self._remember(found["position"], found["quality"])
+            row = self.store.clock(), found["position"], json.dumps(found["quality"])
+            self.store.execute("REPLACE INTO quality VALUES (?, ?, ?)", *row)
         self.insights = self.insights | found
-        self.after_publishing(self.predictor.published)
+        self._after()
         return True
-
-    def _remember(self, position: int, quality: dict[str, Any]) -> None:
-        at, text = self.store.clock(), json.dumps(quality)
-        self.store.wrote(
-            lambda db: db.execute("REPLACE INTO quality VALUES (?, ?, ?)", (at, position, text)).rowcount
-        )
 
 
 def _new_name() -> str:
-    return secrets.token_hex(8) + _ENDING
-
-
-def _forget_snapshot(db: sqlite3.Connection) -> None:
-    db.execute("DELETE FROM meta WHERE name = 'snapshot'")
+    return secrets.token_hex(8) + ".simlabel"

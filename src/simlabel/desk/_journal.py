@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from simlabel.desk._problems import Conflict, NotFound
@@ -17,35 +18,41 @@ from simlabel.desk._problems import Conflict, NotFound
 Fields = dict[str, Any] | None
 Change = tuple[str, Any, Fields, Fields]
 LASTING = ("forget", "token")  # kinds that cannot be undone
-
 _COLUMNS = {
     "item": ("name", "content", "status", "actor", "at"),
     "tag": ("state", "source", "actor", "at", "probability"),
     "label": ("name", "description", "deleted"),
     "token": ("name", "role", "hash", "revoked"),
 }
-_KEYS = {"item": ("id",), "tag": ("item", "label"), "label": ("id",), "token": ("id",)}
 
 
-def append(
-    db: sqlite3.Connection,
-    at: float,
-    actor: str,
-    kind: str,
-    changes: Iterable[Change],
-    undoes: int | None = None,
-) -> int:
-    """Write an entry and make its changes; the number of the entry."""
-    changes = list(changes)
-    text = json.dumps(changes, ensure_ascii=False, separators=(",", ":"))
-    values = (at, actor, kind, text, undoes)
-    found = db.execute(
-        "INSERT INTO journal (at, actor, kind, changes, undoes) VALUES (?, ?, ?, ?, ?)", values
-    )
-    seq = found.lastrowid
-    assert seq is not None
-    make(db, seq, kind, changes, undoes)
-    return seq
+@dataclass(frozen=True)
+class By:
+    """Who changes something, when, and the connection that it is written with."""
+
+    db: sqlite3.Connection
+    actor: str
+    at: float
+
+    def one(self, query: str, *values: Any) -> Any:
+        """The first row of a question; None where there is none."""
+        return self.db.execute(query, values).fetchone()
+
+    def append(self, kind: str, changes: Iterable[Change], undoes: int | None = None) -> int:
+        """Write an entry and make its changes; the number of the entry."""
+        changes = list(changes)
+        found = self.db.execute(
+            "INSERT INTO journal (at, actor, kind, changes, undoes) VALUES (?, ?, ?, ?, ?)",
+            (self.at, self.actor, kind, as_json(changes), undoes),
+        )
+        assert found.lastrowid is not None
+        make(self.db, found.lastrowid, kind, changes, undoes)
+        return found.lastrowid
+
+
+def as_json(value: Any) -> str:
+    """As it is stored."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def make(db: sqlite3.Connection, seq: int, kind: str, changes: Iterable[Change], undoes: int | None) -> None:
@@ -64,41 +71,48 @@ def make(db: sqlite3.Connection, seq: int, kind: str, changes: Iterable[Change],
         db.execute("UPDATE journal SET undone_by = ? WHERE seq = ?", (seq, undoes))
 
 
+def _place(what: str, key: Any) -> dict[str, int]:
+    return {"item": key[0], "label": key[1]} if what == "tag" else {"id": key}
+
+
 def _write(db: sqlite3.Connection, what: str, key: Any, after: Fields) -> None:
-    names, keys = _KEYS[what], (tuple(key) if what == "tag" else (key,))
-    where = " AND ".join(f"{name} = ?" for name in names)
+    place = _place(what, key)
+    where = " AND ".join(f"{name} = ?" for name in place)
     if after is None:
-        db.execute(f"DELETE FROM {what}s WHERE {where}", keys)
+        db.execute(f"DELETE FROM {what}s WHERE {where}", (*place.values(),))
         return
     fields = {name: after[name] for name in _COLUMNS[what] if name in after}
     if "content" in fields:
-        fields["content"] = json.dumps(fields["content"], ensure_ascii=False, separators=(",", ":"))
+        fields["content"] = as_json(fields["content"])
     given = ", ".join(f"{name} = ?" for name in fields)
-    if db.execute(f"UPDATE {what}s SET {given} WHERE {where}", (*fields.values(), *keys)).rowcount:
+    if db.execute(f"UPDATE {what}s SET {given} WHERE {where}", (*fields.values(), *place.values())).rowcount:
         return
-    if what == "item":
-        fields["revision"] = 0
-    columns = (*names, *fields)
-    marks = ", ".join("?" * len(columns))
-    db.execute(f"INSERT INTO {what}s ({', '.join(columns)}) VALUES ({marks})", (*keys, *fields.values()))
+    row = place | fields | ({"revision": 0} if what == "item" else {})
+    marks = ", ".join("?" * len(row))
+    db.execute(f"INSERT INTO {what}s ({', '.join(row)}) VALUES ({marks})", (*row.values(),))
 
 
 def current(db: sqlite3.Connection, what: str, key: Any) -> Fields:
     """The fields of a thing as they are now, as a change has them; None where there is none."""
-    where = " AND ".join(f"{name} = ?" for name in _KEYS[what])
-    keys = tuple(key) if what == "tag" else (key,)
-    row = db.execute(f"SELECT {', '.join(_COLUMNS[what])} FROM {what}s WHERE {where}", keys).fetchone()
+    place = _place(what, key)
+    where = " AND ".join(f"{name} = ?" for name in place)
+    query = f"SELECT {', '.join(_COLUMNS[what])} FROM {what}s WHERE {where}"
+    row = db.execute(query, (*place.values(),)).fetchone()
     if row is None:
         return None
-    fields = dict(row)
-    if "content" in fields:
-        fields["content"] = json.loads(fields["content"])
-    return fields
+    return {name: json.loads(row[name]) if name == "content" else row[name] for name in _COLUMNS[what]}
 
 
-def undo(db: sqlite3.Connection, at: float, actor: str, seq: int) -> int:
+def differing(what: str, key: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """The change of the fields that differ; none where all are as they were."""
+    names = [name for name in after if after[name] != before[name]]
+    pair = {name: before[name] for name in names}, {name: after[name] for name in names}
+    return [(what, key, *pair)] if names else []
+
+
+def undo(by: By, seq: int) -> int:
     """Write the inverse of an entry; refused where something of it has changed since."""
-    row = db.execute("SELECT kind, changes, undone_by FROM journal WHERE seq = ?", (seq,)).fetchone()
+    row = by.one("SELECT kind, changes, undone_by FROM journal WHERE seq = ?", seq)
     if row is None:
         raise NotFound(f"There is no change {seq}.")
     if row["undone_by"] is not None:
@@ -107,28 +121,24 @@ def undo(db: sqlite3.Connection, at: float, actor: str, seq: int) -> int:
     if row["kind"] in LASTING or not changes:
         raise Conflict(f"Change {seq} ({row['kind']}) cannot be undone.")
     for what, key, before, after in changes:
-        now = current(db, what, key)
+        now = current(by.db, what, key)
         if what == "label":
-            _check_label(db, key, after)
-        if (now is None) != (before is None) or (
-            now is not None and before is not None and any(now[name] != before[name] for name in before)
-        ):
+            _check_label(by, key, after)
+        same = now == before if now is None or before is None else before.items() <= now.items()
+        if not same:
             raise Conflict(f"What change {seq} did has been changed since; undo the later change first.")
-    return append(db, at, actor, "undo", changes, seq)
+    return by.append("undo", changes, seq)
 
 
-def _check_label(db: sqlite3.Connection, key: int, after: Fields) -> None:
+def _check_label(by: By, key: int, after: Fields) -> None:
     """Refuse to take away a label that is in use, and to bring back one whose name is taken."""
-    if after is None and db.execute("SELECT 1 FROM tags WHERE label = ?", (key,)).fetchone():
+    if after is None and by.one("SELECT 1 FROM tags WHERE label = ?", key):
         raise Conflict(f"Label {key} is in use; delete it instead.")
-    row = db.execute("SELECT name, deleted FROM labels WHERE id = ?", (key,)).fetchone()
+    row = by.one("SELECT name, deleted FROM labels WHERE id = ?", key)
     if after is None or row is None:
         return
     name, deleted = after.get("name", row["name"]), after.get("deleted", row["deleted"])
-    taken = db.execute(
-        "SELECT 1 FROM labels WHERE name = ? AND NOT deleted AND id <> ?", (name, key)
-    ).fetchone()
-    if taken and not deleted:
+    if not deleted and by.one("SELECT 1 FROM labels WHERE name = ? AND NOT deleted AND id <> ?", name, key):
         raise Conflict(f"There is another label {name!r} by now; rename that one first.")
 
 
@@ -149,21 +159,16 @@ def inverse(changes: Iterable[Change]) -> Iterator[Change]:
 
 def erase(db: sqlite3.Connection, item: int) -> None:
     """Take an item out of the journal and the tables; what is left are numbers, names of people and times."""
-    rows = db.execute(
-        "SELECT seq, changes FROM journal WHERE seq IN (SELECT seq FROM touched WHERE item = ?)", (item,)
-    ).fetchall()
-    for seq, text in rows:
-        kept = [change for change in json.loads(text) if not _concerns(change, item)]
-        db.execute(
-            "UPDATE journal SET changes = ? WHERE seq = ?", (json.dumps(kept, ensure_ascii=False), seq)
-        )
+    query = "SELECT seq, changes FROM journal WHERE seq IN (SELECT seq FROM touched WHERE item = ?)"
+    for seq, text in db.execute(query, (item,)).fetchall():
+        kept = [
+            (what, key, *states)
+            for what, key, *states in json.loads(text)
+            if not (what == "item" and key == item) and not (what == "tag" and key[0] == item)
+        ]
+        db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (as_json(kept), seq))
     for table, column in (("items", "id"), ("tags", "item"), ("leases", "item")):
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (item,))
-
-
-def _concerns(change: Any, item: int) -> bool:
-    what, key = change[0], change[1]
-    return bool((what == "item" and key == item) or (what == "tag" and key[0] == item))
 
 
 def replay(journal: sqlite3.Connection, db: sqlite3.Connection) -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -45,13 +46,11 @@ class Learner:
         changes = self._changes(self.position)
         known = set() if self.model is None else set(self.model.ids_.tolist())
         if changes.lessons or known & changes.touched:
-            self.model, self.file = self._followed(changes), None
+            found = None if self.model is None else followed(self.model, changes)
+            self.model = found if found is not None else fitted(self._changes(-1).lessons)
+            self.file = None
         self.position = changes.position
         return self._saved(file)
-
-    def _followed(self, changes: Changes) -> Tagger | None:
-        found = None if self.model is None else followed(self.model, changes)
-        return found if found is not None else fitted(self._changes(-1).lessons)
 
     def retune(self, file: str) -> Answer:
         """Choose all values anew."""
@@ -64,18 +63,12 @@ class Learner:
         """What the model says of the items that wait, and of itself."""
         if self.model is None:
             return {"position": self.position, "order": []}
-        db = read_connection(self.store)
-        try:
+        with closing(read_connection(self.store)) as db:
             return {"position": self.position, **insights(db, self.model, quality=quality)}
-        finally:
-            db.close()
 
     def _changes(self, position: int) -> Changes:
-        db = read_connection(self.store)
-        try:
+        with closing(read_connection(self.store)) as db:
             return changes_since(db, position)
-        finally:
-            db.close()
 
     def _saved(self, file: str) -> Answer:
         if self.model is None:
@@ -83,18 +76,13 @@ class Learner:
         if self.file is None:
             self.model.save(self.models / file)
             self.file = file
-        tuned = self.model.tuning_.n_rows
-        return {
-            "position": self.position,
-            "file": self.file,
-            "rows": self.model.n_references_,
-            "tuned": tuned,
-        }
+        n, tuned = self.model.n_references_, self.model.tuning_.n_rows
+        return {"position": self.position, "file": self.file, "rows": n, "tuned": tuned}
 
 
 def main() -> None:
     """Answer the lines of stdin until it ends."""
-    store, models = map(Path, sys.argv[1:3])
+    learner = Learner(*map(Path, sys.argv[1:3]))
     os.nice(5)  # people who wait come first
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
@@ -105,7 +93,6 @@ def main() -> None:
         out.write(json.dumps(answer) + "\n")
         out.flush()
 
-    learner = Learner(store, models)
     while True:
         order = asked.get()
         what = order.pop("do")

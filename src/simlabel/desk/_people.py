@@ -6,16 +6,15 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from simlabel.desk._changes import Who, checked_name
-from simlabel.desk._journal import append, current
+from simlabel.desk._changes import checked_name
+from simlabel.desk._journal import By, current
 from simlabel.desk._problems import DeskError, NotFound, Unknown
 from simlabel.desk._store import DeskStore
 
 ROLES = ("reading", "tagging", "administration")  # each may do what those before it may
-LOCAL = "local"  # who asks where there are no tokens
-SESSION_SECONDS = 12 * 3600.0
+SESSION_SECONDS = 12 * 3600
 
 
 @dataclass(frozen=True)
@@ -31,32 +30,35 @@ class Person:
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
+LOCAL = Person("local", ROLES[-1])  # who asks where there are no tokens
+
+
 def hashed(secret: str) -> str:
     """What is stored of a secret; secrets are 256 random bits, so one round is enough."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def new_token(db: sqlite3.Connection, who: Who, name: str, role: str) -> tuple[int, str]:
+def new_token(by: By, name: str, role: str) -> tuple[int, str]:
     """Make a token; its number, and the secret, which is never to be had again."""
     name = checked_name(name, "name")
     if role not in ROLES:
         raise DeskError(f"A role is one of {', '.join(ROLES)}, not {role!r}.")
-    if name == LOCAL or db.execute("SELECT 1 FROM tokens WHERE name = ? AND NOT revoked", (name,)).fetchone():
+    if name == LOCAL.name or by.one("SELECT 1 FROM tokens WHERE name = ? AND NOT revoked", name):
         raise DeskError(f"There is a token for {name!r} already; revoke it first, or choose another name.")
-    (number,) = db.execute("SELECT coalesce(max(id), 0) + 1 FROM tokens").fetchone()
+    (number,) = by.one("SELECT coalesce(max(id), 0) + 1 FROM tokens")
     secret = f"sl_{number}_{secrets.token_urlsafe(32)}"
     fields = {"name": name, "role": role, "hash": hashed(secret), "revoked": 0}
-    append(db, who.at, who.actor, "token", [("token", number, None, fields)])
+    by.append("token", [("token", number, None, fields)])
     return int(number), secret
 
 
-def revoke_token(db: sqlite3.Connection, who: Who, number: int) -> int:
+def revoke_token(by: By, number: int) -> int:
     """End a token and the sessions that were opened with it."""
-    before = current(db, "token", number)
+    before = current(by.db, "token", number)
     if before is None or before["revoked"]:
         raise NotFound(f"There is no token {number}.")
-    db.execute("DELETE FROM sessions WHERE token = ?", (number,))
-    return append(db, who.at, who.actor, "token", [("token", number, {"revoked": 0}, {"revoked": 1})])
+    by.db.execute("DELETE FROM sessions WHERE token = ?", (number,))
+    return by.append("token", [("token", number, {"revoked": 0}, {"revoked": 1})])
 
 
 class People:
@@ -68,60 +70,49 @@ class People:
     @property
     def needed(self) -> bool:
         """Whether tokens are: from the first one that is made."""
-        return bool(self._store.rows("SELECT 1 FROM tokens WHERE NOT revoked LIMIT 1"))
+        return self._store.remembered(_any_token)
 
     def by_token(self, secret: str) -> Person:
         """The person whose token this is."""
-        number, row = _number(secret), None
-        if number is not None:
-            found = self._store.rows(
-                "SELECT name, role, hash FROM tokens WHERE id = ? AND NOT revoked", (number,)
-            )
-            row = found[0] if found else None
-        known = row["hash"] if row else "0" * 64
-        if not hmac.compare_digest(hashed(secret), known) or row is None:
-            raise Unknown("This token is not known here, or was revoked. Ask who runs the desk for another.")
-        return Person(row["name"], row["role"])
+        query = "SELECT name, role, hash FROM tokens WHERE id = ? AND NOT revoked"
+        for row in self._store.rows(query, _number(secret)):
+            if hmac.compare_digest(hashed(secret), row["hash"]):
+                return Person(row["name"], row["role"])
+        raise Unknown("This token is not known here, or was revoked. Ask who runs the desk for another.")
 
     def open_session(self, secret: str | None) -> tuple[str, Person]:
         """Make a session for a token, or for whoever sits at this machine; its cookie."""
-        person = self.by_token(secret) if secret is not None else Person(LOCAL, ROLES[-1])
-        cookie, csrf, until = (
-            secrets.token_urlsafe(32),
-            secrets.token_urlsafe(24),
-            self._store.clock() + SESSION_SECONDS,
-        )
+        person = LOCAL if secret is None else self.by_token(secret)
         token = None if secret is None else _number(secret)
-
-        def work(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM sessions WHERE until < ?", (self._store.clock(),))
-            db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (hashed(cookie), token, csrf, until))
-
-        self._store.wrote(work)
-        return cookie, Person(person.name, person.role, csrf)
+        cookie, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self._store.clock()
+        self._store.execute("DELETE FROM sessions WHERE until < ?", now)
+        values = hashed(cookie), token, csrf, now + SESSION_SECONDS
+        self._store.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", *values)
+        return cookie, replace(person, csrf=csrf)
 
     def by_session(self, cookie: str) -> Person:
         """The person whose session this is."""
         found = self._store.rows(
             "SELECT s.csrf, s.token, t.name, t.role FROM sessions s LEFT JOIN tokens t ON t.id = s.token "
             "WHERE s.hash = ? AND s.until > ? AND coalesce(t.revoked, 0) = 0",
-            (hashed(cookie), self._store.clock()),
+            hashed(cookie),
+            self._store.clock(),
         )
         if not found or (found[0]["token"] is None and self.needed):
             raise Unknown("The session has ended; sign in again.")
-        row = found[0]
-        if row["token"] is None:
-            return Person(LOCAL, ROLES[-1], row["csrf"])
-        return Person(row["name"], row["role"], row["csrf"])
+        csrf, token, name, role = found[0]
+        return replace(LOCAL if token is None else Person(name, role), csrf=csrf)
 
     def close_session(self, cookie: str) -> None:
         """End a session."""
-        self._store.wrote(
-            lambda db: db.execute("DELETE FROM sessions WHERE hash = ?", (hashed(cookie),)).rowcount
-        )
+        self._store.execute("DELETE FROM sessions WHERE hash = ?", hashed(cookie))
 
 
-def _number(secret: str) -> int | None:
-    _, _, rest = secret.partition("_")
-    number = rest.partition("_")[0]
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+def _any_token(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM tokens WHERE NOT revoked LIMIT 1").fetchone() is not None
+
+
+def _number(secret: str) -> int:
+    """The number that a token carries; 0, which none has, where it carries none."""
+    number = secret.partition("_")[2].partition("_")[0]
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0

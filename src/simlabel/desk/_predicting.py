@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from simlabel.desk._problems import NotYet
+from simlabel.desk._problems import Conflict
+from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import as_rows
+from simlabel.desk._views import label_names, text_column
 
 if TYPE_CHECKING:
     from simlabel import Tagger
+    from simlabel.desk._beside import Beside
 
 _TOGETHER = 64  # rows in one pass
 _ROUND = 4  # digits of a probability that is told
+_MOVED = 0.05  # by plain sums: beyond, a label is chosen from a half on, whatever the model's rule says
+
+Shown = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """For each content labels with numbers, names and probabilities, the most probable first.
+
+    `position` is the last change that the model has learnt, `plain_position` the last one that counts.
+    """
+
+    position: int
+    plain_position: int
+    results: list[Shown]
 
 
 @dataclass(frozen=True)
@@ -26,6 +45,7 @@ class Published:
     model: Tagger
     position: int
     file: str
+    beside: Beside
 
     @property
     def columns(self) -> list[str]:
@@ -37,41 +57,42 @@ class Published:
         """Have made ready what the first prediction would make ready, so that nobody waits for it."""
         for n in (1, _TOGETHER):
             self.model.outputs(as_rows([{}] * n, self.columns))
+        self.beside.warm()
 
 
 @dataclass(frozen=True)
-class Suggestion:
-    """A label by its number, how probable it is, and whether the model would give it."""
+class _Asked:
+    """Contents that labels are wanted for: so many, those that are chosen or so probable."""
 
-    label: int
-    probability: float
-    chosen: bool
+    contents: Sequence[dict[str, Any] | str]
+    limit: int
+    threshold: float
+    answer: Future[Suggestions]
 
 
 class Predictor:
     """Answers requests in small batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: DeskStore) -> None:
         self.published: Published | None = None
-        self._waiting: queue.SimpleQueue[tuple[Sequence[dict[str, Any]], Future[Any]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._store = store
+        self._waiting: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
         self._thread.start()
 
     def current(self) -> Published:
         """The model that answers now."""
         if self.published is None:
-            raise NotYet(
-                "There is no model so far: tag at least two items, one of them with a label, as done."
-            )
+            raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
         return self.published
 
-    def suggest(self, contents: Sequence[dict[str, Any]]) -> Future[list[list[Suggestion]]]:
-        """For each content all labels that the model knows, the most probable first."""
-        done: Future[list[list[Suggestion]]] = Future()
-        self._waiting.put((contents, done))
-        return done
+    def suggest(
+        self, contents: Sequence[dict[str, Any] | str], limit: int, threshold: float
+    ) -> Future[Suggestions]:
+        """Labels for each content, or bare text: at most so many, those that are chosen or so probable."""
+        asked = _Asked(contents, limit, threshold, Future())
+        self._waiting.put(asked)
+        return asked.answer
 
     def close(self) -> None:
         """End the thread."""
@@ -79,35 +100,57 @@ class Predictor:
         self._thread.join()
 
     def _work(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            batch, n = [first], len(first[0])
-            while n < _TOGETHER and not self._waiting.empty():
-                more = self._waiting.get()
-                if more is None:
-                    self._waiting.put(None)
-                    break
-                batch.append(more)
-                n += len(more[0])
-            try:
-                found = iter(self._answers([content for contents, _ in batch for content in contents]))
-                answers = [[next(found) for _ in contents] for contents, _ in batch]
-            except Exception as error:
-                for _, future in batch:
-                    future.set_exception(error)
-                continue
-            for (_, future), answer in zip(batch, answers, strict=True):
-                future.set_result(answer)
+        ends = False
+        while not ends:
+            batch = [self._waiting.get()]
+            while batch[-1] is not None and len(batch) < _TOGETHER and not self._waiting.empty():
+                batch.append(self._waiting.get())
+            ends = batch[-1] is None
+            self._answer([asked for asked in batch if asked is not None])
 
-    def _answers(self, contents: list[dict[str, Any]]) -> list[list[Suggestion]]:
-        if not contents:
-            return []
-        published = self.current()
-        outputs = published.model.outputs(as_rows(contents, published.columns))
-        labels = [int(label) for label in published.model.classes_]
-        answers = []
-        for row, columns in zip(outputs.probabilities, outputs.columns, strict=True):
-            chosen, order = set(columns.tolist()), (-row).argsort(kind="stable")
-            answers.append(
-                [Suggestion(labels[k], round(float(row[k]), _ROUND), k in chosen) for k in order.tolist()]
-            )
-        return answers
+    def _answer(self, batch: list[_Asked]) -> None:
+        contents = [content for asked in batch for content in asked.contents]
+        try:
+            published, names = self.current(), self._store.remembered(label_names)
+            found = iter(self._found(published, contents) if contents else ())
+            upto = published.position, max(published.position, published.beside.position)
+            labels = published.beside.labels
+            answers = [
+                Suggestions(*upto, [_shown(*next(found), labels, names, asked) for _ in asked.contents])
+                for asked in batch
+            ]
+        except Exception as error:
+            for asked in batch:
+                asked.answer.set_exception(error)
+            return
+        for asked, answer in zip(batch, answers, strict=True):
+            asked.answer.set_result(answer)
+
+    def _found(self, published: Published, contents: list[dict[str, Any] | str]) -> Iterator[tuple[Any, Any]]:
+        """Probabilities, and which labels are chosen, for each content."""
+        column = partial(self._store.remembered, text_column)
+        given = [{column(): one} if isinstance(one, str) else one for one in contents]
+        rows, beside = as_rows(given, published.columns), published.beside
+        outputs = published.model.outputs(rows)
+        beside.refresh()
+        probable = beside.shifted(rows, outputs.probabilities)
+        n, chosen = outputs.probabilities.shape[1], probable >= 0.5
+        stays = abs(probable[:, :n] - outputs.probabilities) <= _MOVED
+        chosen[:, :n][stays] = outputs.sets.toarray()[stays]
+        return zip(probable, chosen, strict=True)
+
+
+def _shown(probable: Any, chosen: Any, labels: list[str], names: dict[int, str], asked: _Asked) -> Shown:
+    shown: Shown = []
+    for k in (-probable).argsort(kind="stable").tolist():
+        name = names.get(int(labels[k]))
+        if name is not None and (chosen[k] or probable[k] >= asked.threshold):
+            told = {
+                "label": name,
+                "probability": round(float(probable[k]), _ROUND),
+                "chosen": bool(chosen[k]),
+            }
+            shown.append({"number": int(labels[k]), **told})
+            if len(shown) == asked.limit:
+                break
+    return shown

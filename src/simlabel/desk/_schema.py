@@ -1,13 +1,17 @@
-"""The SQLite file: its tables, and how it is opened."""
+"""The folder of a desk: the tables of its SQLite file, how that is opened, and that one server has it."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from simlabel.desk._problems import StoreError
+
+if sys.platform != "win32":
+    import fcntl
 
 VERSION = 1  # of the tables below
 _APPLICATION = 0x736C6162  # "slab": so that another program's file is not taken for ours
@@ -43,7 +47,7 @@ CREATE TABLE answers (
     actor TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (actor, key)) WITHOUT ROWID;
 CREATE TABLE jobs (
-    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL,
+    id INTEGER PRIMARY KEY, state TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL,
     done INTEGER NOT NULL DEFAULT 0, data TEXT NOT NULL);
 CREATE TABLE quality (at REAL PRIMARY KEY, position INTEGER NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE carried (name TEXT PRIMARY KEY, model BLOB NOT NULL);
@@ -69,18 +73,47 @@ class Places:
         return cls(at / "desk.sqlite", at / "models", at / "incoming", at / "lock")
 
 
-def connect(store: Path, *, write: bool = False) -> sqlite3.Connection:
+def locked(path: Path) -> int | None:
+    """A handle that keeps other servers off as long as the process lives, however it ends."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return None  # where nothing can be written, two servers do no harm
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.read(handle, 20).decode("ascii", "replace").strip() or "?"
+        os.close(handle)
+        raise StoreError(
+            f"{path.parent} is open in another server (process {holder}). End that one first, or use it."
+        ) from None
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, str(os.getpid()).encode(), 0)
+    return handle
+
+
+def connect(store: Path, mode: str) -> sqlite3.Connection:
     """A connection that is set up as all of ours are."""
-    mode = "rw" if write else "ro"
     uri = f"{store.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA temp_store=MEMORY")  # no content in files that nobody looks after
-    if write:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA secure_delete=ON")
+    if mode == "rw":
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {setting}")
     return connection
+
+
+def read_connection(store: Path) -> sqlite3.Connection:
+    """A connection that only reads, also where nothing beside the file can be written."""
+    try:
+        connection = connect(store, "ro")
+        connection.execute("SELECT 1 FROM journal LIMIT 1")
+        return connection
+    except sqlite3.OperationalError:
+        return connect(store, "ro&immutable=1")
 
 
 def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
@@ -92,7 +125,7 @@ def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
         Where the file is damaged, of a newer version, or not a desk's.
     """
     if not store.exists():
-        _create(store)
+        create(store)
     try:
         connection, read_only = _opened(store)
         _check(connection, store)
@@ -104,8 +137,8 @@ def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
     return connection, read_only
 
 
-def _create(store: Path) -> None:
-    """A whole store appears at once: what a kill leaves half made is not taken for one."""
+def create(store: Path) -> None:
+    """Make a store, which appears whole: what a kill leaves half made is not taken for one."""
     store.parent.mkdir(parents=True, exist_ok=True)
     made = store.with_name(store.name + ".new")
     made.unlink(missing_ok=True)
@@ -119,7 +152,7 @@ def _create(store: Path) -> None:
 
 def _opened(store: Path) -> tuple[sqlite3.Connection, bool]:
     try:
-        connection = connect(store, write=True)
+        connection = connect(store, "rw")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
         return connection, False
@@ -129,19 +162,6 @@ def _opened(store: Path) -> tuple[sqlite3.Connection, bool]:
     if not os.access(store, os.R_OK):
         raise StoreError(f"{store} cannot be read: its owner must allow it.")
     return read_connection(store), True
-
-
-def read_connection(store: Path) -> sqlite3.Connection:
-    """A connection that only reads, also where nothing beside the file can be written."""
-    try:
-        connection = connect(store)
-        connection.execute("SELECT 1 FROM journal LIMIT 1")
-        return connection
-    except sqlite3.OperationalError:
-        uri = f"{store.absolute().as_uri()}?mode=ro&immutable=1"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        connection.row_factory = sqlite3.Row
-        return connection
 
 
 def _check(connection: sqlite3.Connection, store: Path) -> None:

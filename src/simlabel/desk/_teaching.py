@@ -16,17 +16,22 @@ if TYPE_CHECKING:
     from simlabel import Tagger
 
 FEWEST = 2  # taught items: below there is nothing to compare
-
-Rows = list[dict[str, Any]]
+_TAGS = "SELECT t.item, t.label, t.state FROM tags t JOIN items i ON i.id = t.item WHERE "
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """An item that a model is taught: its content, and the numbers of its labels."""
+    """An item: its content, the numbers of labels that it has and has not, and whether that is all.
+
+    Of an item that is not `done`, labels in neither are unknown.
+    """
 
     item: int
+    revision: int
     content: dict[str, Any]
     labels: frozenset[str]
+    rejected: frozenset[str]
+    done: bool
 
 
 @dataclass(frozen=True)
@@ -44,55 +49,57 @@ def position_of(db: sqlite3.Connection) -> int:
     return int(position)
 
 
+def lessons_where(db: sqlite3.Connection, where: str, *values: int) -> list[Lesson]:
+    """What items `i` that something holds for say, those that were put away apart."""
+    tags: dict[int, dict[str, set[str]]] = {}
+    for item, label, state in db.execute(_TAGS + where, values):
+        tags.setdefault(item, {"present": set(), "rejected": set()})[state].add(str(label))
+    query = "SELECT i.id, i.revision, i.content, i.status FROM items i WHERE i.status <> 'removed' AND "
+    found = []
+    for item, revision, content, status in db.execute(query + where, values):
+        said = tags.get(item, {"present": (), "rejected": ()})
+        pair = frozenset(said["present"]), frozenset(said["rejected"])
+        found.append(Lesson(item, revision, json.loads(content), *pair, status == "done"))
+    return found
+
+
 def changes_since(db: sqlite3.Connection, position: int) -> Changes:
-    """What the journal has after a position; all of it after -1. Only items that are done are taught."""
+    """What the journal has after a position; all of it after -1. Learnt are items that are done.
+
+    What is known of the others is not all of their labels, and learned influence mixes labels by what goes
+    with what: they count in plain sums until they are done (`_beside`).
+    """
     db.execute("BEGIN")
     try:
         now = position_of(db)
-        gone = {item for (item,) in db.execute("SELECT item FROM forgotten WHERE seq > ?", (position,))}
-        rows = db.execute("SELECT id, content, status FROM items WHERE revision > ?", (position,)).fetchall()
-        labels: dict[int, set[str]] = {}
-        for item, label in db.execute(
-            "SELECT t.item, t.label FROM tags t JOIN items i ON i.id = t.item "
-            "WHERE i.revision > ? AND t.state = 'present'",
-            (position,),
-        ):
-            labels.setdefault(item, set()).add(str(label))
+        gone = "SELECT item FROM forgotten WHERE seq > ?1 UNION SELECT id FROM items WHERE revision > ?1"
+        touched = frozenset(item for (item,) in db.execute(gone, (position,)))
+        lessons = lessons_where(db, "i.status = 'done' AND i.revision > ?", position)
     finally:
         db.execute("ROLLBACK")
-    lessons = [
-        Lesson(item, json.loads(content), frozenset(labels.get(item, ())))
-        for item, content, status in rows
-        if status == "done"
-    ]
-    return Changes(now, frozenset(gone | {row["id"] for row in rows}), tuple(lessons))
+    return Changes(now, touched, tuple(lessons))
 
 
-def columns_of(lessons: Sequence[Lesson]) -> list[str]:
-    """Names of columns in the order in which they come up."""
-    return list(dict.fromkeys(name for lesson in lessons for name in lesson.content))
-
-
-def as_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> Rows:
+def as_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
     """Contents as rows of a table, with a cell for each column."""
     return [{name: content.get(name) for name in columns} for content in contents]
 
 
+def _taught(lessons: Sequence[Lesson], columns: Sequence[str]) -> dict[str, Any]:
+    rows = as_rows([lesson.content for lesson in lessons], columns)
+    return {"X": rows, "y": [set(one.labels) for one in lessons], "ids": [one.item for one in lessons]}
+
+
 def fitted(lessons: Sequence[Lesson]) -> Tagger | None:
     """A model of its own choosing; None where there is too little to learn from."""
-    if len(lessons) < FEWEST or not any(lesson.labels for lesson in lessons):
+    columns = list(dict.fromkeys(name for lesson in lessons for name in lesson.content))
+    if len(lessons) < FEWEST or not columns or not any(lesson.labels for lesson in lessons):
         return None
     from simlabel import Tagger  # here: the server starts without it
 
-    columns = columns_of(lessons)
-    if not columns:
-        return None
-    rows = as_rows([lesson.content for lesson in lessons], columns)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Tagger(n_jobs=1).fit(
-            rows, [set(lesson.labels) for lesson in lessons], ids=[lesson.item for lesson in lessons]
-        )
+        return Tagger(n_jobs=1).fit(**_taught(lessons, columns))
 
 
 def followed(model: Tagger, changes: Changes) -> Tagger | None:
@@ -101,15 +108,10 @@ def followed(model: Tagger, changes: Changes) -> Tagger | None:
     gone = sorted(known & changes.touched)
     if len(gone) == len(known):
         return None
-    columns = model.feature_names_in_.tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if gone:
             model.forget(gone)
         if changes.lessons:
-            model.partial_fit(
-                as_rows([lesson.content for lesson in changes.lessons], columns),
-                [set(lesson.labels) for lesson in changes.lessons],
-                ids=[lesson.item for lesson in changes.lessons],
-            )
+            model.partial_fit(**_taught(changes.lessons, model.feature_names_in_.tolist()))
     return model

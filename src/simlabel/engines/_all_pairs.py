@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Hashable
 from typing import Self
 
@@ -37,6 +38,7 @@ class AllPairs:
     def __init__(self, X: Rows, n_jobs: int | None = None) -> None:
         self.X, self.n_jobs = X, n_jobs
         self.kept: dict[Hashable, tuple[FloatArray, FloatArray]] = {}
+        self._lock = threading.Lock()  # several threads may ask at once
 
     @classmethod
     def of(cls, X: Rows, n_jobs: int | None) -> Self:
@@ -51,11 +53,12 @@ class AllPairs:
 
     def similarities(self, similarity: Similarity) -> FloatArray:
         """All of them, float64, (n_rows, n_rows)."""
-        missing = [leaf for leaf in similarity.leaves() if leaf.key not in self.kept]
-        if missing:
-            prepared = prepare(self.X, [similarity])
-            for leaf in missing:
-                self.kept[leaf.key] = self._statistics(leaf, prepared)
+        with self._lock:
+            missing = [leaf for leaf in similarity.leaves() if leaf.key not in self.kept]
+            if missing:
+                prepared = prepare(self.X, [similarity])
+                for leaf in missing:
+                    self.kept[leaf.key] = self._statistics(leaf, prepared)
         finished = []
         for leaf in similarity.leaves():
             T, beside = self.kept[leaf.key]

@@ -49,6 +49,8 @@ class Auto(Engine):
             return collapsed  # it was the choice for many queries, and for few it is as cheap
         if exclude is not None or collapsed.why_not(prepared, jobs) is not None:
             return exact
+        if collapsed.is_too_large(prepared, jobs):
+            return exact
         cheaper = collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs)
         return collapsed if cheaper else exact
 

@@ -15,11 +15,13 @@ import scipy.sparse as sp
 
 from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
 from simlabel.engines._exact import Exact, check_finite_sums
+from simlabel.engines._merged import MergedSums
 from simlabel.engines._prepared import Prepared
 from simlabel.engines.planning import collapsed_cost
 from simlabel.engines.reducers import SumReducer
-from simlabel.rows import blocks, dense_rows, n_rows, pieces, row_width
+from simlabel.rows import blocks, dense_rows, n_rows, n_shared_columns, pieces, row_width
 from simlabel.similarities import Leaf
+from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 
@@ -75,9 +77,11 @@ class CollapsedSums:
         return out
 
     def _sums(self, X: Rows, V: Rows, memory_mib: float) -> FloatArray:
+        if sp.issparse(X[:1]):  # as many rows at once as there are: what they add up to is large, not they
+            columns = self.leaf.expanded(X[:])
+            return dense_rows((_transposed(V[:]) @ columns).T)
         total: FloatArray = np.zeros_like(self.W)
         for part in blocks(n_rows(X), self._rows_per_block(memory_mib)):
-            # sparse columns times sparse influence is quick; into many labels it is the only way
             total += dense_rows((_transposed(V[part]) @ self.leaf.expanded(X[part])).T)
         return total
 
@@ -135,6 +139,14 @@ class Collapsed(Engine):
             total += collapsed_cost(n_queries, prepared, width, job.reducer.width)
         return total
 
+    def is_too_large(self, prepared: Prepared, jobs: Sequence[Job]) -> bool:
+        """Whether the sums take more memory than anybody would expect: words by labels may be gigabytes."""
+        plain = sum(_bytes(prepared, job) for job in jobs)
+        if plain <= limits().collapsed_bytes or not prepared.sparse:
+            return plain > limits().collapsed_bytes
+        numbers = n_shared_columns(prepared.X[:]) * sum(job.reducer.width for job in jobs)
+        return prepared.dtype.itemsize * numbers > limits().merged_bytes
+
     def is_ready(self, jobs: Sequence[Job]) -> bool:
         """Whether the references of all jobs are collapsed."""
         return all(_KEPT in job.kept for job in jobs)
@@ -149,6 +161,10 @@ class Collapsed(Engine):
                 assert isinstance(job.reducer, SumReducer)
                 V = job.reducer.influence.V
                 leaf = job.similarity.leaves()[0]
+                if prepared.sparse and _bytes(prepared, job) > limits().collapsed_bytes:
+                    V = dense_rows(V[:]).astype(np.float64, copy=False)
+                    job.kept[_KEPT] = MergedSums.of_references(leaf, prepared.X[:], V, prepared.dtype)
+                    continue
                 none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
                 job.kept[_KEPT] = none.added(prepared.X, V, self.memory_mib)
 
@@ -163,7 +179,9 @@ class Collapsed(Engine):
         came = [here[key] for key in here.keys() - there.keys()]
         if sum(n_rows(X) for X, _ in gone + came) > after.n_rows:
             return  # making it anew costs less
-        sums: CollapsedSums = old.kept[_KEPT]
+        sums: CollapsedSums | MergedSums = old.kept[_KEPT]
+        if isinstance(sums, MergedSums):
+            return
         for X, V in gone:
             sums = sums.removed(X, V, self.memory_mib)
         for X, V in came:
@@ -217,6 +235,11 @@ def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows
     assert isinstance(job.reducer, SumReducer)
     pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
     return {(id(X), (V.data if sp.issparse(V) else V).ctypes.data): (X, V) for X, V in pairs}
+
+
+def _bytes(prepared: Prepared, job: Job) -> int:
+    """Of the sums, where each column has its own."""
+    return 8 * (_width(prepared, job) or 0) * job.reducer.width
 
 
 def _width(prepared: Prepared, job: Job) -> int | None:

@@ -59,6 +59,7 @@ class Prepared:
     largest: dict[Hashable, tuple[float, ...]] = field(default_factory=dict)
     columns: dict[Hashable, sp.csc_array] = field(default_factory=dict, compare=False)
     cast: dict[Hashable, Rows] = field(default_factory=dict, compare=False)
+    products: dict[Hashable, float] = field(default_factory=dict, compare=False)
 
     def densify(self, key: Hashable) -> bool:
         """Whether blocks of sparse references are so full that a dense product of them is quicker."""
@@ -71,6 +72,13 @@ class Prepared:
             rows = self.views[key][:] if key in self.views else self.leaves[key].view(self.X[:])
             self.columns[key] = sp.csc_array(rows).astype(np.float64)
         return self.columns[key]
+
+    def products_per_query(self, key: Hashable) -> float:
+        """Multiplications for a query that is like the references: the sum of squared column counts / n."""
+        if key not in self.products:
+            counts = np.diff(self.by_column(key).indptr).astype(np.float64)
+            self.products[key] = float(np.square(counts).sum()) / max(1, self.n_rows)
+        return self.products[key]
 
     @property
     def n_rows(self) -> int:

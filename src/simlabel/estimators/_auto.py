@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from simlabel.estimators._blends import best_blend, record_of
 from simlabel.estimators._configurations import checked_configurations, default_configurations
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
-from simlabel.estimators._rounds import Rounds
+from simlabel.estimators._rounds import FITTED_ROWS, Rounds
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._trials import Trial, Trials, records
@@ -176,9 +177,13 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         criterion = criterion_of(self.criterion)
         high = self.effort == "high" and batch.is_complete  # what learns from labels needs all of them
         rounds = Rounds(trials, criterion.higher_is_better, self.budget)
-        with progress("choosing", rounds.n_steps(configurations) + 5 * high + 1, self.verbose) as advance:
+        last = 1 + trials.n_rows // FITTED_ROWS
+        n_steps = rounds.n_steps(configurations) + 5 * high * rounds.work + last
+        with progress("choosing", n_steps, self.verbose) as advance:
             ranking = rounds.run(configurations, advance)
-            blend = best_blend(ranking, trials.n_rows, criterion, advance) if high else None
+            blend = (
+                best_blend(ranking, trials.n_rows, criterion, partial(advance, rounds.work)) if high else None
+            )
             chosen = self._recipe(ranking[0], rule, trials)
             if blend is not None:
                 chosen.set_params(similarity=blend.similarity, normalizer=blend.normalizer)
@@ -188,7 +193,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnitsWarning)  # other scales were tried
                 chosen._learn(batch, None)
-            advance()
+            advance(last)
         self.tried_ = records(ranking)
         if blend is not None:
             self.tried_ = (record_of(blend, criterion.name, rounds.n_rows), *self.tried_)

@@ -94,7 +94,12 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
         yield "label rule", repr(model.rule)
     yield "calibration", repr(model.calibration)
     yield "probabilities", told_probabilities(model, estimator.calibration).removeprefix("probabilities are ")
-    for what, name in (("label separator", "label_separator_"), ("title", "title_column_")):
+    named = (
+        ("label column", "label_column_"),
+        ("label separator", "label_separator_"),
+        ("title", "title_column_"),
+    )
+    for what, name in named:
         value = getattr(estimator, name, None)
         if value is not None:
             yield what, repr(value)

@@ -30,6 +30,7 @@ from simlabel.fitted import (
 )
 from simlabel.influence import RetuneWarning
 from simlabel.label_rules import LABEL_RULES
+from simlabel.labels import Partial
 from simlabel.persistence import (
     Arrays,
     Reader,
@@ -43,7 +44,7 @@ from simlabel.persistence import (
 from simlabel.rows import is_remote, n_rows, take_rows
 from simlabel.support.advice import advise
 from simlabel.support.threads import within_n_jobs
-from simlabel.support.validation import check_ids, check_known, check_same_length
+from simlabel.support.validation import check_ids, check_known, check_same_length, is_one_id
 from simlabel.tuning import TuningResult
 
 _GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
@@ -53,6 +54,7 @@ _SAVED = (
     "tuning_",
     "label_separator_",
     "title_column_",
+    "label_column_",
     "tried_",
     "n_picked_",
 )  # beside the model itself
@@ -63,6 +65,7 @@ class OnlineMixin(PickedMixin, LabelsMixin):
 
     label_rule: Any
     calibration: Any
+    label_column_: str  # of the file that the command line fitted on; else there is none
     engine: Any
     tuning_: TuningResult
     n_references_: int
@@ -198,8 +201,7 @@ class OnlineMixin(PickedMixin, LabelsMixin):
         with self._changing() as changed:
             refuse_precomputed(changed._model, "forget")
             refuse_short_forms(changed._model, "forget")
-            names = [ids] if isinstance(ids, str | int | np.generic) else ids
-            changed._publish(with_fewer(changed._model, names))
+            changed._publish(with_fewer(changed._model, ids))
         return self
 
     def correct(self, ids: Any, y: Any) -> Self:
@@ -209,7 +211,7 @@ class OnlineMixin(PickedMixin, LabelsMixin):
         ----------
         ids : list
             What the instances are called; unknown ones are an error that lists them, and then
-            nothing is changed.
+            nothing is changed. Of one instance it may stand alone, and then its labels, too.
         y : as in `partial_fit`
             All the labels that each is to have. What is unknown in it, such as labels that a
             `simlabel.labels.Partial` does not name, stays as it was: so an unknown label becomes known.
@@ -221,6 +223,8 @@ class OnlineMixin(PickedMixin, LabelsMixin):
         >>> model = SMLClassifier("linear").fit(X, y, ids=["a", "b", "c"])
         >>> model.correct(["b"], [{"sea"}]).predict([[0.9, 0.1]])
         [{'sea'}]
+        >>> model.correct("b", {"trees"}).predict([[0.9, 0.1]])
+        [{'trees'}]
         """
         check_is_fitted(self)
         with self._changing() as changed:
@@ -232,7 +236,8 @@ class OnlineMixin(PickedMixin, LabelsMixin):
             check_known(rows, names.tolist())
             if len(rows) == known.n_rows:
                 raise ValueError(f"These are all {known.n_rows} labelled instances; fit anew.")
-            labels, Y, unknown = model.labels.read(changed._read(y))
+            alone = is_one_id(ids) and isinstance(y, str | set | frozenset | Partial)
+            labels, Y, unknown = model.labels.read(changed._read([y] if alone else y))
             check_same_length(len(rows), Y, "y")
             X, groups = take_rows(known.raw, rows), known.group_names
             groups = None if groups is None else groups[rows]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from simlabel.engines.running import run_tasks
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._trials import Shared, Trial, Trials, ranked
 from simlabel.support.limits import limits
+from simlabel.support.progress import Advance
 from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.tuning import Walk
 
@@ -20,6 +21,10 @@ _MIDDLE_ROWS, _MIDDLE = 800, 6  # so many on more, where there are half as many 
 _FINALISTS = 3  # and so many on all of them
 _OF_A_KIND = 2  # at the most: on few rows kinds of similarities differ by more than noise
 _CLOSE = 0.5  # standard errors: finalists that are as near to the best are tuned once more
+
+# Progress counts in trials on few rows, roughly:
+_MIDDLE_WORK = 4  # a trial on more takes so many of them,
+FITTED_ROWS = 50  # and so many rows of the model that is fitted in the end one
 
 
 @dataclass(frozen=True)
@@ -52,29 +57,60 @@ class Rounds:
         return self.n_rows > 1.5 * _MIDDLE_ROWS
 
     def n_steps(self, configurations: Sequence[Configuration]) -> int:
-        """How many trials there will be, at the most."""
-        return len(configurations) + _MIDDLE * self.has_middle + 2 * _FINALISTS
+        """How much work there will be, at the most."""
+        n = len(configurations)
+        middle = min(n, _MIDDLE) * _MIDDLE_WORK * self.has_middle
+        return n + middle + min(n, _FINALISTS) * (self.work + self.last_work)
 
-    def run(self, configurations: Sequence[Configuration], advance: Callable[[], None]) -> list[Trial]:
+    @property
+    def work(self) -> int:
+        """How much a look at a candidate on all rows is."""
+        return max(1, round((self.n_rows / _SCREEN_ROWS) ** 2 / 4))
+
+    @property
+    def last_work(self) -> int:
+        """How much a search from such a candidate is."""
+        return 8 * self.work
+
+    def run(self, configurations: Sequence[Configuration], advance: Advance) -> list[Trial]:
         """What was tried, the best first; the last trial of a configuration on the same rows counts."""
         found = best = self._screened(configurations, advance)
         many = _Round(self.trials.sampled(self.n_rows))
-        rounds: list[tuple[_Round, Callable[[list[Trial]], list[Trial]], tuple[float, ...]]] = [
-            (many, partial(_first, _FINALISTS), ()),
-            (many, _close, (0.5,) if self.has_middle else (1.0, 0.5)),
+        last = Walk(steps=(0.5,) if self.has_middle else (1.0, 0.5), rough=True)
+        rounds: list[tuple[_Round, Callable[[list[Trial]], list[Trial]], Walk, int]] = [
+            (many, partial(_first, _FINALISTS), _rough(()), self.work),
+            (many, _close, last, self.last_work),
         ]
         if self.has_middle:
             some = _Round(self.trials.sampled(_MIDDLE_ROWS))
-            rounds.insert(0, (some, partial(_first, _MIDDLE), (1.0, 0.5)))
-        for round_, choice, steps in rounds:
-            again: list[Trial] = []
-            for trial in choice(ranked(best, self.higher)):
-                if self._out_of_time():
-                    return ranked(_latest(found + again), self.higher)
-                again.append(round_.run(trial, steps))
-                advance()
-            found, best = found + again, again
+            rounds.insert(0, (some, partial(_first, _MIDDLE), _rough((1.0, 0.5)), _MIDDLE_WORK))
+        for round_, choice, walk, work in rounds:
+            chosen = choice(ranked(best, self.higher))
+            best = self._again(round_, chosen, walk, partial(advance, work))
+            found = found + best
+            if len(best) < len(chosen):
+                break
+        advance(work * max(0, min(len(configurations), _FINALISTS) - len(best)))  # what need not be searched
         return ranked(_latest(found), self.higher)
+
+    def _again(
+        self, round_: _Round, chosen: list[Trial], walk: Walk, advance: Callable[[], None]
+    ) -> list[Trial]:
+        """Each of them once more, on threads; not all where time is up."""
+
+        def tried(trial: Trial, stopped: Callable[[], bool]) -> list[Trial]:
+            if stopped() or self._out_of_time():
+                return []
+            again = round_.run(trial, walk)
+            advance()
+            return [again]
+
+        if len(chosen) == 1:
+            return tried(chosen[0], lambda: False)  # which uses the threads itself
+        round_ = round_.alone()
+        with held_blas(1):
+            found = run_tasks(tried, chosen, effective_jobs(self.trials.n_jobs))
+        return [trial for trials in found for trial in trials]
 
     def _screened(self, configurations: Sequence[Configuration], advance: Callable[[], None]) -> list[Trial]:
         """All configurations on few rows, those of one normalizer together, on threads."""
@@ -88,7 +124,7 @@ class Rounds:
             for one in group:
                 if stopped() or (self._out_of_time() and one is not configurations[0]):
                     break
-                walk = Walk(shared.start(one), (1.0,), rough=True)
+                walk = replace(_rough((1.0,)), start=shared.start(one))
                 out.append(some.run(one, walk, shared))
                 advance()
             return out
@@ -105,15 +141,24 @@ class Rounds:
 class _Round:
     """Trials on the same rows, which share what they can."""
 
-    def __init__(self, trials: Trials) -> None:
+    def __init__(self, trials: Trials, shared: dict[str, Shared] | None = None) -> None:
         self.trials = trials
-        self.shared: dict[str, Shared] = {}
+        self.shared = {} if shared is None else shared
 
-    def run(self, trial: Trial, steps: tuple[float, ...]) -> Trial:
+    def alone(self) -> _Round:
+        """The same with a thread for each trial."""
+        return _Round(self.trials.alone(), self.shared)
+
+    def run(self, trial: Trial, walk: Walk) -> Trial:
         """A configuration again, from where it was best."""
         one = trial.configuration
         shared = self.shared.setdefault(str(one.steps), Shared())
-        return self.trials.run(one, Walk(trial.curve.best, steps, rough=True), shared)
+        return self.trials.run(one, replace(walk, start=trial.curve.best), shared)
+
+
+def _rough(steps: tuple[float, ...]) -> Walk:
+    """Of which only the order of what was found matters."""
+    return Walk(steps=steps, rough=True, exact_best=False)
 
 
 def _first(n: int, ranking: list[Trial]) -> list[Trial]:

@@ -258,7 +258,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             f"weighing columns, at most {MOST_CANDIDATES} tries", MOST_CANDIDATES, self.verbose
         ) as advance:
             blocks = encoder.blocks(batch.X)
-            search = ColumnSearch(blocks, references, self.criterion, bent, lambda *_: advance())
+            search = ColumnSearch(blocks, references, self.criterion, bent, lambda *_: advance(), self.n_jobs)
             return search.run()
 
     def partial_fit(

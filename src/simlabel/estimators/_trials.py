@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -118,11 +119,13 @@ class Shared:
     def __init__(self) -> None:
         self.trials: list[Trial] = []
         self._pairs: AllPairs | None = None
+        self._lock = threading.Lock()  # several threads may ask at once
 
     def pairs(self, problem: Problem) -> AllPairs:
         """Of the rows; made once."""
-        if self._pairs is None:
-            self._pairs = AllPairs.of(problem.references.X, problem.stages.n_jobs)
+        with self._lock:
+            if self._pairs is None:
+                self._pairs = AllPairs.of(problem.references.X, problem.stages.n_jobs)
         return self._pairs
 
     def start(self, configuration: Configuration) -> dict[str, Any] | None:

@@ -9,14 +9,18 @@ one without it (Allen 1974; for the mean, the residual is linear in it). Of rows
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from simlabel._kernels import cholesky_in_place
 from simlabel.influence._groups import parts_of, scores_without_groups
 from simlabel.rows import Codes
+from simlabel.support.limits import limits
+from simlabel.support.threads import held_blas
 from simlabel.support.validation import FloatArray
 
 
@@ -129,20 +133,19 @@ def means_without(targets: FloatArray, weights: FloatArray, left: FloatArray) ->
 
 def positive_definite_inverse(S: FloatArray, ridge: FloatArray) -> FloatArray:
     """(S + diag(ridge))^-1, symmetric; an error where that is not positive definite."""
-    inverse, _ = scipy.linalg.lapack.dpotri(cholesky_factor(S, ridge), lower=1, overwrite_c=1)
+    with held_blas(1) if len(S) <= limits().lone_factor_rows else nullcontext():
+        inverse, _ = scipy.linalg.lapack.dpotri(cholesky_factor(S, ridge), lower=1, overwrite_c=1)
     lower = np.tril(inverse)
     return lower + np.tril(inverse, -1).T
 
 
 def cholesky_factor(S: FloatArray, ridge: FloatArray, dtype: Any = np.float64) -> FloatArray:
     """The lower factor of S + diag(ridge), by column in memory; an error where there is none."""
-    A: Any = np.array(S, order="F", dtype=dtype)
+    A: Any = np.triu(S).astype(dtype, copy=False).T  # S is symmetric, so this is its lower half
     A[np.diag_indices_from(A)] += ridge.astype(dtype)
-    (potrf,) = scipy.linalg.get_lapack_funcs(("potrf",), (A,))
-    factor, failed = potrf(A, lower=1, overwrite_a=1)
-    if failed:
+    if cholesky_in_place(A):
         raise ValueError(
             f"The similarities are not positive definite at penalty {float(ridge.max()):.3g}: "
             f"raise the penalty, e.g. Ridge(penalty=1.0), or use influence='uniform'."
         )
-    return np.asarray(factor)
+    return np.asarray(A)

@@ -122,7 +122,7 @@ class MaskedSystem(RidgeSystem):
 
     def search(self) -> _Search:
         """How steps are taken: each column by itself."""
-        return _Apart(self)
+        return Apart(self)
 
 
 class _Search(Protocol):
@@ -132,7 +132,7 @@ class _Search(Protocol):
         """Nearly the solutions for columns R of length 1, each until less than its goal is left over."""
 
 
-class _Apart:
+class Apart:
     """Conjugate gradients for each column."""
 
     def __init__(self, system: RidgeSystem) -> None:

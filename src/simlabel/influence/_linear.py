@@ -1,25 +1,30 @@
 """Ridge on similarities that are plain inner products of columns: exact for any number of references.
 
 With few columns everything follows from the matrix of their products (the primal), in closed form. With
-many, as text has, influence is solved for by iteration, and what a row scores where it is left out is
-computed by folds: the scores of a fold are those of the other rows' influence.
+many, as text has, and many labels, a factor of the rows' similarities is made where it fits (`_factored`).
+Else influence is solved for by iteration, and what a row scores where it is left out is computed by folds:
+the scores of a fold are those of the other rows' influence.
 """
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel.influence._closed_form import RidgeSolution
 from simlabel.influence._conjugate import MaskedSystem, RidgeSystem
+from simlabel.influence._factored import FactoredSystem, exact_enough, scores_left_out, worth_a_factor
 from simlabel.influence._inducing import feature_solution
 from simlabel.influence._partly import Known, by_patterns, check_work
 from simlabel.influence._products import Block, MatrixProducts, SimilarityProducts
+from simlabel.influence._tiles import NotPositiveDefinite
 from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
@@ -107,10 +112,16 @@ class LinearRidge:
         start : array, (n, n_columns), optional
             Influence that is known to be near; it saves steps, and does not change the result.
         """
-        if not fits_in_matrix(self.form.width):
-            return self._by_iteration(start)
-        check_work(self.known, self.form.width)
-        return self._by_columns()
+        if fits_in_matrix(self.form.width):
+            check_work(self.known, self.form.width)
+            return self._by_columns()
+        products, unit = self._products()
+        if self.known is None and sp.issparse(products.rows) and worth_a_factor(*self.targets.shape):
+            weights, penalty = self._in_units(unit)
+            if exact_enough(products, weights, penalty, self.seed):
+                with contextlib.suppress(NotPositiveDefinite):
+                    return self._by_factor(FactoredSystem(products, weights, penalty), unit, start)
+        return self._by_iteration(products, unit, start)
 
     def _by_columns(self) -> RidgeSolution:
         return by_patterns(self._columns_for, self.targets, self.weights, self.known)
@@ -127,11 +138,28 @@ class LinearRidge:
         unit = float(np.sqrt(squared_lengths(Z).max())) or 1.0
         return SimilarityProducts(Z / unit, self.n_jobs), unit
 
-    def _by_iteration(self, start: FloatArray | None) -> RidgeSolution:
-        products, unit = self._products()
+    def _in_units(self, unit: float) -> tuple[FloatArray, float]:
+        """Weights of at most 1, and the penalty that goes with them where rows are divided by a unit."""
         weight = float(self.weights.max())
+        return self.weights / weight, self.penalty / (unit**2 * weight)
+
+    def _by_factor(self, system: FactoredSystem, unit: float, start: FloatArray | None) -> RidgeSolution:
+        n, width = self.targets.shape
+        mean, ones = np.append(self._mean(self.weights), 0.0), sp.csr_array(np.ones((n, 1)))
+        targets = sp.csr_array(sp.hstack([self.targets, ones]))
+        first = None if start is None else np.column_stack([start, np.zeros(n)])
+        V1, residual = self._whole(lambda part: system, system.products, unit, targets, mean, first)
+        V, mean = V1[:, :width].copy(), mean[:width]
+        V1[:, :width] += np.outer(V1[:, width], mean)
+        T = self.targets.toarray()
+        left_out = scores_left_out(system, unit, V1, T, self.weights, self.penalty, self.groups)
+        return RidgeSolution(V, mean, left_out, residual=residual)
+
+    def _by_iteration(
+        self, products: SimilarityProducts, unit: float, start: FloatArray | None
+    ) -> RidgeSolution:
+        weights, penalty = self._in_units(unit)
         sketch = products.sketched(np.random.default_rng(self.seed))
-        weights, penalty = self.weights / weight, self.penalty / (unit**2 * weight)
 
         def systems(kept: FloatArray, there: npt.NDArray[np.bool_]) -> Systems:
             """Of the rows that are there: the others have no part in it."""
@@ -144,24 +172,33 @@ class LinearRidge:
             one = RidgeSystem(some, seen, kept, penalty)
             return lambda part: one
 
-        V, mean, residual = self._whole(systems(weights, weights > 0), products, unit, start)
+        whole, mean = systems(weights, weights > 0), self._mean(self.weights)
+        V, residual = self._whole(whole, products, unit, self.targets, mean, start)
         left_out = np.empty(V.shape)
         for fold in self._folds():
             kept = self.weights - np.where(fold, self._left(), 0.0)
             there = kept > 0
-            self._without(systems(kept / weight, there), there, products, fold, self._mean(kept), left_out)
+            self._without(
+                systems(kept / self.weights.max(), there), there, products, fold, self._mean(kept), left_out
+            )
         return RidgeSolution(V, mean, left_out, residual=residual)
 
     def _whole(
-        self, systems: Systems, products: SimilarityProducts, unit: float, start: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray, float]:
-        """The influence of all rows, the mean, and what is left over."""
-        V, mean = np.empty(self.targets.shape), self._mean(self.weights)
+        self,
+        systems: Systems,
+        products: SimilarityProducts,
+        unit: float,
+        targets: Rows,
+        mean: FloatArray,
+        start: FloatArray | None,
+    ) -> tuple[FloatArray, float]:
+        """The influence of all rows, and what is left over."""
+        V = np.empty(targets.shape)
         left = np.zeros(V.shape[1])
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
             system = systems(part)
-            B = self.targets[:, part].toarray() - mean[part]
+            B = targets[:, part].toarray() - mean[part]
             first = None if start is None else start[:, part] * (unit**2 / system.scale)
             x, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
             V[:, part] = system.scale * x / unit**2
@@ -169,7 +206,7 @@ class LinearRidge:
         products.for_columns(V.shape[1], work)
         residual = float(left.max(initial=0.0))
         _check_residual(residual, self.penalty)
-        return V, mean, residual
+        return V, residual
 
     def _without(
         self,
@@ -220,7 +257,7 @@ class MatrixRidge(LinearRidge):
 
     def solution(self, start: FloatArray | None = None) -> RidgeSolution:
         """Influence of all rows and their leave-one-out scores."""
-        return self._by_iteration(None)
+        return self._by_iteration(*self._products(), None)
 
     def _products(self) -> tuple[SimilarityProducts, float]:
         assert self.S is not None

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.linalg
 
+from simlabel._kernels import invert_lower_in_place
 from simlabel.influence._closed_form import cholesky_factor, left_out_scores, with_ones
 from simlabel.influence._groups import Positions, scores_without_groups
 from simlabel.rows import Codes
@@ -70,9 +70,8 @@ class _ByFactor:
         self.dtype = dtype
 
     def __call__(self, penalty: float) -> FloatArray:
-        factor = cholesky_factor(self.S, penalty / self.weights, self.dtype)
-        (trtri,) = scipy.linalg.get_lapack_funcs(("trtri",), (factor,))
-        inverse, _ = trtri(factor, lower=1, overwrite_c=1)
+        inverse = cholesky_factor(self.S, penalty / self.weights, self.dtype)
+        invert_lower_in_place(inverse)
         AY1 = (inverse.T @ (inverse @ with_ones(self.targets).astype(self.dtype))).astype(np.float64)
         if self.groups is None:
             diagonal = np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from simlabel._kernels import sparse_times_dense
 from simlabel.engines.running import run_tasks
-from simlabel.rows import blocks
+from simlabel.rows import alone_in_rows, blocks, merged_columns
 from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
@@ -97,23 +97,11 @@ class MatrixProducts(SimilarityProducts):
 def _shared_columns(Z: sp.csr_array) -> tuple[sp.csr_array, FloatArray]:
     """Fewer columns with the same inner products, and what else makes each row similar to itself.
 
-    Most terms of texts are in one row only: they would be most of the work, and make no two rows alike. Of
-    the others many are the same numbers in the same rows, as the runs of characters of a rare word are:
-    one column stands for them. The most frequent come first, side by side in the cache.
+    Terms that one row has would be most of the work, and make no two rows alike.
     """
-    counts = np.bincount(Z.indices, minlength=Z.shape[1])
-    rows = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
-    alone = counts[Z.indices] == 1
-    own = np.bincount(rows[alone], Z.data[alone] ** 2, minlength=Z.shape[0]).astype(np.float64)[:, None]
-    # equal columns have equal sums, bit by bit; others differ, but for a chance of about 2^-100
-    mark = np.random.default_rng(0).random((Z.shape[0], 2))
-    marks = np.ascontiguousarray(sp.csr_array(Z.T) @ mark).view(np.complex128).ravel()
-    shared = np.flatnonzero(counts > 1)
-    _, first, copies = np.unique(marks[shared], return_index=True, return_counts=True)
-    order = np.argsort(-counts[shared[first]], kind="stable")
-    kept = Z[:, shared[first][order]]
-    kept = sp.csr_array(kept * np.sqrt(copies[order]))
-    return (kept if kept.shape[1] else sp.csr_array((Z.shape[0], 1))), own
+    merged = merged_columns(Z)
+    kept = sp.csr_array(Z[:, merged.kept] * np.sqrt(merged.copies))
+    return (kept if kept.shape[1] else sp.csr_array((Z.shape[0], 1))), alone_in_rows(Z, merged)
 
 
 def _product(A: Any, M: Block) -> Block:

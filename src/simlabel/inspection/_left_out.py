@@ -15,10 +15,10 @@ from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.rows import References, is_lazy
 from simlabel.similarities import Laplacian
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, Rows
 from simlabel.tuning import LeaveOneOut, on_rows, resolved
 
-_SCALED = ("zscore", "l2")
+_SCALED = (["zscore", "l2"], ["quantile"])  # what the rest is compared on, under a Laplacian
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ def left_out_evidence(model: Model) -> LeftOutEvidence:
 
     Equal influence tells little apart where similarities are flat, so ridge is solved for the model's own
     references, with bandwidth and penalty chosen by leave-one-out; where features are dense, also for the
-    columns brought to one scale under a Laplacian similarity, and the two are averaged. A model whose
+    columns brought to one scale, by z-score and by quantiles, under a Laplacian similarity. What they say is
+    averaged: where labels are wrong, each is misled by others of them. A model whose
     influence is learned, or whose similarity is not positive definite, or that is too large for an exact
     solution, speaks for itself. All are calibrated.
     """
@@ -72,18 +73,19 @@ def _problems(scorer: Scorer) -> Iterator[Problem]:
         recorded=None,
     )
     yield Problem(stages, references)
-    scaled = None if own.form == "precomputed" else _scaled(references)
-    if scaled is not None:
-        yield Problem(replace(stages, similarity=Laplacian()), scaled)
+    if own.form != "precomputed" and _is_dense(references.raw):
+        for names in _SCALED:
+            yield Problem(replace(stages, similarity=Laplacian()), _scaled(references, names))
 
 
-def _scaled(references: References) -> References | None:
-    """The same with columns of one scale; None where features are sparse or there are none."""
-    raw = references.raw
-    if not hasattr(raw, "shape") or len(raw.shape) != 2 or sp.issparse(raw[:1]):
-        return None
-    X = np.asarray(raw[:], dtype=np.float64)
-    normalizer = fit_normalizer(resolve_normalizer(list(_SCALED)), X, references.weights)
+def _is_dense(raw: Rows) -> bool:
+    return hasattr(raw, "shape") and len(raw.shape) == 2 and not sp.issparse(raw[:1])
+
+
+def _scaled(references: References, names: list[str]) -> References:
+    """The same with columns of one scale."""
+    X = np.asarray(references.raw[:], dtype=np.float64)
+    normalizer = fit_normalizer(resolve_normalizer(names), X, references.weights)
     assert normalizer is not None
     return References(
         normalizer.transform(X),

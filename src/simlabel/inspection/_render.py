@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
 
 _BAR = 20
+_FOR, _AGAINST = "█", "░"
 
 
 def told(explanation: Explanation) -> Iterator[Text | Table]:
@@ -36,7 +37,8 @@ def _table(bars: Bars) -> Table:
     table = Table(*bars.headings, "", box=None)
     for row in bars.rows:
         names = [Text(for_terminal(each)) for each in row.names]
-        bar = "" if row.faint else "█" * max(1, round(_BAR * abs(row.value) / bars.largest))
+        sign = _FOR if row.value > 0 else _AGAINST
+        bar = "" if row.faint else sign * max(1, round(_BAR * abs(row.value) / bars.largest))
         notes = (*row.notes, *[""] * (len(bars.headings) - len(names) - 1 - len(row.notes)))
         table.add_row(*names, f"{row.value:.4g}", *notes, bar, style="dim" if row.faint else None)
     return table

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 _WORDS, _LIKE = 3, 3  # that a sentence names
 _NEAREST = 10  # instances among which a sentence counts
-_FREQUENT, _NO_MORE = (
-    0.3,
-    1.1,
-)  # what many rows have, and the share from which on more than that speaks for it
+_FREQUENT = 0.3  # of all rows: what is frequent
+_HARDLY_MORE = 1.1  # times as many as among all rows do not speak for it
+_LIKELY = 0.5
 _SHOWN_WORDS = 8  # in a table
 _NAMES = {1: ("instance",), 2: ("instance", "title")}
 _TELLING = 0.25  # of the most telling word: what is less is not named
@@ -107,14 +106,13 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         yield Told(
             name,
             heading,
-            f"{heading}: {sentence}",
+            f"{heading}{_although(why, query, k)}: {sentence}",
             _word_bars(frame),
             instances,
             _nearest_bars(nearest) if _is_learned(why) else None,
             _similar_bars(why, query, k),
         )
-    model = why._model
-    if not isinstance(model.rule, SetSize) or model.labels.kind == "single" or not len(model.rule.sizes_):
+    if not _counts_labels(why):
         return
     for s in np.flatnonzero(why.sizes == len(chosen)).tolist():
         column = len(why.labels) + s
@@ -136,6 +134,20 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         )
 
 
+def _although(why: Explanation, query: int, k: int) -> str:
+    """Why a label is given that is not likely: a rule that counts takes the strongest whatever they are."""
+    if why.probabilities[query, k] >= _LIKELY or not _counts_labels(why):
+        return ""
+    n = len(why.chosen[query])
+    return f", and taken as {'the strongest label' if n == 1 else f'one of the {n} strongest labels'}"
+
+
+def _counts_labels(why: Explanation) -> bool:
+    """Whether similarity decides how many labels there are."""
+    model = why._model
+    return isinstance(model.rule, SetSize) and model.labels.kind != "single" and bool(len(model.rule.sizes_))
+
+
 def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame) -> str:
     """Why a label is given, in few words."""
     named = "" if words is None else _named_words(why, words)
@@ -153,18 +165,22 @@ def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.
         return "similar to nothing, so the most frequent is taken"
     usual = why.evidence.frequency(column)
     names = some["title" if "title" in some else "id"].tolist()
+    closest = "the closest"
     if _is_learned(why):
         have, n = why.evidence.among_nearest(query, column, _NEAREST)
         share = have / max(n, 1)
         names = names[: have or None]  # those that were counted, if any
-        among = f"{have or 'none'} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
+        closest = "the closest" if have else "the closest that do are"
+        among = f"{have or 'none'} of the {n} most similar rows {'have' if have != 1 else 'has'} {what}"
     else:
         sums = why.terms.totals[query]
         share = float(sums[column] / sums[len(why.labels) :].sum())
         among = f"{share:.0%} of this row's similarity is to rows that have {what}"
-    among += f", the closest {_listed(names)}"
-    if usual >= _FREQUENT and share <= _NO_MORE * usual:
-        return f"{among}: no more than the {usual:.0%} of all rows that do, so it is taken for being frequent"
+    among += f", {closest} {_listed(names)}"
+    if usual >= _FREQUENT and share <= _HARDLY_MORE * usual:
+        more = "hardly more" if round(share, 2) > round(usual, 2) else "no more"
+        taken = "it is taken for being frequent" if column < len(why.labels) else "this is the usual number"
+        return f"{among}: {more} than the {usual:.0%} of all rows that do, so {taken}"
     return f"{among}, while {usual:.0%} of all rows do"
 
 

@@ -49,16 +49,18 @@ def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[Tr
     """The blocks; where they hold too many scores, every second row, every fourth and so on."""
     most = limits().gathered_entries if most is None else most
     parts: list[tuple[int, TrainingBlock]] = []  # with the number of the first row of each among all
-    step, seen = 1, 0
+    step, seen, held = 1, 0, 0
     for block in blocks:
         n = len(block.weights)
         first = -(-seen // step) * step  # counted over all blocks: each by itself would keep a row for ever
         if first < seen + n:
             parts.append((first, _every(block, first - seen, step)))
+            held += parts[-1][1].scores.labels.size
         seen += n
-        while sum(one.scores.labels.size for _, one in parts) > most and step < seen:
+        while held > most and step < seen:
             step *= 2
             parts = _halved(parts, step)
+            held = sum(one.scores.labels.size for _, one in parts)
     return [one for _, one in parts]
 
 

@@ -300,7 +300,7 @@ def _are_positions(columns: Any, width: int) -> bool:
     return columns.dtype.kind in "iu" and bool(((columns >= 0) & (columns < width)).all())
 
 
-_MAY_BE_NONE = ("label_separator_", "title_column_")
+_MAY_BE_NONE = ("label_separator_", "title_column_", "label_column_")
 
 
 def check_fitted(fitted: Mapping[str, Any]) -> None:

@@ -4,15 +4,20 @@ from simlabel.rows._chunks import Chunk, Groups, Ids, number_after
 from simlabel.rows._containers import blocks, dense_rows, n_rows, row_width, take_rows
 from simlabel.rows._groups import Codes, equal_groups, group_codes, group_sums
 from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
+from simlabel.rows._merged import MergedColumns, alone_in_rows, merged_columns, n_shared_columns
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
 from simlabel.rows._references import References
 from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, pieces, stacked
 
 __all__ = [
+    "alone_in_rows",
     "blocks",
     "dense_rows",
+    "MergedColumns",
+    "merged_columns",
     "n_rows",
+    "n_shared_columns",
     "pieces",
     "row_width",
     "take_rows",

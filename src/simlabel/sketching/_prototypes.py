@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.cluster import MiniBatchKMeans
 
 from simlabel.engines import Exact, Job, Plan, Prepared, ReduceCall, SumReducer, prepare
 from simlabel.rows import blocks, dense_rows, n_rows, take_rows
@@ -158,6 +157,8 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
 
 def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> IntArray:
     """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
+    from sklearn.cluster import MiniBatchKMeans  # loads half of scikit-learn, and few want it
+
     label = _rarest_label(Y)
     of = np.empty(len(label), dtype=np.int64)
     used = 0

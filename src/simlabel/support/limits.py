@@ -38,10 +38,14 @@ class Limits:
     # influence
     exact_bytes: int = 1 << 30  # three matrices of the references by themselves fit in this
     inducing_rows: int = 2048  # references that are summed over where not all are solved for
-    iterated_bytes: int = 1 << 29  # of the columns of linear rows by the labels that are solved for at once
+    iterated_bytes: int = 1 << 28  # of the columns of linear rows by the labels that are solved for at once
     rough_rows: int = 256  # where penalties are compared: for fewer, single precision saves nothing
+    lone_factor_rows: int = 3000  # up to which a matrix is factorised on one thread: several gain little, and
+    # on a busy machine wait for each other many times as long as it takes
     eigenvector_rows: int = 512  # where penalties are compared: for more, factors are quicker
     sketched_columns: int = 512  # of all similarities: with these, few iterations, and cheap ones
+    tile_side: int = 2048  # of a factor: long enough for BLAS, and some to share among threads
+    factor_bytes: int = 1 << 31  # of half a matrix of references in single precision: 32,768 of them
     pattern_operations: float = 2e11  # to invert a system for each pattern of known labels: half a minute,
     tuned_pattern_operations: float = 1e10  # and for each candidate of a search: a second
     passed_operations: float = 2e13  # of one pass over features for each pattern: a quarter of an hour
@@ -89,6 +93,8 @@ class Limits:
     sampled_task_queries: int = 16  # that draw their references
     full_share: float = 0.07  # a term of a sparse product takes 200 dense ones, of which it has the square
     prepared_entries: int = 1 << 21  # of a block while the numbers beside the rows are computed
+    collapsed_bytes: int = 1 << 28  # of sums that are taken before queries come, unless they are asked for
+    merged_bytes: int = 1 << 30  # of those, where words that are alike have one sum
     kept_bytes: int = 1 << 26  # of what was made of V and will be wanted again
     shard_bytes: int = 1 << 25  # of references that are read at once from files, or sent
     slow_seconds: float = 10.0  # a plan says that it takes longer; of a Python function that does is warned,

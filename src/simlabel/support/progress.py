@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
+from typing import Protocol
 
 from simlabel.support.text import for_terminal
 
 #: is told how many steps are done, of how many (None where that is not known), and what is being done
 Listener = Callable[[int, int | None, str], None]
+
+
+class Advance(Protocol):
+    """Says that so many steps are done."""
+
+    def __call__(self, steps: int = 1) -> None:
+        """Take in how many."""
+
+
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _SECONDS = 10.0  # between two lines, where there is no terminal
 _MOST = 0.99  # what is shown before the end: after the last step there is something left to do, as a rule
@@ -37,8 +47,8 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def progress(title: str, total: int | None, show: bool) -> Iterator[Callable[[], None]]:
-    """Give a function that says that a step is done; it does nothing unless `show`, or somebody listens.
+def progress(title: str, total: int | None, show: bool) -> Iterator[Advance]:
+    """Give a function that says that steps are done; it does nothing unless `show`, or somebody listens.
 
     Examples
     --------
@@ -52,13 +62,20 @@ def progress(title: str, total: int | None, show: bool) -> Iterator[Callable[[],
         with shown_progress(title) as tell:
             yield _stepped(tell, total, title)
     else:
-        yield lambda: None
+        yield lambda steps=1: None
 
 
-def _stepped(tell: Listener, total: int | None, title: str) -> Callable[[], None]:
+def _stepped(tell: Listener, total: int | None, title: str) -> Advance:
     tell(0, total, title)
-    steps = count(1)
-    return lambda: tell(next(steps), total, title)
+    done, lock = 0, threading.Lock()  # threads tell, too
+
+    def advance(steps: int = 1) -> None:
+        nonlocal done
+        with lock:
+            done += steps
+            tell(done, total, title)
+
+    return advance
 
 
 @contextmanager

@@ -72,7 +72,9 @@ class TermColumn:
             return parts[0]
         there = np.sum([np.diff(part.indptr) > 0 for part in parts], axis=0)
         scale = 1.0 / np.sqrt(np.maximum(there, 1))
-        return sp.csr_array(sp.diags_array(scale) @ sum(parts[1:], start=parts[0]))
+        whole = sp.csr_array(sum(parts[1:], start=parts[0]))
+        whole.data *= np.repeat(scale, np.diff(whole.indptr))
+        return whole
 
     def taught(self, cells: Sequence[Cell], first_slot: int) -> Self:
         """With the terms of more rows."""

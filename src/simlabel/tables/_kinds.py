@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -36,6 +37,7 @@ _ENOUGH = 20  # cells from which on it means something that no two are alike
 _NEARLY_ALL = 0.95
 _SHORT_WORDS = 4.0  # on average, of a category
 _SHORT_ITEM = 3.0  # of a value among several
+_RECUR = 0.25  # of the values among several: where fewer are in other rows, too, they are no values
 _LOOKED_AT = 2000  # cells of a long column that are read closely
 
 
@@ -255,12 +257,15 @@ def separator_of(texts: Sequence[str]) -> str | None:
     >>> separator_of(["Tom Hanks, Meg Ryan", "Meg Ryan", "Bill Pullman, Tom Hanks"])
     ','
     >>> separator_of(["He came, saw the whole of Gaul, and won the war.", "A day in May, and nothing to do"])
+    >>> separator_of(["Hello, where is my order", "Printer broken, please help", "Slow, since Monday"])
     """
     best: tuple[float, str] | None = None
     for candidate in SEPARATORS:
         parts = [split(text, candidate) for text in texts]
         several = [each for each in parts if len(each) > 1]
         if len(several) < max(1, 0.05 * len(texts)) or not _short(parts):
+            continue
+        if candidate == "," and _run_on(several) and _recurring(parts) < _RECUR:
             continue
         share = len(several) / len(texts)
         if best is None or share > best[0]:
@@ -283,6 +288,18 @@ def _short(parts: Sequence[Sequence[str]]) -> bool:
         item.endswith((".", "!", "?")) and len(item.split()) > 3 for each in parts for item in each
     )
     return sentences <= 0.02 * len(lengths)
+
+
+def _run_on(several: Sequence[Sequence[str]]) -> bool:
+    """Whether what follows a comma goes on in lower case, as in sentences, and not as names do."""
+    return sum(any(item[:1].islower() for item in each[1:]) for each in several) > 0.5 * len(several)
+
+
+def _recurring(parts: Sequence[Sequence[str]]) -> float:
+    """The share of items that are in other texts, too: of values many are, of halves of sentences few."""
+    different = {tuple(each) for each in parts}
+    seen = Counter(item.lower() for each in different for item in set(each))
+    return sum(n for n in seen.values() if n > 1) / max(1, seen.total())
 
 
 def _are_codes(texts: Sequence[str]) -> bool:

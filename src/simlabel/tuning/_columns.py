@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simlabel.engines.running import run_tasks
 from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._penalties import left_out_by_penalty
 from simlabel.influence._ridge import PENALTIES, ridge_targets
 from simlabel.metrics import Truth
 from simlabel.rows import References
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tuning._criterion import Judge, Judgement, criterion_of, learned_scores
 from simlabel.tuning._result import TuningResult
@@ -64,6 +66,8 @@ class ColumnSearch:
         The block that may be compared by an RBF.
     on_step : callable, optional
         Called after each candidate with the number of candidates so far and the most that there will be.
+    n_jobs : int or None
+        Threads, each of which looks at a candidate.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class ColumnSearch:
         criterion: Judgement,
         bent: str | None = None,
         on_step: Callable[[int, int], None] | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         # in the order of their names: what is tried first does not depend on the table's
         products = {name: _products(rows) for name, rows in blocks}
@@ -85,10 +90,15 @@ class ColumnSearch:
         self.patterns = None if known is None else patterns(known)
         self.seen: dict[tuple[float, ...], float] = {}
         self.curve: list[tuple[dict[str, float], float, float]] = []
-        self._on_step = on_step
+        self._ahead: dict[tuple[float, ...], tuple[float, float]] = {}
+        self._on_step, self._threads = on_step, effective_jobs(n_jobs)
 
     def run(self) -> ColumnWeights:
         """The best weights and penalty that were met."""
+        with held_blas(1):  # threads look at two candidates rather than at one
+            return self._walked()
+
+    def _walked(self) -> ColumnWeights:
         best = dict.fromkeys(map(weight_of, self.products), 1.0) | {PENALTY: _FIRST_PENALTY}
         best |= {GAMMA: 0.0} if self.bent is not None else {}
         best = self._along_penalties(best)
@@ -122,6 +132,8 @@ class ColumnSearch:
     def _along_penalties(self, best: dict[str, float]) -> dict[str, float]:
         grid = [*PENALTIES]
         at = int(np.argmin(np.abs(np.log(grid) - math.log(best[PENALTY]))))
+        beside = [grid[at + step] for step in (1, -1) if 0 <= at + step < len(grid)]
+        self._look_ahead([best, *(best | {PENALTY: penalty} for penalty in beside)])
         for step in (1, -1):
             while 0 <= at + step < len(grid):
                 there = best | {PENALTY: grid[at + step]}
@@ -132,6 +144,7 @@ class ColumnSearch:
 
     def _along(self, best: dict[str, float], what: str, factor: float) -> dict[str, float]:
         """Change one value in either direction as long as that is worth it; or leave the block out."""
+        self._look_ahead([best | {what: best[what] * step} for step in (factor, 1.0 / factor)])
         for step in (factor, 1.0 / factor):
             moved = best
             while True:
@@ -149,13 +162,21 @@ class ColumnSearch:
         worth = what != GAMMA and best[what] and others
         return there if worth and self._look(there) > self._look(best) else best
 
+    def _look_ahead(self, candidates: list[dict[str, float]]) -> None:
+        """Measure on threads what will most likely be asked for; what is not counts as not looked at."""
+        known = self.seen.keys() | self._ahead.keys()
+        new = [one for one in candidates if tuple(one.values()) not in known]
+        if self._threads > 1 and len(new) > 1 and len(self.seen) < MOST_CANDIDATES:
+            measured = run_tasks(lambda one, stopped: self._measure(one), new, self._threads)
+            self._ahead |= {tuple(one.values()): each for one, each in zip(new, measured, strict=True)}
+
     def _look(self, candidate: dict[str, float]) -> float:
         """The criterion, the higher the better; minus infinity where it is undefined or enough was tried."""
         key = tuple(candidate.values())
         if key not in self.seen:
             if len(self.seen) >= MOST_CANDIDATES:
                 return -math.inf
-            value, error = self._measure(candidate)
+            value, error = self._ahead.pop(key) if key in self._ahead else self._measure(candidate)
             self.curve.append((candidate, value, error))
             signed = value if self.criterion.higher_is_better else -value
             self.seen[key] = -math.inf if math.isnan(signed) else signed

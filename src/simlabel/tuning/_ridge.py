@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from simlabel.engines import AllPairs
+from simlabel.engines.running import run_tasks
 from simlabel.influence import Problem, Ridge
 from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._penalties import LeftOut, left_out_by_penalty
@@ -18,6 +19,7 @@ from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
+from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray
 from simlabel.tuning._criterion import Judge, learned_scores
 from simlabel.tuning._problem import Candidate, resolved
@@ -42,13 +44,15 @@ class Walk:
     steps : tuple of float
         Lengths of steps, one after another, in steps of the grid.
     rough : bool
-        Whether single precision is enough, and gains that are noise are not followed; the best is measured
-        exactly in the end.
+        Whether single precision is enough, and gains that are noise are not followed.
+    exact_best : bool
+        Whether the best is measured exactly in the end.
     """
 
     start: Candidate | None = None
     steps: tuple[float, ...] = (1.0, 0.5)
     rough: bool = False
+    exact_best: bool = True
 
 
 class RidgeSearch:
@@ -72,11 +76,17 @@ class RidgeSearch:
         self.seen: dict[tuple[float, ...], float] = {}
         self.tried: list[Candidate] = []
         self.measured: list[tuple[float, float]] = []
+        self._ahead: dict[tuple[float, ...], tuple[float, float]] = {}
         self._left_out: dict[tuple[float, ...], LeftOut] = {}
+        self._threads = effective_jobs(problem.stages.n_jobs)
         self._rough_from: float | None = None
 
     def run(self, grids: dict[str, Grid], walk: Walk) -> Measured:
         """Candidates that were looked at, and what they gave."""
+        with held_blas(1):  # threads look at two candidates rather than at one
+            return self._walked(grids, walk)
+
+    def _walked(self, grids: dict[str, Grid], walk: Walk) -> Measured:
         if walk.rough and PENALTY in grids and self.problem.references.n_rows >= limits().rough_rows:
             self._rough_from = min(grids[PENALTY].values)
         best = {name: _start(name, grid) for name, grid in grids.items()}
@@ -92,12 +102,13 @@ class RidgeSearch:
                 for name, grid in reversed(grids.items()):  # the penalty first, whose moves cost least
                     best = self._along(name, grid, best, step)
                 moved = best != before
-        if self._rough_from is not None:
+        if self._rough_from is not None and walk.exact_best:
             self._measure_exactly(max(self.seen, key=lambda key: self.seen[key]))
         return self.tried, self.measured
 
     def _along(self, name: str, grid: Grid, best: Candidate, step: float) -> Candidate:
         """The best point that is reached by steps of one parameter, upwards or else downwards."""
+        self._look_ahead(name, grid, best, step)
         for up in (True, False):
             moved = False
             while (neighbour := _neighbour(name, best[name], grid, step, up)) is not None:
@@ -110,6 +121,21 @@ class RidgeSearch:
                 break
         return best
 
+    def _look_ahead(self, name: str, grid: Grid, best: Candidate, step: float) -> None:
+        """Measure on threads what will most likely be asked for: the neighbours on both sides.
+
+        What is not asked for in the end counts as not looked at, so that threads change nothing.
+        """
+        values = [_neighbour(name, best[name], grid, step, up) for up in (True, False)]
+        both = [best | {name: value} for value in values if value is not None]
+        new = [each for each in both if not {tuple(each.values())} & (self.seen.keys() | self._ahead.keys())]
+        if self._threads < 2 or len(new) < 2:
+            return
+        if name == PENALTY:
+            self._by_penalty(best)  # both read it
+        measured = run_tasks(lambda one, stopped: self._measure(one), new, self._threads)
+        self._ahead |= {tuple(one.values()): each for one, each in zip(new, measured, strict=True)}
+
     def _measure_exactly(self, key: tuple[float, ...]) -> None:
         at = list(self.seen).index(key)
         self._rough_from, self._left_out = None, {}
@@ -119,7 +145,7 @@ class RidgeSearch:
         """The criterion, the higher the better; minus infinity where it is undefined."""
         key = tuple(candidate.values())
         if key not in self.seen:
-            value, error = self._measure(candidate)
+            value, error = self._ahead.pop(key) if key in self._ahead else self._measure(candidate)
             self.tried.append(candidate)
             self.measured.append((value, error))
             signed = value if self.criterion.higher_is_better else -value
@@ -137,17 +163,22 @@ class RidgeSearch:
 
     def _by_penalty(self, candidate: Candidate) -> LeftOut:
         key = tuple(value for name, value in candidate.items() if name != PENALTY)
-        if key not in self._left_out:
+        left_out = self._left_out.get(key)
+        if left_out is None:
             if self.problem.references.n_rows > limits().eigenvector_rows:
                 self._left_out.clear()  # a factor is made anew for each penalty: little is saved
             references, S = self.problem.references, self._similarities(candidate)
             given = S, self.targets, references.weights
             if self.patterns is None:
-                self._left_out[key] = left_out_by_penalty(*given, references.groups, self._rough_from)
+                left_out = left_out_by_penalty(*given, references.groups, self._rough_from)
             else:
                 known = references.groups, self.patterns
-                self._left_out[key] = lambda penalty: partly_known_solution(*given, penalty, *known).left_out
-        return self._left_out[key]
+
+                def left_out(penalty: float) -> FloatArray:
+                    return partly_known_solution(*given, penalty, *known).left_out
+
+            self._left_out[key] = left_out
+        return left_out
 
     def _similarities(self, candidate: Candidate) -> FloatArray:
         one = resolved(self.problem, candidate)

@@ -13,13 +13,15 @@ from simlabel import __version__
 from simlabel.desk import _changes as changes
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError, NotFound
-from simlabel.desk.api._asking import Reader, Tagging, TheDesk
+from simlabel.desk._views import label_names, text_column
+from simlabel.desk.api._asking import Reader, Tagging
+from simlabel.desk.api._schemas import Probability, Text
 
 router = APIRouter(prefix="/v1", tags=["Annif"])
-PROJECT, _TEXT, _BATCH = "simlabel", "text", 32
+PROJECT = "simlabel"
 _Project = Annotated[str, Path(max_length=100)]
 _Limit = Annotated[int, Field(ge=1, le=1000)]
-_Threshold = Annotated[float, Field(ge=0, le=1)]
+_URI = "urn:simlabel:label:"
 
 
 class _Subject(BaseModel):
@@ -28,106 +30,102 @@ class _Subject(BaseModel):
 
 
 class _Document(BaseModel):
-    text: Annotated[str, Field(max_length=200_000)]
+    text: Text
     document_id: Annotated[str, Field(max_length=200)] | None = None
 
 
 class _Learnt(BaseModel):
-    text: Annotated[str, Field(max_length=200_000)]
+    text: Text
     subjects: Annotated[list[_Subject], Field(max_length=200)]
 
 
 class _Documents(BaseModel):
-    documents: Annotated[list[_Document], Field(max_length=_BATCH)]
+    documents: Annotated[list[_Document], Field(max_length=32)]
 
 
-class AnnifForm(BaseModel):
-    """What `suggest` is sent, as a form."""
-
-    text: Annotated[str, Field(max_length=200_000)]
+class _Form(BaseModel):
+    text: Text
     limit: _Limit = 10
-    threshold: _Threshold = 0.0
+    threshold: Probability = 0.0
+
+
+_SENT = {"application/x-www-form-urlencoded": {"schema": _Form.model_json_schema()}}
 
 
 @router.get("/")
-def show_info(desk: TheDesk, person: Reader) -> dict[str, str]:
+def show_info(asks: Reader) -> dict[str, str]:
     """What answers here."""
     return {"title": "simlabel, by Annif's REST interface", "version": __version__}
 
 
 @router.get("/projects")
-def list_projects(desk: TheDesk, person: Reader) -> dict[str, Any]:
+def list_projects(asks: Reader) -> dict[str, Any]:
     """The one project that there is."""
-    return {"projects": [_project(desk)]}
+    return {"projects": [show_project(asks, PROJECT)]}
 
 
 @router.get("/projects/{project_id}")
-def show_project(desk: TheDesk, person: Reader, project_id: _Project) -> dict[str, Any]:
+def show_project(asks: Reader, project_id: _Project) -> dict[str, Any]:
     """A project by its id."""
     _check(project_id)
-    return _project(desk)
+    return {
+        "project_id": PROJECT,
+        "name": "simlabel tagging desk",
+        "language": "en",
+        "backend": {"backend_id": "simlabel"},
+        "vocab": {"vocab_id": "labels", "languages": ["en"]},
+        "vocab_language": "en",
+        "is_trained": asks.desk.predictor.published is not None,
+        "modification_time": None,
+    }
 
 
 @router.post(
-    "/projects/{project_id}/suggest",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/x-www-form-urlencoded": {"schema": AnnifForm.model_json_schema()}},
-        }
-    },
+    "/projects/{project_id}/suggest", openapi_extra={"requestBody": {"required": True, "content": _SENT}}
 )
-async def suggest(desk: TheDesk, person: Reader, request: Request, project_id: _Project) -> dict[str, Any]:
+async def suggest(asks: Reader, request: Request, project_id: _Project) -> dict[str, Any]:
     """Subjects for a text."""
     _check(project_id)
     try:
         fields = parse_qs((await request.body()).decode(), keep_blank_values=True)
-        given: dict[str, Any] = {name: values[-1] for name, values in fields.items()}
-        form = AnnifForm.model_validate(given)
+        form = _Form.model_validate({name: values[-1] for name, values in fields.items()})
     except ValueError:
-        raise DeskError(
-            "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
-        ) from None
-    return {"results": (await _suggested(desk, [form.text], form.limit, form.threshold))[0]}
+        wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
+        raise DeskError(wanted) from None
+    return {"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]}
 
 
 @router.post("/projects/{project_id}/suggest-batch")
 async def suggest_batch(
-    desk: TheDesk,
-    person: Reader,
+    asks: Reader,
     project_id: _Project,
     body: _Documents,
     limit: Annotated[_Limit, Query()] = 10,
-    threshold: Annotated[_Threshold, Query()] = 0.0,
+    threshold: Annotated[Probability, Query()] = 0.0,
 ) -> list[dict[str, Any]]:
     """Subjects for up to 32 texts."""
     _check(project_id)
-    found = await _suggested(desk, [document.text for document in body.documents], limit, threshold)
-    return [
-        {"document_id": document.document_id, "results": results}
-        for document, results in zip(body.documents, found, strict=True)
-    ]
+    found = await _suggested(asks.desk, [document.text for document in body.documents], limit, threshold)
+    ids = [document.document_id for document in body.documents]
+    return [{"document_id": key, "results": results} for key, results in zip(ids, found, strict=True)]
 
 
 @router.post("/projects/{project_id}/learn", status_code=204, response_class=Response)
 async def learn(
-    desk: TheDesk,
-    person: Tagging,
-    project_id: _Project,
-    body: Annotated[list[_Learnt], Field(max_length=1000)],
+    asks: Tagging, project_id: _Project, body: Annotated[list[_Learnt], Field(max_length=1000)]
 ) -> Response:
     """Add texts with their subjects, as items that are done."""
     _check(project_id)
-    column = await asyncio.to_thread(_text_column, desk)
-    names = await asyncio.to_thread(desk.label_names)
-    by_uri = {_uri(number): name for number, name in names.items()}
-    new = [
-        changes.NewItem(
-            {column: each.text}, None, [_name(one, by_uri) for one in each.subjects], True, "person"
-        )
-        for each in body
-    ]
-    await asyncio.wrap_future(desk.change(person, lambda db, who: changes.add_items(db, who, new).updated))
+    column = await asyncio.to_thread(asks.desk.store.remembered, text_column)
+    names = await asyncio.to_thread(asks.desk.store.remembered, label_names)
+    by_uri = {f"{_URI}{number}": name for number, name in names.items()}
+    new = []
+    for each in body:
+        subjects = [by_uri.get(one.uri or "") or one.label or one.uri for one in each.subjects]
+        if not all(subjects):
+            raise DeskError("A subject needs a label or a uri.")
+        new.append(changes.NewItem({column: each.text}, None, [str(one) for one in subjects], True, "person"))
+    await asks.changed(lambda by: changes.add_items(by, new).updated)
     return Response(status_code=204)
 
 
@@ -136,55 +134,15 @@ def _check(project_id: str) -> None:
         raise NotFound(f"Project {project_id!r} not found; the one project here is {PROJECT!r}.")
 
 
-def _project(desk: Desk) -> dict[str, Any]:
-    trained = desk.predictor.published is not None
-    return {
-        "project_id": PROJECT,
-        "name": "simlabel tagging desk",
-        "language": "en",
-        "backend": {"backend_id": "simlabel"},
-        "vocab": {"vocab_id": "labels", "languages": ["en"]},
-        "vocab_language": "en",
-        "is_trained": trained,
-        "modification_time": None,
-    }
-
-
 async def _suggested(
     desk: Desk, texts: list[str], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
-    desk.predictor.current()
-    column = await asyncio.to_thread(_text_column, desk)
-    found = await asyncio.wrap_future(desk.predictor.suggest([{column: text} for text in texts]))
-    names = await asyncio.to_thread(desk.label_names)
+    asked = desk.predictor.suggest(texts, limit, threshold)
     return [
         [
-            {"uri": _uri(each.label), "label": names[each.label], "notation": None, "score": each.probability}
-            for each in one
-            if each.label in names and each.probability >= threshold
-        ][:limit]
-        for one in found
+            {"uri": f"{_URI}{s['number']}", "label": s["label"], "notation": None, "score": s["probability"]}
+            for s in suggestions
+            if s["probability"] >= threshold
+        ]
+        for suggestions in (await asyncio.wrap_future(asked)).results
     ]
-
-
-def _text_column(desk: Desk) -> str:
-    """The column that a bare text is for: the one with the longest texts."""
-    rows = desk.store.rows(
-        "SELECT j.key FROM (SELECT content FROM items WHERE status <> 'removed' ORDER BY id DESC LIMIT 50) i"
-        ", json_each(i.content) j WHERE j.type = 'text' "
-        "GROUP BY j.key ORDER BY sum(length(j.value)) DESC LIMIT 1"
-    )
-    return str(rows[0]["key"]) if rows else _TEXT
-
-
-def _uri(number: int) -> str:
-    return f"urn:simlabel:label:{number}"
-
-
-def _name(subject: _Subject, by_uri: dict[str, str]) -> str:
-    if subject.uri in by_uri:
-        return by_uri[subject.uri or ""]
-    name = subject.label or subject.uri
-    if not name:
-        raise DeskError("A subject needs a label or a uri.")
-    return name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,10 +18,9 @@ from starlette.types import ASGIApp
 from simlabel import __version__
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError
-from simlabel.desk.api import _admin, _annif, _items, _labels, _model, _schemas, _transfer
-from simlabel.desk.api._gate import Gate, problem
+from simlabel.desk.api import _annif, _desk, _items, _schemas
+from simlabel.desk.api._gate import Gate, log, problem
 
-log = logging.getLogger("simlabel.desk")
 _PAGE = Path(__file__).parent.parent / "page"
 _GAUGES = {
     "position": "Entries in the journal",
@@ -33,6 +31,8 @@ _GAUGES = {
     "retuning": "Whether the model's values are being chosen anew",
     "read_only": "Whether the store can only be read",
 }
+_PROBLEM = {"application/problem+json": {"schema": _schemas.Problem.model_json_schema()}}
+_ADDRESSES = {404: "There is nothing at this address.", 405: "This address does not take this method."}
 
 
 def make_app(desk: Desk) -> ASGIApp:
@@ -52,14 +52,7 @@ def make_app(desk: Desk) -> ASGIApp:
         redoc_url=None,
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
-        responses={
-            "default": {
-                "description": "What went wrong, and what to do",
-                "content": {
-                    "application/problem+json": {"schema": _schemas.ProblemSchema.model_json_schema()}
-                },
-            }
-        },
+        responses={"default": {"description": "What went wrong, and what to do", "content": _PROBLEM}},
     )
     app.state.desk = desk
     app.state.registry = registry = CollectorRegistry()
@@ -67,47 +60,27 @@ def make_app(desk: Desk) -> ASGIApp:
         name: Gauge(f"simlabel_{name}", words, registry=registry) for name, words in _GAUGES.items()
     }
     app.state.gauges["items"] = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
-    for room in (_items, _labels, _model, _transfer, _admin, _annif):
+    for room in (_items, _desk, _annif):
         app.include_router(room.router)
-    for kind, handler in _HANDLERS.items():
-        app.add_exception_handler(kind, handler)
+    for kind in (DeskError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _told)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_PAGE / "index.html"))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     return Gate(app, registry)
 
 
-def _answer(status: int, title: str, detail: str, headers: Any = None) -> Response:
-    return Response(problem(status, title, detail), status, headers, "application/problem+json")
-
-
-def _desk_error(request: Request, error: Any) -> Response:
-    headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
-    return _answer(error.status, error.title, str(error), headers)
-
-
-def _http_error(request: Request, error: Any) -> Response:
-    details = {404: "There is nothing at this address.", 405: "This address does not take this method."}
-    return _answer(
-        error.status_code, str(error.detail), details.get(error.status_code, str(error.detail)), error.headers
-    )
-
-
-def _wrong_input(request: Request, error: Any) -> Response:
-    """Where, and what is expected; what was sent is not repeated."""
-    said = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()[:5]]
-    return _answer(422, "The request is not as described", "; ".join(said) + ". See /api/openapi.json.")
-
-
-def _failure(request: Request, error: Exception) -> Response:
+def _told(request: Request, error: Any) -> Response:
+    """An error as an answer; what was sent is not repeated in it."""
+    if isinstance(error, DeskError):
+        headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
+        return problem(error.status, str(error), headers)
+    if isinstance(error, HTTPException):
+        detail = _ADDRESSES.get(error.status_code, str(error.detail))
+        return problem(error.status_code, detail, dict(error.headers or {}))
+    if isinstance(error, RequestValidationError):
+        said = [
+            f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()[:5]
+        ]
+        return problem(422, "; ".join(said) + ". See /api/openapi.json.")
     log.error("%s in %s", type(error).__name__, getattr(request.scope.get("route"), "path", "?"))
-    return _answer(
-        500, "Something is wrong with this server", f"Nothing was changed ({type(error).__name__})."
-    )
-
-
-_HANDLERS: dict[Any, Any] = {
-    DeskError: _desk_error,
-    HTTPException: _http_error,
-    RequestValidationError: _wrong_input,
-    Exception: _failure,
-}
+    return problem(500, f"Something is wrong with this server; nothing was changed ({type(error).__name__}).")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import Path, Query
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 MOST_ROWS = 1000  # in one request
 Number = Annotated[int, Field(ge=1, le=2**53)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=200_000)]
+Described = Annotated[str, Field(max_length=2000)]
+Probability = Annotated[float, Field(ge=0, le=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Cell = Text | bool | int | Finite | Annotated[list[Name], Field(max_length=1000)] | None
 Content = Annotated[dict[Annotated[str, Field(max_length=200)], Cell], Field(max_length=200)]
 Status = Literal["waiting", "done"]
 Role = Literal["reading", "tagging", "administration"]
+InPath = Annotated[int, Path(ge=1, le=2**53)]
+Limit = Annotated[int, Query(ge=1, le=200)]
+Asked = Annotated[str | None, Query(max_length=200)]
 
 
 class Body(BaseModel):
@@ -23,19 +29,15 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ProblemSchema(BaseModel):
-    """What went wrong, and what to do (RFC 9457)."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-
-
-class ItemBody(Body):
-    """An item to add; one whose name is known is updated."""
+class ContentBody(Body):
+    """Other content for an item."""
 
     content: Content
+
+
+class ItemBody(ContentBody):
+    """An item to add; one whose name is known is updated."""
+
     name: Name | None = None
     tags: Annotated[list[Name], Field(max_length=200)] = []
     done: bool = False
@@ -47,45 +49,30 @@ class ItemsBody(Body):
     items: Annotated[list[ItemBody], Field(min_length=1, max_length=MOST_ROWS)]
 
 
-class AddedSchema(BaseModel):
-    """Numbers of the items, in order, and how many of them were known."""
-
-    ids: list[int]
-    updated: int
-    position: int
-
-
-class ContentBody(Body):
-    """Other content for an item."""
-
-    content: Content
-
-
-class TagBody(Body):
-    """A label for an item; `probability` where a suggestion was accepted."""
-
-    label: Name
-    probability: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
 class LabelNameBody(Body):
     """A label by its name."""
 
     label: Name
 
 
+class TagBody(LabelNameBody):
+    """A label for an item; `probability` where a suggestion was accepted."""
+
+    probability: Probability | None = None
+
+
 class LabelBody(Body):
     """A new label."""
 
     name: Name
-    description: Annotated[str, Field(max_length=2000)] = ""
+    description: Described = ""
 
 
 class LabelChangeBody(Body):
     """Another name or description."""
 
     name: Name | None = None
-    description: Annotated[str, Field(max_length=2000)] | None = None
+    description: Described | None = None
 
 
 class MergeBody(Body):
@@ -105,7 +92,7 @@ class SuggestBody(Body):
 
     rows: Annotated[list[Content], Field(min_length=1, max_length=MOST_ROWS)]
     limit: Annotated[int, Field(ge=1, le=100)] = 10
-    threshold: Annotated[float, Field(ge=0, le=1)] = 0.0
+    threshold: Probability = 0.0
 
 
 class SessionBody(Body):
@@ -121,22 +108,24 @@ class TokenBody(Body):
     role: Role
 
 
-class SuggestionSchema(BaseModel):
-    """A label that the model suggests."""
+class Problem(BaseModel):
+    """What went wrong, and what to do (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+
+
+class Suggestion(BaseModel):
+    """A label that is suggested; `chosen` where it would be given."""
 
     label: str
     probability: float
     chosen: bool
 
 
-class SuggestionsSchema(BaseModel):
-    """Suggestions for each row, and up to which change the model has learnt."""
-
-    position: int
-    results: list[list[SuggestionSchema]]
-
-
-class TagSchema(BaseModel):
+class Tag(BaseModel):
     """A tag, or the rejection of one, and where it came from."""
 
     label: str
@@ -147,14 +136,14 @@ class TagSchema(BaseModel):
     probability: float | None
 
 
-class LeaseSchema(BaseModel):
+class Lease(BaseModel):
     """Who is at an item, and until when."""
 
     holder: str
     until: float
 
 
-class ItemSchema(BaseModel):
+class Item(BaseModel):
     """An item."""
 
     id: int
@@ -165,36 +154,12 @@ class ItemSchema(BaseModel):
     actor: str
     at: float
     revision: int
-    lease: LeaseSchema | None
-    tags: list[TagSchema]
-    suggestions: list[SuggestionSchema] = []
+    lease: Lease | None
+    tags: list[Tag]
+    suggestions: list[Suggestion] = []
 
 
-class ItemsSchema(BaseModel):
-    """Some items."""
-
-    items: list[ItemSchema]
-
-
-class NextSchema(BaseModel):
-    """The item that was leased; None where nothing waits."""
-
-    item: ItemSchema | None
-
-
-class DoneSchema(BaseModel):
-    """The number of the change; None where nothing differed."""
-
-    seq: int | None
-
-
-class ForgottenSchema(BaseModel):
-    """Whether every trace is gone already; if not, it is soon."""
-
-    erased: bool
-
-
-class LabelSchema(BaseModel):
+class Label(BaseModel):
     """A label: how many items have it, and its leave-one-out F1."""
 
     id: int
@@ -204,19 +169,7 @@ class LabelSchema(BaseModel):
     f1: float | None
 
 
-class LabelsSchema(BaseModel):
-    """All labels, the most frequent first."""
-
-    labels: list[LabelSchema]
-
-
-class NumberSchema(BaseModel):
-    """The number of what was made."""
-
-    id: int
-
-
-class EvidenceSchema(BaseModel):
+class Evidence(BaseModel):
     """A labelled item that speaks for or against a label, and the words that both have."""
 
     item: int
@@ -225,7 +178,7 @@ class EvidenceSchema(BaseModel):
     shared: list[str]
 
 
-class WordSchema(BaseModel):
+class Word(BaseModel):
     """A word of the item, and how much it speaks for or against a label."""
 
     column: str
@@ -233,17 +186,17 @@ class WordSchema(BaseModel):
     contribution: float
 
 
-class WhySchema(BaseModel):
+class Why(BaseModel):
     """Why a label is suggested."""
 
     label: str
     probability: float
     usual: float
-    items: list[EvidenceSchema]
-    words: list[WordSchema]
+    items: list[Evidence]
+    words: list[Word]
 
 
-class SuspiciousSchema(BaseModel):
+class Doubt(BaseModel):
     """A tag that is probably wrong (given), or probably missing (not given)."""
 
     item: int
@@ -253,22 +206,7 @@ class SuspiciousSchema(BaseModel):
     probability: float
 
 
-class SuspicionsSchema(BaseModel):
-    """Doubtful tags, the most doubtful first."""
-
-    position: int | None
-    suspicious: list[SuspiciousSchema]
-
-
-class QualitySchema(BaseModel):
-    """Leave-one-out figures now and over time, and what changed in seven days."""
-
-    now: dict[str, Any] | None
-    over_time: list[dict[str, Any]]
-    week: dict[str, Any]
-
-
-class EntrySchema(BaseModel):
+class Entry(BaseModel):
     """An entry of the journal: ids and names, never content."""
 
     seq: int
@@ -282,13 +220,7 @@ class EntrySchema(BaseModel):
     n_items: int
 
 
-class EntriesSchema(BaseModel):
-    """Changes, the last first."""
-
-    changes: list[EntrySchema]
-
-
-class JobSchema(BaseModel):
+class Job(BaseModel):
     """An import: how many rows are in, of how many, and what could not be read."""
 
     id: int
@@ -302,13 +234,7 @@ class JobSchema(BaseModel):
     problems: list[dict[str, Any]]
 
 
-class JobsSchema(BaseModel):
-    """Imports, the last first."""
-
-    jobs: list[JobSchema]
-
-
-class TokenSchema(BaseModel):
+class Token(BaseModel):
     """A token without its secret."""
 
     id: int
@@ -317,20 +243,7 @@ class TokenSchema(BaseModel):
     revoked: bool
 
 
-class TokensSchema(BaseModel):
-    """All tokens."""
-
-    tokens: list[TokenSchema]
-
-
-class NewTokenSchema(BaseModel):
-    """A new token; the secret is shown this once."""
-
-    id: int
-    token: str
-
-
-class SessionSchema(BaseModel):
+class Session(BaseModel):
     """Who is signed in; `csrf` goes with every change as the header X-CSRF-Token."""
 
     name: str
@@ -339,16 +252,8 @@ class SessionSchema(BaseModel):
     needs_token: bool
 
 
-class ProgressSchema(BaseModel):
-    """How far a long task is."""
-
-    done: int
-    total: int | None
-    what: str
-
-
-class StatusSchema(BaseModel):
-    """How the desk is; a change counts in suggestions when model_position has reached its number."""
+class DeskStatus(BaseModel):
+    """How the desk is; a change is in learned influence when model_position has reached its number."""
 
     items: dict[str, int]
     position: int
@@ -357,7 +262,7 @@ class StatusSchema(BaseModel):
     rows: int
     learning: bool
     retuning: bool
-    progress: ProgressSchema | None
+    progress: dict[str, int | str | None] | None
     problem: str | None
     read_only: bool
     clock_behind: int
@@ -365,14 +270,24 @@ class StatusSchema(BaseModel):
     accept_above: float | None
 
 
-class RetuneSchema(BaseModel):
-    """Whether a retune was started; false where one is under way."""
+def _answer(title: str, /, **fields: Any) -> Any:
+    wanted: dict[str, Any] = {name: (kind, ...) for name, kind in fields.items()}
+    return create_model(title, **wanted)
 
-    started: bool
 
-
-class HealthSchema(BaseModel):
-    """That the server answers, and whether it can do all it is for."""
-
-    status: Literal["ok", "degraded"]
-    problems: list[str]
+Done = _answer("Done", seq=int | None)  # the number of the change; None where nothing differed
+Added = _answer("Added", ids=list[int], updated=int, position=int)
+Made = _answer("Made", id=int)
+Suggestions = _answer("Suggestions", position=int, plain_position=int, results=list[list[Suggestion]])
+Items = _answer("Items", items=list[Item])
+Next = _answer("Next", item=Item | None)
+Forgotten = _answer("Forgotten", erased=bool)
+Labels = _answer("Labels", labels=list[Label])
+Doubts = _answer("Doubts", position=int | None, suspicious=list[Doubt])
+Quality = _answer("Quality", now=dict[str, Any] | None, over_time=list[dict[str, Any]], week=dict[str, Any])
+Entries = _answer("Entries", changes=list[Entry])
+Jobs = _answer("Jobs", jobs=list[Job])
+Tokens = _answer("Tokens", tokens=list[Token])
+NewToken = _answer("NewToken", id=int, token=str)
+Retune = _answer("Retune", started=bool)
+Health = _answer("Health", status=Literal["ok", "degraded"], problems=list[str])

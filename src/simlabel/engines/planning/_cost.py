@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from simlabel.engines._contract import Job
 from simlabel.engines._prepared import Prepared
 from simlabel.engines.reducers import SumReducer
@@ -54,7 +52,7 @@ def _statistic_cost(prepared: Prepared, key: object) -> float:
     if form == "coordinate":
         return _COORDINATE * row_width(prepared.X)
     if prepared.sparse and not prepared.densify(key):
-        return _FILL + _SPARSE_MATRIX_PRODUCT * products_per_query(prepared, key) / max(1, prepared.n_rows)
+        return _FILL + _SPARSE_MATRIX_PRODUCT * prepared.products_per_query(key) / max(1, prepared.n_rows)
     return _DENSE_PRODUCT * row_width(prepared.X)
 
 
@@ -69,7 +67,7 @@ def nonzero_cost(n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> flo
     """Only the pairs with a column in common."""
     total = _CALL
     for key in prepared.leaves:
-        products = products_per_query(prepared, key)
+        products = prepared.products_per_query(key)
         pairs = min(products, prepared.n_rows)
         total += _SPARSE_PRODUCT * products
         for job in jobs:
@@ -84,9 +82,3 @@ def collapsed_cost(n_rows: int, prepared: Prepared, width: int, n_columns: float
         entries = prepared.X.nnz / max(1, prepared.n_rows)
         return n_rows * entries * (_EXPAND + _SPARSE_COLUMN * n_columns)
     return n_rows * width * (_EXPAND + 2.0 * _DENSE_PRODUCT * n_columns)
-
-
-def products_per_query(prepared: Prepared, key: object) -> float:
-    """Multiplications for a query that is like the references: the sum of squared column counts / n."""
-    counts = np.diff(prepared.by_column(key).indptr).astype(np.float64)
-    return float(counts @ counts) / max(1, prepared.n_rows)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from simlabel._kernels import panel_width
 from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Plan
 from simlabel.engines._prepared import Prepared
-from simlabel.engines.planning._cost import products_per_query
 from simlabel.rows import row_width
 from simlabel.support.limits import limits
 
@@ -192,7 +191,7 @@ def _products(prepared: Prepared) -> float:
     total = 0.0
     for key, leaf in prepared.leaves.items():
         if prepared.sparse and leaf.similarity.form == "dot" and not prepared.densify(key):
-            total += products_per_query(prepared, key)
+            total += prepared.products_per_query(key)
         else:
             total += prepared.n_rows * max(1, row_width(prepared.X))
     return total

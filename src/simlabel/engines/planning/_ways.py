@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel._kernels import panel_width
 from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Job, Plan
 from simlabel.engines._prepared import Prepared
-from simlabel.engines.planning._cost import nonzero_cost, pairs_cost, products_per_query
+from simlabel.engines.planning._cost import nonzero_cost, pairs_cost
 from simlabel.engines.planning._plan import fewer_threads, make_plan, too_many_threads, why_dtype
 from simlabel.engines.reducers import SumReducer
 from simlabel.rows import row_width
@@ -69,7 +69,7 @@ def _with_seconds(plan: Plan, nanoseconds: float) -> Plan:
 def _plan_nonzero(
     n_queries: int, prepared: Prepared, jobs: Sequence[Job], threads: int, gain: float, memory_mib: float
 ) -> Plan:
-    products = sum(products_per_query(prepared, key) for key in prepared.leaves)
+    products = sum(prepared.products_per_query(key) for key in prepared.leaves)
     threads = 1 if n_queries * products < limits().serial_operations else min(threads, max(1, n_queries))
     widths = sum(job.reducer.width for job in jobs)
     each = 24 * prepared.n_rows * len(prepared.leaves) + 8 * widths

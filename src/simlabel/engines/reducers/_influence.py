@@ -22,16 +22,18 @@ from simlabel.support.validation import FloatArray, Rows
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
+_FEW = 4096  # entries: a loop for them need not be compiled
+
 
 def turned_over(S: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """A contiguous copy of S transposed, in `out` where that is given, or S.T where that is contiguous."""
-    if out is not None and (S.T.flags.c_contiguous or out.dtype != S.dtype):
-        out[:] = S.T
-        return out
-    if S.T.flags.c_contiguous:
+    if out is None and S.T.flags.c_contiguous:
         return S.T
     out = np.empty(S.shape[::-1], dtype=S.dtype) if out is None else out
-    turn_over(np.ascontiguousarray(S), out)
+    if S.size < _FEW or S.T.flags.c_contiguous or out.dtype != S.dtype:
+        out[:] = S.T
+    else:
+        turn_over(np.ascontiguousarray(S), out)
     return out
 
 

@@ -1,7 +1,8 @@
 """Sparse rows: only pairs with a column in common are visited, and the sum is still exact.
 
 A pair that shares nothing has similarity g(q) g(x), whose sum over all references is g(q) times
-one row that does not depend on the query. What the other pairs have beyond that is added to it.
+one row that does not depend on the query. What the other pairs have beyond that is added to it. Where
+influence is dense, as what is learnt is, similarities are found so and summed in one product.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from simlabel.similarities import Leaf
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
+_KEPT = "sparse"  # where a job keeps how it is summed
+
 
 class SparseRun:
     """Blocks of queries as tasks; parameters as for the run over all pairs."""
@@ -34,9 +37,17 @@ class SparseRun:
         self.outputs = empty_outputs(plan, call.jobs)
         self.ticker = Ticker(plan.n_queries * plan.n_references, on_block, call.prepared)
         self.indexes = {key: _Index(call.prepared, key) for key in call.prepared.leaves}
-        self.backgrounds = [
-            _Background(job, self.indexes[job.similarity.leaves()[0].key]) for job in call.jobs
-        ]
+        self.ways = [self._way(job) for job in call.jobs]
+
+    def _way(self, job: Job) -> _Background | _Products:
+        """How a job is summed; what does not depend on queries is kept, since one query takes less."""
+        known, way = job.kept.get(_KEPT, (None, None))
+        if known is not self.call.prepared:
+            assert isinstance(job.reducer, SumReducer)
+            V, index = job.reducer.influence.V, self.indexes[job.similarity.leaves()[0].key]
+            way = _Background(job, index, sp.csr_array(V)) if sp.issparse(V) else _Products(job, index, V)
+            job.kept[_KEPT] = self.call.prepared, way
+        return way
 
     def results(self) -> list[FloatArray]:
         """All sums."""
@@ -45,9 +56,12 @@ class SparseRun:
         return self.outputs
 
     def _task(self, queries: slice, stopped: Callable[[], bool]) -> None:
-        readers = {key: _Reader(index, self.Q[queries]) for key, index in self.indexes.items()}
+        n = queries.stop - queries.start
+        rows = self.Q if n == self.plan.n_queries else self.Q[queries]
+        readers = {key: _Reader(index, rows) for key, index in self.indexes.items()}
         exclude = self.call.excluded(queries)
-        for i in range(queries.stop - queries.start):
+        found: list[list[FloatArray]] = [[] for _ in self.ways]
+        for i in range(n):
             if stopped():
                 return
             own, kept = -1, 0.0
@@ -55,9 +69,10 @@ class SparseRun:
                 own, kept = int(exclude.own[i]), exclude.kept[i]
             for reader in readers.values():
                 reader.read(i)
-            for job, background, output in zip(self.call.jobs, self.backgrounds, self.outputs, strict=True):
-                reader = readers[job.similarity.leaves()[0].key]
-                output[queries.start + i] = background.sums(reader, i, own, kept)
+            for way, done in zip(self.ways, found, strict=True):
+                done.append(way.row(readers[way.leaf.key], i, own, kept))
+        for way, done, output in zip(self.ways, found, self.outputs, strict=True):
+            output[queries] = way.summed(done)
         self.ticker.tick((queries.stop - queries.start) * self.plan.n_references)
 
 
@@ -104,35 +119,69 @@ class _Reader:
         self.values = self.products[:count]
 
 
-class _Background:
-    """What a job's sums are when nothing is in common, and what a query adds to that."""
+class _Way:
+    """How the similarities of a query are found and summed."""
 
     def __init__(self, job: Job, index: _Index) -> None:
         self.job, self.index = job, index
-        assert isinstance(job.reducer, SumReducer)
-        self.V = sp.csr_array(job.reducer.influence.V)
         self.leaf = job.similarity.leaves()[0]
         self.factors: Any = self.leaf.zero_product_factor(index.beside)
-        self.total = np.asarray(self.V.T @ self.factors)
-        self._by_label: sp.csc_array | None = None
 
-    def sums(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
-        """The sums of query i of a reader, its own entry counting `kept` times."""
+    def similarities(self, reader: _Reader, i: int) -> tuple[float, FloatArray]:
+        """g(q) of query i, and its similarities to the references that it meets."""
         beside = reader.beside[i : i + 1]
         g = float(self.leaf.zero_product_factor(beside)[0])  # type: ignore[index]
+        sides = beside, self.index.beside[reader.references]
+        S = self.leaf.finish(self.leaf.similarity.from_common(reader.values[None, :].copy(), *sides), *sides)
+        return g, (S if self.job.weighting is None else self.job.weighting.apply(S))[0]
+
+
+class _Products(_Way):
+    """Dense influence: a row of similarities for each query, and one product for all of them."""
+
+    def __init__(self, job: Job, index: _Index, V: FloatArray) -> None:
+        super().__init__(job, index)
+        self.V = V
+
+    def row(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
+        """Similarities of query i to all references, its own entry counting `kept` times."""
+        g, S = self.similarities(reader, i)
+        row: FloatArray = g * self.factors
+        row[reader.references] = S
+        if own >= 0:
+            row[own] *= kept
+        return row
+
+    def summed(self, rows: list[FloatArray]) -> FloatArray:
+        """The sums of some queries."""
+        out: FloatArray = np.stack(rows) @ self.V
+        return out
+
+
+class _Background(_Way):
+    """Sparse influence: what the sums are when nothing is in common, and what a query adds to that."""
+
+    def __init__(self, job: Job, index: _Index, V: sp.csr_array) -> None:
+        super().__init__(job, index)
+        self.V = V
+        self.total = np.asarray(V.T @ self.factors)
+        self._by_label: sp.csc_array | None = None
+
+    def row(self, reader: _Reader, i: int, own: int, kept: float) -> FloatArray:
+        """The sums of query i of a reader, its own entry counting `kept` times."""
+        g, S = self.similarities(reader, i)
         met = reader.references
-        sides = beside, self.index.beside[met]
-        T = self.leaf.similarity.from_common(reader.values[None, :].copy(), *sides)
-        S = self.leaf.finish(T, *sides)
-        if self.job.weighting is not None:
-            S = self.job.weighting.apply(S)
-        beyond = S[0] - g * self.factors[met]
+        beyond = S - g * self.factors[met]
         out = self.total.copy() if own < 0 else self._total_without(own, kept)
         out *= g
         if own >= 0:
             beyond[met == own] *= kept
         add_rows(beyond, met, self.V.indptr, self.V.indices, self.V.data, out)
         return out
+
+    def summed(self, rows: list[FloatArray]) -> FloatArray:
+        """The sums of some queries."""
+        return np.stack(rows)
 
     def _total_without(self, own: int, kept: float) -> FloatArray:
         """The background without a reference; added up anew for labels that it dominates.

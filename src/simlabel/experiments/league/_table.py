@@ -196,6 +196,8 @@ def _score(kept: Mapping[str, Any]) -> Score:
 
     return Score(
         {name: numbers(values) for name, values in kept["values"].items()},
-        *(numbers(kept[name]) for name in ("cpu_seconds", "fit_seconds", "predict_seconds")),
+        numbers(kept["cpu_seconds"]),
+        numbers(kept["fit_seconds"]),
+        numbers(kept["predict_seconds"]),
         tuple(kept["peak_mib"]),
     )

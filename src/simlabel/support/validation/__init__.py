@@ -8,6 +8,7 @@ from simlabel.support.validation._companions import (
     check_sample_weight,
     check_unused,
     is_missing,
+    is_one_id,
     object_array,
 )
 from simlabel.support.validation._matrices import (
@@ -32,6 +33,7 @@ __all__ = [
     "check_flag",
     "check_groups",
     "check_ids",
+    "is_one_id",
     "check_known",
     "check_matrix",
     "check_nonnegative",

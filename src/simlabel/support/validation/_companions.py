@@ -65,7 +65,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
 def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray[Any]:
     """Check what rows are called: hashable, none twice; int64 for whole numbers, else objects.
 
-    There is one for each of `n_rows`, or any number of them where that is None.
+    There is one for each of `n_rows`, or any number of them where that is None; a text or a number is one.
 
     Examples
     --------
@@ -73,12 +73,21 @@ def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray
     Traceback (most recent call last):
         ...
     ValueError: ids must differ; given twice: 'a'.
+    >>> check_ids("R07", None)
+    array(['R07'], dtype=object)
     """
+    if n_rows is None and is_one_id(ids):
+        ids = [ids]
     names = _names(ids, n_rows, name, missing=False)
     if len(set(names)) < len(names):
         twice = [value for value, count in Counter(names).items() if count > 1]
         raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
     return _as_array(names)
+
+
+def is_one_id(ids: Any) -> bool:
+    """Whether this is what one row is called, and no list of such."""
+    return isinstance(ids, str | int | np.generic)
 
 
 def check_groups(groups: Any, n_rows: int) -> npt.NDArray[Any] | None:

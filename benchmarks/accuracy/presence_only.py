@@ -1,0 +1,69 @@
+"""What is not tagged may still apply: Debian's tags with some taken away, with absent="unknown" and without.
+
+Of the tags of the training packages a share is deleted at random; the packages of other sources keep theirs,
+and are what is judged. Tags are given by thresholds per label for micro F1, which are tuned on what is
+recorded: a model that believes that absent tags are absent gives too few. The share that is missing is
+given, or estimated. Debian's own tags are incomplete, too: what is estimated with nothing deleted says how
+much, under the assumption that for the surest tenth of its packages a tag is certain.
+Needs raw/debtags.csv in the folder SIMLABEL_DATA.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from _shared.report import Part
+from _shared.timing import Scale
+from accuracy.groups import sampled
+from sklearn.model_selection import GroupKFold
+
+from simlabel import SMLClassifier
+from simlabel.calibration import PresenceOnly
+from simlabel.label_rules import PerLabel
+from simlabel.metrics import average_precision, f1_micro
+
+DELETED, FOLDS = (0.0, 0.4, 0.6), 3
+
+
+def ways(deleted: float) -> dict[str, Any]:
+    """What absent tags are taken for, by name."""
+    given = {"the share given": PresenceOnly(missing=deleted)} if deleted else {}
+    return {"absent": None, "may apply": "unknown"} | {f"may apply, {k}": v for k, v in given.items()}
+
+
+def thinned(Y: sp.csr_array, deleted: float, seed: int) -> sp.csr_array:
+    """The same with a share of the ones taken away."""
+    kept = np.random.default_rng(seed).random(Y.nnz) >= deleted
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))[kept]
+    return sp.csr_array((Y.data[kept], (rows, Y.indices[kept])), shape=Y.shape)
+
+
+def judged(X: Any, Y: sp.csr_array, train: Any, test: Any, deleted: float, absent: Any) -> list[float]:
+    """Micro F1, average precision, tags given to a package, and the share that is taken to be missing."""
+    options = {} if absent is None else {"absent": absent}
+    rule = PerLabel("f1_micro")
+    model = SMLClassifier("cosine", influence="ridge", label_rule=rule, random_state=0, **options)
+    model.fit(X[train], thinned(Y[train], deleted, seed=0))
+    predicted = model.predict(X[test])
+    missing = 0.0 if absent is None else 1.0 - float(np.mean(model.recorded_))
+    ranked = average_precision(Y[test], model.label_weights(X[test]))
+    return [f1_micro(Y[test], predicted), ranked, predicted.sum() / len(test), missing]
+
+
+def run(scale: Scale) -> Part:
+    X, Y, sources = sampled(scale)
+    intro = (
+        f"{X.shape[0]:,} packages, {Y.shape[1]} tags, {Y.sum() / X.shape[0]:.1f} to a package; the mean of\n"
+        f"{FOLDS} folds of whole sources. Tags are deleted from training packages alone."
+    )
+    shown = "deleted", "absent tags are taken for", "micro F1", "average precision", "tags given", "missing"
+    part = Part("Tags of which only presence is recorded", shown, intro)
+    folds = list(GroupKFold(FOLDS, shuffle=True, random_state=0).split(X, groups=sources))
+    for deleted in DELETED:
+        for name, absent in ways(deleted).items():
+            found = np.mean([judged(X, Y, *fold, deleted, absent) for fold in folds], axis=0)
+            cells = f"{found[0]:.3f}", f"{found[1]:.3f}", f"{found[2]:.2f}", f"{found[3]:.2f}"
+            part.row(f"{deleted:.0%}", name, *cells)
+    return part
