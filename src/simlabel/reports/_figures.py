@@ -205,6 +205,8 @@ def speed_plot(points: Mapping[str, tuple[float, float, bool]], own: str) -> str
             axes.plot([seconds], [ap], "o", color=shade, markersize=6 if name == own else 4.5)
             axes.annotate(short(name), (seconds, ap), (5, 3), textcoords="offset points", fontsize=8)
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("")
         axes.margins(x=0.12)
         axes.set(xlabel="processor seconds of a fold (log scale)", ylabel="mean average precision")
         return _svg(figure, "Mean average precision against processor seconds of a fold, for each rival")
