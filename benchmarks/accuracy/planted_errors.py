@@ -6,12 +6,15 @@ The figures are the average precision of ranking every label of every instance b
 the share of planted errors among the first 100. `suspicious_labels` with all defaults, `SMLClassifier()` on
 numbers and `Tagger()` on the table, stands beside settings that suit the data, beside the residuals of a
 random forest out of five folds (on the table, of tf-idf words), and beside cleanlab (extra `bench`), which is
-fed with the same probabilities. Needs the three data sets and raw/tv.csv (SIMLABEL_DATA).
+fed with the same probabilities. Finished seeds are kept beside the results (docs/results/folds), and a run
+that was stopped goes on from them. Needs the three data sets and raw/tv.csv (SIMLABEL_DATA).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,7 @@ from simlabel import SMLClassifier, Tagger
 SHARE, TREES, FOLDS, SEEDS, FIRST = 0.05, 300, 5, 3, 100
 DEFAULTS, SUITED, FOREST = "all defaults", "settings that suit the data", "random forest, out of 5 folds"
 TABLE = "tv.csv"
+KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "planted_errors"
 
 
 def left_out_probabilities(model: Any, X: Any, Y: np.ndarray) -> np.ndarray:
@@ -84,17 +88,28 @@ def rows_of(name: str, scale: Scale) -> tuple[Any, np.ndarray]:
     return frame, MultiLabelBinarizer().fit_transform(sets)
 
 
-def figures(name: str, scale: Scale) -> dict[str, np.ndarray]:
-    """For each way, average precision and precision among the first, (n_seeds, 2)."""
+def one_seed(name: str, scale: Scale, seed: int) -> dict[str, tuple[float, float]]:
+    """For each way, average precision and precision among the first."""
+    kept = KEPT / f"{name}-{seed}.json"
+    if kept.exists() and not scale.small:
+        return json.loads(kept.read_text())  # type: ignore[no-any-return]
     X, Y = rows_of(name, scale)
-    found: dict[str, list[tuple[float, float]]] = {}
-    for seed in range(scale.rounds(SEEDS)):
-        flipped = np.random.default_rng(seed).random(Y.shape) < SHARE
-        for way, doubt in doubts(X, np.where(flipped, 1 - Y, Y), seed).items():
-            first = np.argsort(-doubt, axis=None, kind="stable")[:FIRST]
-            whole = average_precision_score(flipped.ravel(), doubt.ravel())
-            found.setdefault(way, []).append((whole, flipped.ravel()[first].mean()))
-    return {way: np.array(values) for way, values in found.items()}
+    flipped = np.random.default_rng(seed).random(Y.shape) < SHARE
+    found = {}
+    for way, doubt in doubts(X, np.where(flipped, 1 - Y, Y), seed).items():
+        first = np.argsort(-doubt, axis=None, kind="stable")[:FIRST]
+        whole = average_precision_score(flipped.ravel(), doubt.ravel())
+        found[way] = float(whole), float(flipped.ravel()[first].mean())
+    if not scale.small:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(found))
+    return found
+
+
+def figures(name: str, scale: Scale) -> dict[str, np.ndarray]:
+    """The same for all seeds, (n_seeds, 2)."""
+    seeds = [one_seed(name, scale, seed) for seed in range(scale.rounds(SEEDS))]
+    return {way: np.array([each[way] for each in seeds]) for way in seeds[0]}
 
 
 def in_words(values: list[float] | np.ndarray, sign: str = "") -> str:

@@ -57,3 +57,20 @@ def test_a_warning_is_one_line_and_said_once(capsys):
 
     verb()
     assert capsys.readouterr().err == "warning: give --max-gib 2\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--similarity", "rbff"], "--similarity: Unknown similarity 'rbff'. Did you mean 'rbf'?"),
+        (["--label-rule", "set"], "--label-rule: Unknown label_rule 'set'."),
+        (["--normalizer", "zscor"], "--normalizer: Unknown normalizer 'zscor'. Did you mean 'zscore'?"),
+    ],
+)
+def test_a_mistyped_stage_is_told_with_its_option_and_without_objects(tmp_path, words, said):
+    (tmp_path / "t.csv").write_text("x,tags\n1,a;b\n2,b\n")
+    command = ["fit", str(tmp_path / "t.csv"), "--label-column", "tags", "-o", str(tmp_path / "m"), *words]
+    result = CliRunner().invoke(app, command, env={"COLUMNS": "400"})
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "object" not in result.output

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
+from simlabel.baselines._powerset import LabelPowerset
 from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
-from simlabel.experiments._powerset import LabelPowerset
 from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
 
 QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]

@@ -8,6 +8,7 @@ import typer
 
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, guarded, say, show_json
+from simlabel.cli._league import run_league
 from simlabel.cli._tables import say_failures, show_comparison
 from simlabel.experiments import (
     ALGORITHMS,
@@ -17,10 +18,12 @@ from simlabel.experiments import (
     find_algorithm,
     list_algorithms,
 )
+from simlabel.experiments.league import LIMIT
 from simlabel.reports import check_report_path, comparison_report, write_report
 from simlabel.support.progress import shown_progress
 
 _DEFAULT = "sml,autosml,mlknn,br,rf"
+_LEAGUE = "The league"
 
 Sources = Annotated[
     list[str] | None, typer.Argument(help="Files, or names of data sets.", show_default=False)
@@ -39,6 +42,32 @@ Algorithms = Annotated[
 def compare_verb(
     data: Sources = None,
     algorithms: Algorithms = _DEFAULT,
+    league: Annotated[
+        bool,
+        typer.Option(
+            "--league",
+            help="Every rival on every set: those that are named, those of a folder, or all that are here.",
+            rich_help_panel=_LEAGUE,
+        ),
+    ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="Time for the league, such as 30m or 2h: what fits is run.", rich_help_panel=_LEAGUE
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            min=1.0,
+            help="Processor seconds of a fold; who takes longer has lost that set.",
+            rich_help_panel=_LEAGUE,
+        ),
+    ] = LIMIT,
+    ablation: Annotated[
+        bool,
+        typer.Option("--ablation", help="Also AutoSML without each ingredient.", rich_help_panel=_LEAGUE),
+    ] = False,
     list_them: Annotated[bool, typer.Option("--list", help="List the algorithms and leave.")] = False,
     folds: options.Folds = 10,
     repeats: options.Repeats = 1,
@@ -68,13 +97,30 @@ def compare_verb(
     if list_them:
         _list_algorithms(json)
         return
+    for path in report or ():
+        check_report_path(path)
+    if league:
+        options_of = {"label_column": label_column, "separator": separator, "delimiter": delimiter}
+        run_league(
+            data or [],
+            None if algorithms == _DEFAULT else algorithms,
+            budget=budget,
+            limit=time_limit,
+            ablation=ablation,
+            fixed=fixed_split,
+            folder=folder,
+            jobs=jobs,
+            seed=seed,
+            reports=report or [],
+            json=json,
+            options={name: value for name, value in options_of.items() if value is not None},
+        )
+        return
     if not data:
         raise typer.BadParameter("give at least one data set, e.g. simlabel compare yeast.")
     names = _checked(algorithms)
     shown = options.criteria_of(criteria)
     protocol = options.protocol_of(folds, repeats, stratified, fixed_split, test_share, seed)
-    for path in report or ():
-        check_report_path(path)
     reading = options.Reading(
         labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
     )

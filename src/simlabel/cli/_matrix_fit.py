@@ -57,7 +57,8 @@ def _check(registry: Registry[Any], name: str) -> None:
     try:
         registry.resolve(name)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        text = str(error).partition(f", a {registry.base.__name__} object")[0]  # which a shell has none of
+        raise typer.BadParameter(f"{spelled(registry.kind)}: {text}.") from None
 
 
 def normalizer_of(text: str | None) -> Any:

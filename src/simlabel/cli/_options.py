@@ -201,7 +201,7 @@ def criteria_of(text: str) -> list[str]:
             try:
                 find_criterion(name)
             except ValueError as error:
-                raise typer.BadParameter(str(error)) from None
+                raise typer.BadParameter(f"--criteria: {error}") from None
             *some, last = map(str, USUAL_K)
             kept = f"{', '.join(some)} and {last}"
             raise typer.BadParameter(f"{name!r} is not kept by comparisons; they have k = {kept}.")

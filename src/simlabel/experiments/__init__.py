@@ -11,6 +11,7 @@ from simlabel.experiments._claims import Claim, judge
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, summarize
 from simlabel.experiments._protocols import (
+    FirstSplits,
     FixedSplit,
     KFolds,
     Protocol,
@@ -36,6 +37,7 @@ __all__ = [
     "KFolds",
     "StratifiedFolds",
     "FixedSplit",
+    "FirstSplits",
     "RandomSplits",
     "Protocol",
     "Split",

@@ -51,12 +51,16 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class Failure:
-    """An algorithm that did not get through a fold of a data set, or is not here at all."""
+    """An algorithm that did not get through a fold of a data set, or is not here at all.
+
+    `late` says that it had a limit of time and took longer.
+    """
 
     data: str
     algorithm: str
     split: str
     message: str
+    late: bool = False
 
     def __str__(self) -> str:
         where = f" on {self.data}, {self.split}" if self.data else ""

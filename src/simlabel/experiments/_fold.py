@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from sklearn.base import clone
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
+from simlabel.experiments._memory import peak_mib, resident_mib
 from simlabel.experiments._protocols import Split
+from simlabel.experiments._searched import take_rows
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
 from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
 from simlabel.support.validation import FloatArray, Rows
@@ -46,6 +48,11 @@ class FoldResult:
         pairs. None where the algorithm gives no probabilities.
     notes : tuple of str
         Warnings, each once.
+    cpu_seconds : float
+        Processor time of fit and predict together, which a busy machine changes little.
+    peak_mib : float or None
+        Memory that fit and predict took at their peak, beyond what the process had; None where the system
+        does not tell.
     """
 
     evaluation: Evaluation
@@ -57,6 +64,8 @@ class FoldResult:
     sizes: Triples
     calibration: Bins | None
     notes: tuple[str, ...] = ()
+    cpu_seconds: float = math.nan
+    peak_mib: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; NaN becomes None."""
@@ -80,6 +89,8 @@ class FoldResult:
             tuple((t, p, n) for t, p, n in state["sizes"]),
             None if bins is None else tuple((p, y, n) for p, y, n in bins),
             tuple(state["notes"]),
+            state["cpu_seconds"],
+            state["peak_mib"],
         )
 
 
@@ -91,22 +102,25 @@ def criteria_for(n_labels: int) -> list[str]:
 
 def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[str]) -> FoldResult:
     """Fit on the training rows and measure on the test rows."""
-    train = data.Y[split.train]
+    train, truth = data.Y[split.train], data.Y[split.test]
+    rows, X = take_rows(data.X, split.train), take_rows(data.X, split.test)
+    before = resident_mib(start_anew=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        started = time.perf_counter()
-        model = clone(algorithm.estimator).fit(data.X[split.train], _as_taken(train, algorithm))
+        started, worked = time.perf_counter(), time.process_time()
+        model = clone(algorithm.estimator).fit(rows, _as_taken(train, algorithm))
         fitted = time.perf_counter()
         _predict_in_order(model)
-        X, truth = data.X[split.test], data.Y[split.test]
         predicted, scores, probabilities = _asked(model, X, data.n_labels)
-        asked = time.perf_counter()
+        asked, work = time.perf_counter(), time.process_time() - worked
+        peak = peak_mib(before)
         if probabilities is None:  # those that take a call of their own are not charged for it
             probabilities = label_probabilities(model, X, data.n_labels)
     evaluation = evaluate(truth, predicted, scores, criteria=criteria, propensity=propensities(train))
     notes = tuple(dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught))
     seconds = (fitted - started, asked - fitted)
-    return summarize(evaluation, truth, predicted, probabilities, seconds, notes)
+    found = summarize(evaluation, truth, predicted, probabilities, seconds, notes)
+    return replace(found, cpu_seconds=work, peak_mib=peak)
 
 
 def _asked(model: Any, X: Rows, n_labels: int) -> tuple[sp.csr_array, FloatArray, FloatArray | None]:

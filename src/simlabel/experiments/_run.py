@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,25 @@ from simlabel.experiments._comparison import Comparison, CrossValidation, Failur
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
 from simlabel.experiments._store import FoldStore, data_key
+from simlabel.experiments._workers import LATE, run_limited
 from simlabel.inspection import advise_on_shared_rows
 from simlabel.labels import LabelSpace
 from simlabel.support.validation import check_matrix, check_number, check_same_length, collected
 
 Progress = Callable[[int, int, str], None]
-_Task = tuple[Algorithm, Split]
 _Outcome = tuple[FoldResult | None, str]
+_WARMING = 60  # rows
 
 
 def compare(
     data: Any,
-    algorithms: Sequence[str] | Mapping[str, Any],
+    algorithms: Sequence[str | Algorithm] | Mapping[str, Any],
     protocol: Any = None,
     *,
     folder: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     seed: int = 0,
+    time_limit: float | None = None,
     on_progress: Progress | None = None,
 ) -> Comparison:
     """Run algorithms on data sets, all on the same folds.
@@ -42,8 +45,8 @@ def compare(
     ----------
     data : Dataset, str or (X, y), or a list of them
         Data sets, or names and paths for `load_dataset`, or rows with their labels in any form.
-    algorithms : list of str, or dict of str to estimator
-        Names for `find_algorithm`, or estimators of your own with the names they go by.
+    algorithms : list of str or Algorithm, or dict of str to estimator
+        Names for `find_algorithm`, what it gives, or estimators of your own with the names they go by.
     protocol : Protocol or splitter, optional
         `KFolds` (the default, ten plain folds), `FixedSplit`, `RandomSplits`, or one of scikit-learn's
         splitters, e.g. ``KFold(3)``.
@@ -55,6 +58,11 @@ def compare(
         How many folds run at a time, each in a process of its own; the cores are shared among them.
     seed : int
         `random_state` of the algorithms that are given by name.
+    time_limit : float, optional
+        Processor seconds (on Windows four times as many on the clock) in which a fold must end. An algorithm
+        that takes longer on one is listed as late in `failures`, and its other folds of that data set are not
+        run. With a limit, folds run in processes even if `jobs` is 1; a script then needs
+        ``if __name__ == "__main__":``.
     on_progress : callable, optional
         Called with (folds done, folds in all, what was done last).
 
@@ -79,6 +87,7 @@ def compare(
     0.0
     """
     check_number("compare", "jobs", jobs, at_least=1, integer=True)
+    check_number("compare", "time_limit", time_limit, above=0, also=(None,))
     protocol = KFolds(seed=seed) if protocol is None else as_protocol(protocol)
     chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
     sets = [data] if isinstance(data, Dataset | str) or _is_pair(data) else list(data)
@@ -88,9 +97,10 @@ def compare(
         dataset = _as_dataset(item, "data" if len(sets) == 1 else f"data-{number + 1}")
         if any(name == dataset.name for name, _ in results):
             raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
-        runner = _Runner(dataset, chosen, protocol, store, jobs)
+        runner = _Runner(dataset, chosen, protocol, store, jobs, time_limit)
         first = runner.splits[0]  # the others are alike
-        advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
+        if not hasattr(dataset.X, "iloc"):
+            advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
         report = _shifted(on_progress, number, len(sets))
         found, failed = runner.run(report)
         results |= found
@@ -159,12 +169,15 @@ def _as_dataset(item: Any, name: str) -> Dataset:
 
 
 def _chosen(
-    algorithms: Sequence[str] | Mapping[str, Any], seed: int, n_jobs: int
+    algorithms: Sequence[str | Algorithm] | Mapping[str, Any], seed: int, n_jobs: int
 ) -> tuple[list[Algorithm], list[Failure]]:
     if isinstance(algorithms, Mapping):
         return [_as_algorithm(name, estimator) for name, estimator in algorithms.items()], []
     chosen, failures = [], []
     for name in dict.fromkeys(algorithms):
+        if isinstance(name, Algorithm):
+            chosen.append(name)
+            continue
         try:
             chosen.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
         except AlgorithmAbsent as error:
@@ -199,8 +212,9 @@ class _Runner:
         protocol: Protocol,
         store: FoldStore | None,
         jobs: int,
+        limit: float | None,
     ) -> None:
-        self.data, self.jobs, self.store = data, jobs, store
+        self.data, self.jobs, self.store, self.limit = data, jobs, store, limit
         self.algorithms = algorithms
         self.splits = protocol.splits(data)
         self.criteria = criteria_for(data.n_labels)
@@ -212,13 +226,7 @@ class _Runner:
 
     def run(self, report: Progress) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
         """Results by algorithm, and what failed."""
-        outcomes: dict[int, _Outcome] = {}
-        for number, path in enumerate(self.paths):
-            finished = (
-                self.store.read(path, self.criteria) if self.store is not None and path is not None else None
-            )
-            if finished is not None:
-                outcomes[number] = (finished, "")
+        outcomes = self._finished()
         report(
             len(outcomes),
             len(self.tasks),
@@ -230,16 +238,57 @@ class _Runner:
             report(len(outcomes), len(self.tasks), f"{self.data.name}: {algorithm.title}, {split.name}")
         return self._gathered(outcomes)
 
-    def _run_missing(self, finished: Mapping[int, Any]) -> Iterator[tuple[int, _Outcome]]:
-        missing = [number for number in range(len(self.tasks)) if number not in finished]
+    def _finished(self) -> dict[int, _Outcome]:
+        """What former runs have kept."""
+        outcomes: dict[int, _Outcome] = {}
+        for number, path in enumerate(self.paths):
+            if self.store is None or path is None:
+                continue
+            finished = self.store.read(path, self.criteria)
+            if finished is not None:
+                outcomes[number] = (finished, "")
+            elif self.limit is not None and self.store.was_late(path, self.limit):
+                outcomes[number] = (None, LATE)
+        return outcomes
+
+    def _run_missing(self, finished: dict[int, _Outcome]) -> Iterator[tuple[int, _Outcome]]:
+        late = {self.tasks[number][0].name for number, (_, why) in finished.items() if why == LATE}
+        missing = [
+            number
+            for number, (algorithm, _) in enumerate(self.tasks)
+            if number not in finished and algorithm.name not in late
+        ]
         if not missing:
             return
-        calls = (
-            delayed(_run_task)(number, self.data, *self.tasks[number], self.criteria, self.paths[number])
-            for number in missing
-        )
+        calls = [
+            (number, self.data, *self.tasks[number], self.criteria, self.paths[number]) for number in missing
+        ]
         jobs = min(self.jobs, len(missing))  # a worker is a process: none that has nothing to do
-        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
+        if self.limit is None:
+            yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(
+                delayed(_run_task)(*call) for call in calls
+            )
+        else:
+            yield from self._run_limited(calls, jobs, self.limit, late)
+
+    def _run_limited(
+        self, calls: list[Any], jobs: int, limit: float, late: set[str]
+    ) -> Iterator[tuple[int, _Outcome]]:
+        numbered = [(call[0], partial(_run_warm, *call)) for call in calls]
+        ended = run_limited(
+            numbered,
+            jobs,
+            limit,
+            skip=lambda number: self.tasks[number][0].name in late,
+            threads=max(1, (joblib.cpu_count() or 1) // self.jobs),
+        )
+        for number, found, why in ended:
+            if why == LATE:
+                late.add(self.tasks[number][0].name)
+                path = self.paths[number]
+                if path is not None:
+                    FoldStore.write_late(path, limit)
+            yield found if why is None else (number, (None, why))
 
     def _gathered(
         self, outcomes: Mapping[int, _Outcome]
@@ -247,11 +296,14 @@ class _Runner:
         results: dict[tuple[str, str], list[FoldResult]] = {}
         failures: dict[str, Failure] = {}
         for number, (algorithm, split) in enumerate(self.tasks):
+            if number not in outcomes:
+                continue  # another fold of the algorithm was late
             result, message = outcomes[number]
             if result is None:
-                failures.setdefault(
-                    algorithm.name, Failure(self.data.name, algorithm.name, split.name, message)
-                )
+                late = message == LATE
+                said = f"took more than {self.limit:g} processor seconds" if late else message
+                failed = Failure(self.data.name, algorithm.name, split.name, said, late)
+                failures.setdefault(algorithm.name, failed)
             else:
                 results.setdefault((self.data.name, algorithm.name), []).append(result)
         whole = {key: tuple(found) for key, found in results.items() if key[1] not in failures}
@@ -269,6 +321,21 @@ def _run_task(
     if path is not None:
         FoldStore.write(path, result)
     return number, (result, "")
+
+
+_warmed: set[type] = set()  # in this process
+
+
+def _run_warm(
+    number: int, data: Dataset, algorithm: Algorithm, split: Split, criteria: list[str], path: Path | None
+) -> tuple[int, _Outcome]:
+    """The same in a worker; what our own methods have compiled is loaded before the clock runs."""
+    kind = type(algorithm.estimator)
+    if kind.__module__.startswith("simlabel.estimators") and kind not in _warmed:
+        _warmed.add(kind)
+        some = Split(split.name, split.train[:_WARMING], split.train[:2])
+        _run_task(number, data, algorithm, some, criteria, None)
+    return _run_task(number, data, algorithm, split, criteria, path)
 
 
 def _one_line(error: BaseException) -> str:

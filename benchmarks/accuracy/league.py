@@ -1,0 +1,135 @@
+"""The league table: every rival on every set, the same folds, every choice inside the training rows.
+
+Goes on from the folds in docs/results/folds/league, within the time that SIMLABEL_LEAGUE_BUDGET names (2h
+where it is not set; 1s shows what is there). Beside the page stand league.json with every fold, league.csv
+with means, and league.html, on which every figure opens down to its folds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import pandas as pd
+from _shared.report import Part
+from _shared.timing import Scale
+
+from simlabel.experiments.league import (
+    ABLATION,
+    MAIN,
+    RIVALS,
+    League,
+    gaps,
+    league_sets,
+    play,
+    practically,
+    ranking,
+    seconds_of,
+)
+from simlabel.metrics import find_criterion
+from simlabel.reports import league_report, write_report
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
+LIMIT = 60.0  # processor seconds of a fold
+HUGE = ("debdeps_bookworm",)  # 6,892 labels: nobody but Omikuji ends in that time
+SMALL = ("autosml", "sml", "prior", "lr")
+
+
+def played(scale: Scale) -> tuple[League, League]:
+    """The league, and the ablation."""
+    if scale.small:
+        sets, _ = league_sets(["made_drifting"])
+        rivals, ablation, folder = {name: RIVALS[name] for name in SMALL}, {}, Path("league")
+    else:
+        sets = [one for one in league_sets()[0] if one.name not in HUGE]
+        rivals, ablation, folder = RIVALS, ABLATION, FOLDER / "folds" / "league"
+    budget = seconds_of(os.environ.get("SIMLABEL_LEAGUE_BUDGET", "2h"))
+    settings = {"folder": folder, "jobs": 2, "limit": LIMIT, "budget": budget}
+    return play(sets, rivals, **settings), play(sets, ablation, **settings)
+
+
+def means(league: League) -> pd.DataFrame:
+    """Mean and standard error of every criterion, and seconds and memory of a fold."""
+    rows = []
+    for (data, rival), score in league.scores.items():
+        for criterion in score.values:
+            rows.append((data, rival, criterion, score.mean(criterion), score.error(criterion)))
+        rows.append((data, rival, "cpu_seconds", sum(score.cpu_seconds) / len(score.cpu_seconds), math.nan))
+    return pd.DataFrame(rows, columns=["data", "rival", "criterion", "mean", "standard_error"]).round(5)
+
+
+def shown(value: float, error: float) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{value:.4f}" if math.isnan(error) else f"{value:.4f} ± {error:.4f}"
+
+
+def page(league: League, ablation: League) -> Part:
+    """The summary that is kept as text."""
+    headings = [find_criterion(criterion).heading for criterion in MAIN]
+    part = Part("The league table", ["", *headings], __doc__.partition("\n\n")[0])
+    places = {criterion: ranking(league, criterion) for criterion in MAIN}
+    if all(places.values()):
+        part.section(f"Mean places over {places[MAIN[0]].n_sets} sets; 1 is best")
+        for name in places[MAIN[0]].mean_ranks:
+            part.row(name, *(f"{places[criterion].mean_ranks[name]:.2f}" for criterion in MAIN))
+    part.section("AutoSML less the best rival of each set: gain ± standard error, paired by fold")
+    found = {criterion: {gap.data: gap for gap in gaps(league, criterion)} for criterion in MAIN}
+    for data in found[MAIN[0]]:
+        cells = [found[criterion][data] for criterion in MAIN]
+        folds = f"{cells[0].folds} fold{'s' * (cells[0].folds > 1)}"
+        part.row(
+            f"{data} ({folds})",
+            *(f"{shown(gap.gain, gap.error)} {league.titles[gap.rival]}" for gap in cells),
+        )
+    for name, facts in league.sets.items():
+        rivals = [rival for rival in league.rivals() if (name, rival) in league.scores]
+        if not rivals:
+            continue
+        part.section(f"{name}: {facts.rows:,} rows, {facts.labels:,} labels; {facts.protocol}")
+        for rival in rivals:
+            score = league.scores[name, rival]
+            part.row(league.titles[rival], *(shown(score.mean(c), score.error(c)) for c in MAIN))
+        for criterion, value in facts.best.items():
+            part.notes.append(
+                f"{name}: the best possible {find_criterion(criterion).title.lower()} is {value:.3f}."
+            )
+        part.notes += [f"{name}: {warning}." for warning in facts.warnings]
+    if ablation.scores:
+        part.section("AutoSML, less without each ingredient: mean over the sets")
+        for rival in ablation.rivals():
+            both = {c: ablation.means(c)[["autosml", rival]].dropna() for c in MAIN}
+            gains = [(frame["autosml"] - frame[rival]).mean() for frame in both.values()]
+            part.row(ablation.titles[rival], *(f"{gain:+.4f}" for gain in gains))
+    part.notes += notes(league)
+    return part
+
+
+def notes(league: League) -> list[str]:
+    """Who is practically better, who was late, who is missing, and what it ran on."""
+    lines = [
+        f"AutoSML against {league.titles[rival]}, average precision: probably better {one.better:.2f}, "
+        f"as good as equal {one.equal:.2f}, worse {one.worse:.2f}."
+        for rival, one in practically(league).items()
+    ]
+    late = ", ".join(f"{league.titles[rival]} on {name}" for name, rival in league.late)
+    lines += [
+        f"Late ({league.limit:g} processor seconds a fold), which counts as the last place: {late}."
+    ] * bool(late)
+    lines += [f"{title} is left out: {why}." for title, why in league.absent.items()]
+    untimed = [
+        f"{league.titles[rival]} on {name}" for (name, rival), why in league.out.items() if "budget" in why
+    ]
+    lines += [f"No time was left for {', '.join(untimed)}."] * bool(untimed)
+    return [*lines, f"Ran on {league.machine}."]
+
+
+def run(scale: Scale) -> Part:
+    league, ablation = played(scale)
+    if not scale.small:
+        league.write(FOLDER / "league.json")
+        ablation.write(FOLDER / "league_ablation.json")
+        means(league).to_csv(FOLDER / "league.csv", index=False)
+        write_report(league_report(league, ablation), FOLDER / "league.html")
+    return page(league, ablation)

@@ -1,0 +1,67 @@
+"""AutoSML without one of its ingredients."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from simlabel.estimators._configurations import Configuration, default_configurations
+from simlabel.influence import Ridge
+from simlabel.similarities import RBF
+from simlabel.support.validation import FloatArray
+
+
+class Ablated(ClassifierMixin, BaseEstimator):
+    """AutoSML with the paper's choice in place of one ingredient.
+
+    Parameters
+    ----------
+    estimator : AutoSMLClassifier
+    ingredient : {"normalizer", "similarity", "influence", "mixing", "rule"}
+        What is taken away.
+
+    Examples
+    --------
+    >>> from simlabel import AutoSMLClassifier
+    >>> X, y = [[1.0, 0.1], [0.9, 0.2], [0.1, 1.0], [0.2, 0.8]], np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> model = Ablated(AutoSMLClassifier(random_state=0), "similarity").fit(X, y)
+    >>> model.model_.similarity_.__class__.__name__
+    'RBF'
+    """
+
+    def __init__(self, estimator: Any, ingredient: str) -> None:
+        self.estimator = estimator
+        self.ingredient = ingredient
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose from what is left, and fit it."""
+        model = clone(self.estimator)
+        rows = X if hasattr(X, "shape") else np.asarray(X)
+        kept = [one for one in default_configurations(rows) if self._keeps(one)]
+        model.configurations = [(one.normalizer, one.similarity, one.influence) for one in kept]
+        if self.ingredient == "rule":
+            model.label_rule = "set_size"
+        self.model_ = model.fit(rows, y)
+        if self.ingredient == "mixing" and isinstance(model.influence_, Ridge):
+            plain = clone(model.best_estimator_)
+            plain.influence.set_params(mixing=False)
+            self.model_ = plain.set_params(label_rule=model.label_rule).fit(rows, y)
+        return self
+
+    def _keeps(self, one: Configuration) -> bool:
+        """Whether a configuration has nothing of the ingredient."""
+        return {
+            "normalizer": one.normalizer == "l2",
+            "similarity": isinstance(one.similarity, RBF),
+            "influence": one.influence == "uniform",
+        }.get(self.ingredient, True)
+
+    def predict(self, X: Any) -> Any:
+        """As the estimator does."""
+        return self.model_.predict(X)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """As the estimator does: label weights, which rank the labels of a row."""
+        return np.asarray(self.model_.label_weights(X))

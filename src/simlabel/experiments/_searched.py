@@ -1,0 +1,167 @@
+"""A rival as its users would have it: a small search, and label sets tuned, inside the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from simlabel.experiments._stratified import parts
+from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
+from simlabel.metrics import find_criterion
+from simlabel.metrics._outputs import label_scores, label_sets
+from simlabel.support.validation import FloatArray, IntArray
+
+_FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once
+_SMALL = 1500  # rows: below, candidates are compared on all inner folds, else on the first
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Some rows of a matrix or of a frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+class Searched(ClassifierMixin, BaseEstimator):
+    """An estimator with a grid to choose from and a label rule, both by inner folds.
+
+    The candidate with the best `criterion` on held-out training rows is taken. A rule for label sets is
+    tuned for `sets` on its held-out scores, the same as for our own methods (`AutoRule`); where the
+    estimator's own sets are better on rows that the rule was not tuned on, they stay. Then it is fitted on
+    all rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With `predict`, and `predict_proba` or `decision_function`.
+    grid : sequence of dict
+        Parameters of each candidate; the first is the one that is taken where there is nothing to choose.
+    criterion, sets : str
+        What the candidates are compared by, and what the rule is tuned for.
+    sparse_labels : bool
+        Whether the estimator takes a sparse indicator.
+    seed : int
+        Of the inner folds.
+
+    Attributes
+    ----------
+    best_params_ : dict
+    rule_ : LabelRule or None
+        None where the estimator's own sets are as good.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = np.arange(40.0)[:, None], np.array([[1, 0]] * 20 + [[0, 1]] * 20)
+    >>> model = Searched(KNeighborsClassifier(), [{"n_neighbors": 25}, {"n_neighbors": 3}]).fit(X, y)
+    >>> model.best_params_, model.predict([[1.0], [39.0]]).tolist()
+    ({'n_neighbors': 3}, [[1, 0], [0, 1]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        grid: Sequence[Mapping[str, Any]] = ({},),
+        *,
+        criterion: str = "average_precision",
+        sets: str = "f1_micro",
+        sparse_labels: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.criterion = criterion
+        self.sets = sets
+        self.sparse_labels = sparse_labels
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search, tune the rule, and fit the choice on all rows."""
+        Y = sp.csr_array(y).astype(np.int8)
+        self._n_labels = Y.shape[1]
+        folds = list(_inner(Y, self.seed))
+        first = len(folds) if Y.shape[0] < _SMALL else 1
+        found = [[self._held_out(one, X, Y, fold) for fold in folds[:first]] for one in self.grid]
+        best = int(np.argmax([self._judged(Y, folds, parts) for parts in found]))
+        held = found[best] + [self._held_out(self.grid[best], X, Y, fold) for fold in folds[first:]]
+        self.best_params_ = dict(self.grid[best])
+        self.rule_ = self._rule(Y, [test for _, test in folds], held)
+        self.model_ = self._fitted(self.best_params_, X, Y)
+        return self
+
+    def _fitted(self, given: Mapping[str, Any], X: Any, Y: sp.csr_array) -> Any:
+        return clone(self.estimator).set_params(**given).fit(X, Y if self.sparse_labels else Y.toarray())
+
+    def _held_out(
+        self, given: Mapping[str, Any], X: Any, Y: sp.csr_array, fold: tuple[IntArray, IntArray]
+    ) -> tuple[FloatArray, sp.csr_array]:
+        """Scores and own sets of rows that were not learnt from."""
+        train, test = fold
+        model = self._fitted(given, take_rows(X, train), Y[train])
+        asked = take_rows(X, test)
+        return label_scores(model, asked, self._n_labels), label_sets(model, asked, self._n_labels)
+
+    def _judged(self, Y: sp.csr_array, folds: Sequence[Any], held: Sequence[Any]) -> float:
+        criterion = find_criterion(self.criterion)
+        values = [
+            criterion.measure(Y[test], sets, scores)
+            for (_, test), (scores, sets) in zip(folds, held, strict=False)
+        ]
+        mean = float(np.nanmean(values)) if not np.all(np.isnan(values)) else 0.0
+        return mean if criterion.higher_is_better else -mean
+
+    def _rule(self, Y: sp.csr_array, tests: Sequence[IntArray], held: Sequence[Any]) -> LabelRule | None:
+        """A rule, or None where on held-out rows the estimator's own sets are better."""
+        sizes, self._size_counts = np.unique(np.diff(Y.indptr), return_counts=True)
+        blocks = [
+            TrainingBlock(self._scores(scores), Y[test], np.ones(len(test)))
+            for test, (scores, _) in zip(tests, held, strict=True)
+        ]
+        whole = AutoRule(self.sets).fit(sizes, blocks)
+        if len(blocks) > 1:
+            splits = [(blocks[:k] + blocks[k + 1 :], blocks[k]) for k in range(len(blocks))]
+        else:
+            half = np.arange(len(blocks[0].weights)) % 2 == 0
+            one, other = (blocks[0].of_rows(np.flatnonzero(part)) for part in (half, ~half))
+            splits = [([one], other), ([other], one)]
+        told = [(AutoRule(self.sets).fit(sizes, rest).predict(part.scores), part.Y) for rest, part in splits]
+        own = [(sets, Y[test]) for test, (_, sets) in zip(tests, held, strict=True)]
+        ruled, kept = (_together(self.sets, pairs) for pairs in (told, own))
+        return None if kept > ruled else whole
+
+    def _scores(self, scores: FloatArray) -> ScoreBlock:
+        """Scores as label rules take them; of sizes a rival says nothing but how frequent they are."""
+        sizes = np.repeat(self._size_counts[None, :].astype(np.float64), len(scores), axis=0)
+        return ScoreBlock(scores, sizes, scores, np.ones(len(scores)))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """The chosen model's scores, (n_rows, n_labels)."""
+        return label_scores(self.model_, X, self._n_labels)
+
+    def predict(self, X: Any) -> Any:
+        """Label sets by the rule, or the model's own, (n_rows, n_labels)."""
+        if self.rule_ is None:
+            return label_sets(self.model_, X, self._n_labels).toarray()
+        return self.rule_.predict(self._scores(self.decision_function(X))).sorted_indices().toarray()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _inner(Y: sp.csr_array, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
+    large = Y.shape[0] > _LARGE
+    n_parts = max(_FOLDS, Y.shape[0] // _LARGE + 1) if large else _FOLDS
+    part = parts(Y, n_parts, seed, None)
+    for fold in range(1 if large else n_parts):
+        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+
+def _together(criterion: str, pairs: Sequence[tuple[sp.csr_array, sp.csr_array]]) -> float:
+    """A criterion of label sets over all parts at once."""
+    predicted, truth = (sp.vstack([pair[k] for pair in pairs], format="csr") for k in (0, 1))
+    return float(find_criterion(criterion).function(truth, predicted))

@@ -1,0 +1,133 @@
+"""Folds in processes of their own, each within a limit of time."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+try:
+    import resource
+except ImportError:  # Windows: only seconds on the clock are counted there
+    resource = None  # type: ignore[assignment]
+
+_PATIENCE = 4.0  # seconds on the clock for each of the processor: a busy machine is no fault of the fit
+LATE = "late"
+_GRACE = 5.0  # seconds to load and to hand over
+
+Call = Callable[[], Any]
+#: number of the call, what it gave, and where it gave nothing, why: None, "late", or how its process died
+Ended = tuple[int, Any, str | None]
+
+
+def run_limited(
+    calls: Sequence[tuple[int, Call]],
+    jobs: int,
+    seconds: float,
+    skip: Callable[[int], bool],
+    threads: int = 1,
+) -> Iterator[Ended]:
+    """Run numbered calls, so many at a time, and end those that take longer than they may.
+
+    Processes live on from call to call, so that what is compiled is loaded once; one that has to be ended
+    is followed by another. Processor seconds count, where the system has a limit for them.
+
+    Parameters
+    ----------
+    calls : sequence of (int, callable)
+        Calls go to other processes, and must not raise.
+    jobs : int
+    seconds : float
+        For each call; on the clock it has four times as much.
+    skip : callable
+        Asked of the number of each call before it is begun; those that need not be run any more are not.
+    threads : int
+        Of BLAS and OpenMP in each process.
+    """
+    waiting = iter(calls)
+    workers = [_Worker(seconds, threads) for _ in range(min(jobs, len(calls)))]
+    try:
+        for worker in workers:
+            worker.give(next(waiting))
+        while busy := [worker for worker in workers if worker.number is not None]:
+            left = min(worker.deadline for worker in busy) - time.monotonic()
+            ready = wait([worker.connection for worker in busy], timeout=max(0.0, left))
+            for worker in busy:
+                if worker.connection not in ready and time.monotonic() < worker.deadline:
+                    continue
+                yield worker.ended(worker.connection in ready)
+                worker.give(next((call for call in waiting if not skip(call[0])), None))
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+class _Worker:
+    """A process that takes one call after the other."""
+
+    def __init__(self, seconds: float, threads: int) -> None:
+        self.seconds, self.threads = seconds, threads
+        self.number: int | None = None
+        self.deadline = math.inf
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self.seconds, self.threads), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def give(self, numbered: tuple[int, Call] | None) -> None:
+        """Hand over a call, if there is one."""
+        if numbered is None:
+            return
+        self.number, call = numbered
+        self.connection.send(call)
+        self.deadline = time.monotonic() + _PATIENCE * self.seconds + _GRACE
+
+    def ended(self, answered: bool) -> Ended:
+        """What came of the call; a process that gave no answer is ended, and another takes its place."""
+        number, self.number = self.number, None
+        assert number is not None
+        if answered:
+            with contextlib.suppress(EOFError, ConnectionResetError):
+                return number, self.connection.recv(), None
+        code = self._process.exitcode if answered and self._joined() else None
+        self.stop()
+        self._start()
+        in_time = code is not None and code != -getattr(signal, "SIGXCPU", 0)
+        return number, None, f"its process ended with code {code}" if in_time else LATE
+
+    def _joined(self) -> bool:
+        self._process.join(_GRACE)
+        return self._process.exitcode is not None
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(connection: Connection, seconds: float, threads: int) -> None:
+    with contextlib.suppress(EOFError), threadpool_limits(threads):  # at the end whoever asks is gone
+        while True:
+            call = connection.recv()
+            _limit(seconds)
+            connection.send(call())
+
+
+def _limit(seconds: float) -> None:
+    """From now on so many processor seconds; the system ends a process that takes more."""
+    if resource is not None:
+        most = math.ceil(time.process_time() + seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

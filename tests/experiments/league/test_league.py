@@ -1,0 +1,380 @@
+"""The league: sets with what is wrong with them, places, tests, files, and going on after a kill."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from made_data import make_data
+from simlabel.datasets import Dataset
+from simlabel.experiments import FixedSplit, KFolds
+from simlabel.experiments.league import (
+    ABLATION,
+    MADE,
+    RIVALS,
+    League,
+    LeagueSet,
+    Score,
+    SetFacts,
+    all_played,
+    gaps,
+    league_sets,
+    paper_claims,
+    per_second,
+    play,
+    practically,
+    ranking,
+    seconds_of,
+    signed_rank,
+    wins,
+)
+from simlabel.experiments.league._leaks import identifiers, shared_rows
+from simlabel.experiments.league._plan import Cell, chosen
+from simlabel.reports import league_report, to_html, to_markdown
+
+QUICK = {name: RIVALS[name] for name in ("autosml", "sml", "prior", "lr")}
+
+
+def score(*values, seconds=1.0, criterion="average_precision"):
+    every = (
+        "average_precision",
+        "ranking_loss",
+        "f1_micro",
+        "f1_macro",
+        "hamming_loss",
+        "one_error",
+        "coverage",
+    )
+    each = (seconds,) * len(values)
+    return Score(dict.fromkeys(every, values) | {criterion: values}, each, each, each, (10.0,) * len(values))
+
+
+def table(scores, late=(), kinds=("dense", "dense", "made")):
+    names = list(dict.fromkeys(name for name, _ in [*scores, *late]))
+    facts = {
+        name: SetFacts(name, kind, 10, 2, 3, 1.0, "folds") for name, kind in zip(names, kinds, strict=False)
+    }
+    rivals = list(dict.fromkeys(rival for _, rival in [*scores, *late]))
+    titles = {rival: rival for rival in rivals}
+    return League(facts, titles, titles, scores, dict.fromkeys(late, "took long"), {}, {}, "here", 60.0)
+
+
+THREE = {
+    ("a", "autosml"): score(0.8, 0.9),
+    ("a", "rf"): score(0.7, 0.7, seconds=10.0),
+    ("a", "lr"): score(0.6, 0.9, seconds=0.1),
+    ("b", "autosml"): score(0.5, 0.5),
+    ("b", "rf"): score(0.6, 0.6, seconds=10.0),
+    ("b", "lr"): score(0.505, 0.505, seconds=0.1),
+}
+
+
+def test_copies_across_the_split_are_counted():
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [5.0, 6.0], [3.0, 4.0]])
+    data = Dataset(
+        "d", X, sp.csr_array(np.ones((5, 1), dtype=np.int8)), "a", "xy", np.array([0, 0, 2, 2, 2], np.int8)
+    )
+    (split,) = FixedSplit().splits(data)
+    assert shared_rows(data, split) == 2
+    sparse = Dataset("d", sp.csr_array(X), data.Y, "a", "xy", data.split)
+    assert shared_rows(sparse, split) == 2
+
+
+def test_an_id_among_the_features_is_seen(rng):
+    Y = sp.csr_array(np.ones((80, 1), dtype=np.int8))
+    plain = rng.normal(size=(80, 3))
+    names = [str(k) for k in range(200)]
+
+    def found(X):
+        return identifiers(Dataset("d", X, Y, "a", names[: X.shape[1]]))
+
+    assert found(plain) is None
+    assert "grows from row to row" in found(np.hstack([plain, np.arange(80.0)[:, None]]))
+    code = np.eye(40)[rng.permutation(np.arange(80) % 40)]
+    assert found(np.hstack([plain, code])).endswith("(3 to 42)")
+    assert found(sp.csr_array(np.hstack([plain, code]))).endswith("(3 to 42)")
+    assert (
+        found(np.hstack([plain, np.eye(4)[np.arange(80) % 4]])) is None
+    )  # a category of four values is none
+    assert found((rng.random((80, 60)) < 0.1).astype(float)) is None  # words are none
+    frame = pd.DataFrame({"name": [f"p{k}" for k in range(80)], "text": ["some words"] * 80})
+    assert "column name" in identifiers(Dataset("d", frame, Y, "a", ("name", "text")))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_nobody_is_better_than_the_law_that_labels_are_drawn_from(name):
+    made = MADE[name]()
+    Y, shares = made.data.Y.toarray(), made.probabilities
+    assert Y.shape == shares.shape
+    n = Y.size
+    assert abs(Y.mean() - shares.mean()) < 4 * math.sqrt(
+        0.25 / n
+    )  # labels are drawn with these probabilities
+    best = made.best("hamming_loss")
+    assert best == pytest.approx(np.minimum(shares, 1 - shares).mean(), abs=4 * math.sqrt(0.25 / n))
+    blurred = shares + np.random.default_rng(0).normal(size=shares.shape)
+    from simlabel.metrics import average_precision
+
+    assert made.best("average_precision") > average_precision(Y, blurred) + 0.02
+
+
+def test_the_sets_that_depend_do():
+    Y = MADE["made_dependent"]().data.Y.toarray()
+    for k in range(3):
+        assert np.corrcoef(Y[:, k], Y[:, k + 3])[0, 1] > 0.25
+    rare = MADE["made_rare"]().data.Y.toarray().mean(axis=0)
+    assert rare[0] > 0.4
+    assert 0 < rare[-1] < 0.03
+
+
+def test_the_sets_of_a_folder(tmp_path):
+    (tmp_path / "one.csv").write_text("x,y,tags\n" + "0.5,1,a;b\n0.1,2,a\n" * 20)
+    (tmp_path / "two.txt").write_text("12 2 2\n" + "0 0:1 1:2\n1 0:2\n0,1 1:1\n" * 4)
+    sets, left_out = league_sets(folder=tmp_path, label_column="tags")
+    assert {one.name for one in sets} | {line.partition(":")[0] for line in left_out} == {"one", "two"}
+    (one,) = [each for each in sets if each.name == "one"]
+    assert isinstance(one.protocol, KFolds)
+    assert any("equal to a training row" in line for line in one.warnings)
+    with pytest.raises(ValueError, match="no set 'three'"):
+        league_sets(["three"], folder=tmp_path)
+
+
+def test_small_sets_are_divided_twice_and_large_ones_once(monkeypatch):
+    monkeypatch.delenv("SIMLABEL_DATA", raising=False)
+    sets, left_out = league_sets()
+    assert [one.name for one in sets] == list(MADE)
+    assert not left_out
+    assert {str(one.protocol) for one in sets} == {
+        "10-fold cross-validation, stratified by label",
+        "the data set's own training and test parts",
+    }
+    assert all(one.best for one in sets)
+
+
+def test_a_budget_takes_the_cheapest_and_what_is_done():
+    cells = [Cell("a", "slow", 50.0, 2), Cell("a", "done", 1e6, 3, done=3), Cell("a", "quick", 5.0, 2)]
+    fit, rest = chosen(cells, 6.0, jobs=2)
+    assert [cell.rival for cell in fit] == ["done", "quick"]
+    assert [cell.rival for cell in rest] == ["slow"]
+    assert chosen(cells, None, 1) == (cells, [])
+    for wrong in ("", "soon", "-3m", "inf", "nanh"):
+        with pytest.raises(ValueError, match="a budget is a time"):
+            seconds_of(wrong)
+
+
+def test_places_and_gaps():
+    league = table(THREE)
+    found = ranking(league, "average_precision")
+    assert found.mean_ranks == {"rf": 2.0, "autosml": 2.0, "lr": 2.0}
+    by_set = {gap.data: gap for gap in gaps(league, "average_precision")}
+    assert by_set["a"].rival == "lr"
+    assert by_set["a"].gain == pytest.approx(0.1)
+    assert by_set["a"].error == pytest.approx(np.std([0.2, 0.0], ddof=1) / math.sqrt(2))
+    assert by_set["a"].verdict == "level"
+    assert by_set["b"].verdict == "behind"
+    assert wins(league).loc["rf"].to_dict() == {"dense": "1-0-1", "all": "1-0-1"}
+    assert wins(league).loc["lr", "all"] == "1-1-0"  # 0.005 less is a tie
+    assert wins(league, "ranking_loss").loc["rf", "all"] == "1-0-1"  # there the lower figure wins
+
+
+def test_who_was_late_is_last_and_who_did_not_play_has_not_lost():
+    scores = {key: one for key, one in THREE.items() if key != ("b", "rf")}
+    assert ranking(table(scores), "average_precision").mean_ranks == {"autosml": 1.5, "lr": 1.5}
+    late = table(scores, late=[("b", "rf")])
+    assert ranking(late, "average_precision").mean_ranks["rf"] == 3.0  # the last on both
+    assert ranking(late, "ranking_loss").mean_ranks["rf"] == 2.0  # first on a, third on b
+    assert ranking(late, "average_precision", in_time=True) is None  # a is the only set left
+    assert all_played(late) == (["a", "b"], ["autosml", "rf", "lr"])
+
+
+def test_accuracy_for_the_time():
+    frame = per_second(table(THREE))
+    assert frame.loc["lr", "seconds"] == pytest.approx(0.1)
+    assert frame.loc["autosml", "average precision"] == pytest.approx(0.675)
+    assert frame["unbeaten"].to_dict() == {"lr": True, "autosml": True, "rf": False}  # slow, and behind
+
+
+def test_the_signed_rank_test_in_closed_form():
+    """One set: the weights are Beta(1, 1/2), and the winner is known for every weight."""
+    # 0.03: its pair with "no difference" has a mean of 0.015, above the region: better where w0^2 < 1/2
+    above = 1 - math.sqrt(0.5)
+    # P(w1 > t) = sqrt(1 - t) for Beta(1, 1/2)
+    expected = math.sqrt(1 - above)
+    assert signed_rank(np.array([0.03])).better == pytest.approx(expected, abs=0.015)
+    # 0.015: only the set with itself is above; P(w1^2 > 1/2)
+    found = signed_rank(np.array([0.015]))
+    assert found.better == pytest.approx(math.sqrt(1 - math.sqrt(0.5)), abs=0.015)
+    assert found.equal == pytest.approx(1 - found.better)
+    turned = signed_rank(np.array([-0.015]))
+    assert (turned.worse, turned.better) == (pytest.approx(found.better), 0.0)
+    assert signed_rank(np.zeros(5)).equal == 1.0
+
+
+def test_practical_differences_are_against_our_method():
+    league = table(
+        {
+            ("a", "autosml"): score(0.9),
+            ("b", "autosml"): score(0.9),
+            ("a", "lr"): score(0.5),
+            ("b", "lr"): score(0.5),
+        }
+    )
+    assert practically(league)["lr"].better > 0.8
+
+
+def test_the_paper_s_claims():
+    scores = {("a", "sml"): score(0.9, 0.9), ("a", "mlknn"): score(0.8, 0.7)}
+    (one,) = paper_claims(table(scores))
+    # the same numbers stand for all five criteria: of losses the rival has the better ones
+    assert (one.first_on, one.of, one.best) == (1, 5, "mlknn")
+    assert (one.smaller_spread, one.spreads) == (5, 5)
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    league = table(THREE, late=[("a", "svc")])
+    league.write(tmp_path / "league.json")
+    back = League.read(tmp_path / "league.json")
+    assert back.scores == league.scores
+    assert (back.late, back.sets, back.machine, back.limit) == (league.late, league.sets, "here", 60.0)
+    json.loads((tmp_path / "league.json").read_text(), parse_constant=lambda name: pytest.fail(name))
+
+
+def test_the_page_opens_every_figure_down_to_its_folds():
+    league = table(THREE, late=[("b", "svc")])
+    page = to_html(league_report(league))
+    assert "<summary>0.850 ± 0.050</summary><div>fold 1: 0.8000</div><div>fold 2: 0.9000</div>" in page
+    assert "https://" not in page
+    text = to_markdown(
+        league_report(league, table({("a", "autosml"): score(0.8), ("a", "without_rule"): score(0.7)}))
+    )
+    assert "| b | 0.500 | rf | 0.600 | -0.1000 ± 0.0000 | 2 | behind |" in text
+    assert "took long" in text
+    assert "+0.1000" in text
+
+
+SLOW = ("rf", "et", "hgb", "lightgbm", "catboost", "xgboost", "boostexter", "adtboost", "ecc", "rakel")
+HERE = [name for name, one in RIVALS.items() if one.absent is None and not one.for_many]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in HERE]
+)
+def test_every_rival_learns(name, monkeypatch):
+    """On a set that is plain, each ranks the true labels far better than frequencies do."""
+    from simlabel.experiments import compare
+
+    monkeypatch.setattr("simlabel.experiments._searched._FOLDS", 2)
+    data = make_data(rows=70)
+    rival = RIVALS[name]
+    estimator = rival.algorithm(data, 0)
+    if rival.grid is not None:
+        estimator.estimator.grid = estimator.estimator.grid[:1]
+    found = compare(data, [estimator], KFolds(2))
+    assert not found.failures
+    mean = found.of("made", name).mean("average_precision")
+    assert mean > 0.8 if name != "prior" else mean < 0.8
+
+
+def test_words_of_a_table_are_learnt_inside_the_folds():
+    from simlabel.experiments import compare
+
+    frame = pd.DataFrame({"title": ["sea waves", "tree leaf"] * 20, "year": [1, 2] * 20})
+    Y = sp.csr_array(np.array([[1, 0], [0, 1]] * 20, dtype=np.int8))
+    data = Dataset("t", frame, Y, ("a", "b"), ("title", "year"))
+    algorithms = [RIVALS[name].algorithm(data, 0) for name in ("lr", "sml", "tagger")]
+    found = compare(data, algorithms, KFolds(2))
+    assert not found.failures
+    assert all(found.of("t", name).mean("one_error") == 0.0 for name in ("lr", "sml", "tagger"))
+    assert RIVALS["ranksvm"].sits_out(data) == "not meant for raw tables"
+    assert RIVALS["omikuji"].sits_out(data) is not None
+
+
+def test_one_ingredient_less():
+    from simlabel.influence import Ridge
+    from simlabel.label_rules import SetSize
+    from simlabel.similarities import RBF
+
+    data = make_data(rows=60)
+    fitted = {
+        name: ABLATION[name].algorithm(data, 0).estimator.fit(data.X, data.Y).model_
+        for name in ABLATION
+        if name.startswith("without")
+    }
+    assert isinstance(fitted["without_similarity"].similarity_, RBF)
+    assert not isinstance(fitted["without_influence"].influence_, Ridge)
+    assert isinstance(fitted["without_rule"].label_rule_, SetSize)
+    assert getattr(fitted["without_mixing"].influence_, "mixing", False) is False
+
+
+SCRIPT = """
+import sys
+sys.path[:0] = [{tests!r}]
+from made_data import make_data
+from simlabel.experiments import KFolds
+from simlabel.experiments.league import RIVALS, LeagueSet, play
+
+if __name__ == "__main__":
+    rivals = {{name: RIVALS[name] for name in ("sml", "prior", "lr", "iblr")}}
+    sets = [LeagueSet(make_data(name, seed=seed), "made", KFolds(3)) for seed, name in enumerate("ab")]
+    league = play(sets, rivals, folder=sys.argv[1], jobs=1, limit=60.0)
+    league.to_frame().to_csv(sys.argv[2], index=False)
+"""
+
+
+def test_a_league_that_was_killed_goes_on_to_identical_figures(tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parents[2])))
+    command = [sys.executable, str(script)]
+    subprocess.run([*command, str(tmp_path / "whole"), str(tmp_path / "whole.csv")], check=True)
+    broken = tmp_path / "broken"
+    process = subprocess.Popen([*command, str(broken), str(tmp_path / "never.csv")], start_new_session=True)
+    while len(list(broken.rglob("*.json"))) < 7:
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in broken.rglob("*.json")}
+    assert len(kept) < 24
+    subprocess.run([*command, str(broken), str(tmp_path / "broken.csv")], check=True)
+    assert all(path.stat().st_mtime_ns == at for path, at in kept.items())
+    whole, again = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("whole", "broken"))
+    costs = ("cpu_seconds", "peak_mib")
+    pd.testing.assert_frame_equal(
+        whole[~whole.criterion.isin(costs)], again[~again.criterion.isin(costs)], check_exact=True
+    )
+    assert len(whole) > 24 * 10
+
+
+def test_a_budget_leaves_out_what_does_not_fit_and_says_so(tmp_path, monkeypatch):
+    def here(calls, jobs, seconds, skip, threads):
+        yield from ((number, call(), None) for number, call in calls)
+
+    monkeypatch.setattr("simlabel.experiments._run.run_limited", here)
+    sets = [LeagueSet(make_data("a"), "made", KFolds(4))]
+    dear = {
+        "lr": RIVALS["lr"],
+        "rf": RIVALS["rf"].__class__(**{**vars(RIVALS["rf"]), "cost": (1e9, 1, 1, 1)}),
+    }
+    league = play(sets, dear, folder=tmp_path, budget=600.0)
+    assert list(league.out) == [("a", "rf")]
+    assert "budget" in league.out["a", "rf"]
+    assert len(league.scores["a", "lr"].cpu_seconds) == 4
+    assert league.sets["a"].protocol == "4-fold cross-validation"
+    # with nothing left, what is there is shown: the folds that all have
+    for path in list(tmp_path.rglob("*.json")):
+        if "fold-4" in path.name:
+            path.unlink()
+    short = play(sets, {"lr": RIVALS["lr"]}, folder=tmp_path, budget=1e-9)
+    assert len(short.scores["a", "lr"].cpu_seconds) == 3
+    assert short.sets["a"].protocol == "4-fold cross-validation, the first 3 test parts"
