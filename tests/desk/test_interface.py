@@ -16,6 +16,8 @@ import pytest
 from annif_client import AnnifClient
 from desk_support import Server, made_items, made_row
 
+from simlabel.desk._serve import _listen
+
 
 def names(found):
     return [one["label"] for one in found["suggestions"]]
@@ -244,6 +246,14 @@ def test_a_name_that_leads_here_from_outside_is_refused_without_tokens(taught):
     assert taught.client.get("/api/labels", headers={"host": "evil.example"}).status_code == 403
     assert taught.client.post("/api/undo", headers={"origin": "http://evil.example"}).status_code == 403
     assert taught.client.post("/api/undo", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+
+
+def test_answers_are_sent_at_once():
+    """asyncio turns delays off for sockets that are said to be TCP, and for those alone."""
+    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP
 
 
 def test_slow_and_broken_clients_hold_nobody_up(taught):

@@ -140,5 +140,6 @@ def test_twenty_kills(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 def test_two_hundred_kills(tmp_path):
     killed(tmp_path / "desk", tmp_path / "again.sqlite", 200, seed=2)

@@ -33,7 +33,7 @@ async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
     return await asyncio.wrap_future(asks.desk.predictor.suggest(body.rows, body.limit, body.threshold))
 
 
-@router.get("/api/items/{number}/explain", response_model=wire.Why, tags=["model"])
+@router.get("/api/items/{number}/explain", response_model=wire.WhySchema, tags=["model"])
 def explain(
     asks: Reader, number: wire.InPath, label: Annotated[str, Query(min_length=1, max_length=200)]
 ) -> Any:
@@ -63,7 +63,7 @@ def retune(asks: Admin) -> Any:
     return {"started": asks.desk.follower.retune()}
 
 
-@router.get("/api/status", response_model=wire.DeskStatus, tags=["model"])
+@router.get("/api/status", response_model=wire.StatusSchema, tags=["model"])
 def status(asks: Reader) -> Any:
     """How the desk is, and what it is doing."""
     return asks.desk.status()
@@ -71,7 +71,7 @@ def status(asks: Reader) -> Any:
 
 @router.post(
     "/api/imports",
-    response_model=wire.Job,
+    response_model=wire.JobSchema,
     status_code=202,
     openapi_extra={"requestBody": _FILE},
     tags=["transfer"],
@@ -110,7 +110,7 @@ def list_jobs(asks: Reader) -> Any:
         return {"jobs": views.job_views(db)}
 
 
-@router.get("/api/jobs/{number}", response_model=wire.Job, tags=["transfer"])
+@router.get("/api/jobs/{number}", response_model=wire.JobSchema, tags=["transfer"])
 def show_job(asks: Reader, number: wire.InPath) -> Any:
     """How far an import is."""
     with asks.desk.store.reading() as db:
@@ -129,13 +129,13 @@ def export(asks: Reader, format: Literal["csv", "jsonl", "xlsx"] = "csv") -> Str
     return StreamingResponse(pieces, media_type=FORMATS[format], headers=headers)
 
 
-@router.get("/api/session", response_model=wire.Session, tags=["people"])
+@router.get("/api/session", response_model=wire.SessionSchema, tags=["people"])
 def show_session(asks: Reader) -> Any:
     """Who is signed in."""
     return vars(asks.person) | {"needs_token": asks.desk.people.needed}
 
 
-@router.post("/api/session", response_model=wire.Session, tags=["people"])
+@router.post("/api/session", response_model=wire.SessionSchema, tags=["people"])
 def open_session(request: Request, response: Response, body: wire.SessionBody) -> Any:
     """Sign in with a token; on a desk without tokens, with none."""
     people, secure = request.app.state.desk.people, request.url.scheme == "https"

@@ -45,7 +45,7 @@ async def add_items(asks: Tagging, body: wire.ItemsBody) -> Any:
     return await asks.changed(make)
 
 
-@router.get("/items/{number}", response_model=wire.Item)
+@router.get("/items/{number}", response_model=wire.ItemSchema)
 def show_item(asks: Reader, number: wire.InPath) -> Any:
     """An item with its tags and with suggestions."""
     with asks.desk.store.reading() as db:
@@ -125,7 +125,7 @@ async def next_item(asks: Tagging, body: wire.NextBody) -> Any:
     return {"item": None if number is None else await asyncio.to_thread(show_item, asks, number)}
 
 
-@router.post("/queue/{number}/lease", response_model=wire.Lease)
+@router.post("/queue/{number}/lease", response_model=wire.LeaseSchema)
 async def lease_item(asks: Tagging, number: wire.InPath) -> Any:
     """Keep others off an item for ten minutes, or for ten more."""
     return {"holder": asks.person.name, "until": await asks.changed(changes.lease, number)}

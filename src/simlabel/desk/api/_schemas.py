@@ -108,7 +108,7 @@ class TokenBody(Body):
     role: Role
 
 
-class Problem(BaseModel):
+class ProblemSchema(BaseModel):
     """What went wrong, and what to do (RFC 9457)."""
 
     type: str = "about:blank"
@@ -117,7 +117,7 @@ class Problem(BaseModel):
     detail: str
 
 
-class Suggestion(BaseModel):
+class SuggestionSchema(BaseModel):
     """A label that is suggested; `chosen` where it would be given."""
 
     label: str
@@ -125,7 +125,7 @@ class Suggestion(BaseModel):
     chosen: bool
 
 
-class Tag(BaseModel):
+class TagSchema(BaseModel):
     """A tag, or the rejection of one, and where it came from."""
 
     label: str
@@ -136,14 +136,14 @@ class Tag(BaseModel):
     probability: float | None
 
 
-class Lease(BaseModel):
+class LeaseSchema(BaseModel):
     """Who is at an item, and until when."""
 
     holder: str
     until: float
 
 
-class Item(BaseModel):
+class ItemSchema(BaseModel):
     """An item."""
 
     id: int
@@ -154,12 +154,12 @@ class Item(BaseModel):
     actor: str
     at: float
     revision: int
-    lease: Lease | None
-    tags: list[Tag]
-    suggestions: list[Suggestion] = []
+    lease: LeaseSchema | None
+    tags: list[TagSchema]
+    suggestions: list[SuggestionSchema] = []
 
 
-class Label(BaseModel):
+class LabelSchema(BaseModel):
     """A label: how many items have it, and its leave-one-out F1."""
 
     id: int
@@ -169,7 +169,7 @@ class Label(BaseModel):
     f1: float | None
 
 
-class Evidence(BaseModel):
+class EvidenceSchema(BaseModel):
     """A labelled item that speaks for or against a label, and the words that both have."""
 
     item: int
@@ -178,7 +178,7 @@ class Evidence(BaseModel):
     shared: list[str]
 
 
-class Word(BaseModel):
+class WordSchema(BaseModel):
     """A word of the item, and how much it speaks for or against a label."""
 
     column: str
@@ -186,17 +186,17 @@ class Word(BaseModel):
     contribution: float
 
 
-class Why(BaseModel):
+class WhySchema(BaseModel):
     """Why a label is suggested."""
 
     label: str
     probability: float
     usual: float
-    items: list[Evidence]
-    words: list[Word]
+    items: list[EvidenceSchema]
+    words: list[WordSchema]
 
 
-class Doubt(BaseModel):
+class DoubtSchema(BaseModel):
     """A tag that is probably wrong (given), or probably missing (not given)."""
 
     item: int
@@ -206,7 +206,7 @@ class Doubt(BaseModel):
     probability: float
 
 
-class Entry(BaseModel):
+class EntrySchema(BaseModel):
     """An entry of the journal: ids and names, never content."""
 
     seq: int
@@ -220,7 +220,7 @@ class Entry(BaseModel):
     n_items: int
 
 
-class Job(BaseModel):
+class JobSchema(BaseModel):
     """An import: how many rows are in, of how many, and what could not be read."""
 
     id: int
@@ -234,7 +234,7 @@ class Job(BaseModel):
     problems: list[dict[str, Any]]
 
 
-class Token(BaseModel):
+class TokenSchema(BaseModel):
     """A token without its secret."""
 
     id: int
@@ -243,7 +243,7 @@ class Token(BaseModel):
     revoked: bool
 
 
-class Session(BaseModel):
+class SessionSchema(BaseModel):
     """Who is signed in; `csrf` goes with every change as the header X-CSRF-Token."""
 
     name: str
@@ -252,7 +252,7 @@ class Session(BaseModel):
     needs_token: bool
 
 
-class DeskStatus(BaseModel):
+class StatusSchema(BaseModel):
     """How the desk is; a change is in learned influence when model_position has reached its number."""
 
     items: dict[str, int]
@@ -278,16 +278,16 @@ def _answer(title: str, /, **fields: Any) -> Any:
 Done = _answer("Done", seq=int | None)  # the number of the change; None where nothing differed
 Added = _answer("Added", ids=list[int], updated=int, position=int)
 Made = _answer("Made", id=int)
-Suggestions = _answer("Suggestions", position=int, plain_position=int, results=list[list[Suggestion]])
-Items = _answer("Items", items=list[Item])
-Next = _answer("Next", item=Item | None)
+Suggestions = _answer("Suggestions", position=int, plain_position=int, results=list[list[SuggestionSchema]])
+Items = _answer("Items", items=list[ItemSchema])
+Next = _answer("Next", item=ItemSchema | None)
 Forgotten = _answer("Forgotten", erased=bool)
-Labels = _answer("Labels", labels=list[Label])
-Doubts = _answer("Doubts", position=int | None, suspicious=list[Doubt])
+Labels = _answer("Labels", labels=list[LabelSchema])
+Doubts = _answer("Doubts", position=int | None, suspicious=list[DoubtSchema])
 Quality = _answer("Quality", now=dict[str, Any] | None, over_time=list[dict[str, Any]], week=dict[str, Any])
-Entries = _answer("Entries", changes=list[Entry])
-Jobs = _answer("Jobs", jobs=list[Job])
-Tokens = _answer("Tokens", tokens=list[Token])
+Entries = _answer("Entries", changes=list[EntrySchema])
+Jobs = _answer("Jobs", jobs=list[JobSchema])
+Tokens = _answer("Tokens", tokens=list[TokenSchema])
 NewToken = _answer("NewToken", id=int, token=str)
 Retune = _answer("Retune", started=bool)
 Health = _answer("Health", status=Literal["ok", "degraded"], problems=list[str])
