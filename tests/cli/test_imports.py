@@ -14,6 +14,8 @@ from simlabel.cli import _choices
 from simlabel.cli._app import _VERBS as VERBS
 from simlabel.cli._app import app
 from simlabel.datasets import FORMATS, TABLE_FORMATS
+from simlabel.experiments import ALGORITHMS
+from simlabel.experiments.league import LIMIT
 from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES
 from simlabel.metrics import CRITERIA, MORE_CRITERIA
@@ -51,7 +53,7 @@ def test_what_needs_no_verb_loads_none(words):
     assert found.stdout.strip().splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("verb", sorted({*VERBS} - {"compare"}))
+@pytest.mark.parametrize("verb", sorted(VERBS))
 def test_the_help_of_a_verb_loads_nothing_that_computes(verb):
     heavy = ("numpy", "scipy", "sklearn", "pandas", "pyarrow", "numba", "joblib", "simlabel.datasets")
     code = (
@@ -73,6 +75,8 @@ def test_options_offer_what_the_rooms_have():
     assert {one.name: one.labels for one in FORMATS.values() if one.labels} == _choices.LABELS_OF
     assert tuple(CRITERIA) == _choices.CRITERIA
     assert _choices.MORE_CRITERIA == MORE_CRITERIA
+    assert tuple(ALGORITHMS) == _choices.ALGORITHMS
+    assert LIMIT == _choices.LEAGUE_LIMIT
 
 
 def test_names_are_there_when_they_are_asked_for():

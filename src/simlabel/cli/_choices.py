@@ -28,3 +28,10 @@ MORE_CRITERIA = (
     *("subset_accuracy", "f1_micro", "f1_macro", "f1_instance", "precision@1", "precision@3", "precision@5"),
     *("ndcg@1", "ndcg@3", "ndcg@5", "psp@1", "psp@3", "psp@5"),
 )
+
+ALGORITHMS = (
+    *("sml", "autosml", "mlknn", "boostexter", "adtboost", "ranksvm"),
+    *("br", "cc", "lp", "knn", "rf", "et"),
+)
+#: processor seconds that a fold of the league may take
+LEAGUE_LIMIT = 120.0

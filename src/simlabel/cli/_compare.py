@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simlabel.cli import _options as options
+from simlabel.cli._choices import ALGORITHMS, LEAGUE_LIMIT
 from simlabel.cli._console import Terminal, guarded, say, show_json
-from simlabel.cli._league import run_league
 from simlabel.cli._tables import say_failures, show_comparison
-from simlabel.experiments import (
-    ALGORITHMS,
-    AlgorithmAbsent,
-    Comparison,
-    compare,
-    find_algorithm,
-    list_algorithms,
-)
-from simlabel.experiments.league import LIMIT
-from simlabel.reports import check_report_path, comparison_report, write_report
 from simlabel.support.progress import shown_progress
+
+if TYPE_CHECKING:
+    from simlabel.experiments import Comparison
 
 _DEFAULT = "sml,autosml,mlknn,br,rf"
 _LEAGUE = "The league"
@@ -63,7 +56,7 @@ def compare_verb(
             help="Processor seconds of a fold; who takes longer has lost that set.",
             rich_help_panel=_LEAGUE,
         ),
-    ] = LIMIT,
+    ] = LEAGUE_LIMIT,
     ablation: Annotated[
         bool,
         typer.Option("--ablation", help="Also AutoSML without each ingredient.", rich_help_panel=_LEAGUE),
@@ -94,6 +87,10 @@ def compare_verb(
 
     Each finished fold is kept; the same command goes on from where it was stopped.
     """
+    from simlabel.cli._league import run_league
+    from simlabel.experiments import compare
+    from simlabel.reports import check_report_path, comparison_report, write_report
+
     if list_them:
         _list_algorithms(json)
         return
@@ -150,6 +147,8 @@ def _show(comparison: Comparison, criteria: list[str]) -> None:
 
 def _checked(algorithms: str) -> list[str]:
     """Names that exist; those that exist but are not installed are said later, by the comparison."""
+    from simlabel.experiments import AlgorithmAbsent, find_algorithm
+
     names = [name.strip() for name in algorithms.split(",") if name.strip()]
     for name in names:
         if name in ALGORITHMS:
@@ -164,6 +163,8 @@ def _checked(algorithms: str) -> list[str]:
 
 
 def _list_algorithms(json: bool) -> None:
+    from simlabel.experiments import list_algorithms
+
     table = list_algorithms()
     if json:
         show_json(table.reset_index().to_dict("records"))
