@@ -61,9 +61,9 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     effort : {"normal", "high"}
         "high" also tries sums of the best two configurations, and of them with the proximity of a forest
         (`simlabel.similarities.ForestProximity`). They are judged by five folds, and taken if they gain more
-        than a standard error. It takes about three times as long, and do not expect much: on up to 800 rows of
-        emotions, image and scene it gained nothing (`benchmarks/accuracy/effort.py`). A model with a forest
-        cannot `forget`.
+        than a standard error. It takes about three times as long, and need not gain: on up to 800 rows of
+        emotions, image and scene it did not (`benchmarks/accuracy/effort.py`). A model with a forest cannot
+        `forget`.
     budget : float, optional
         Seconds after which no further configuration is begun. Without it, equal data give equal
         results; with it, a slower moment may try fewer.
