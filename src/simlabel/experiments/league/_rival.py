@@ -17,6 +17,7 @@ from simlabel.experiments._preparing import AsFrame, Dense, Scaled, Words
 from simlabel.experiments._searched import Searched
 
 _MANY = 100  # labels
+_BY_HAND = {"mlrl": "pip install mlrl-boomer, which wants scikit-learn below 1.8"}
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
 Grid = Sequence[Mapping[str, Any]]
 
@@ -61,7 +62,8 @@ class Rival:
         """Why it cannot play here; None if it can."""
         if self.package is None or importlib.util.find_spec(self.package.replace("-", "_")) is not None:
             return None
-        return f"{self.package} is not installed: pip install 'simlabel[league]'"
+        how = _BY_HAND.get(self.package, "pip install 'simlabel[league]'")
+        return f"{self.package} is not installed: {how}"
 
     def sits_out(self, data: Dataset) -> str | None:
         """Why it is not meant for a set; None if it is."""
