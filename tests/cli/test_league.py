@@ -29,7 +29,7 @@ def folder(tmp_path):
     where = tmp_path / "files"
     where.mkdir()
     for seed, name in enumerate(("one", "two")):
-        data = make_data(name, rows=40, seed=seed)
+        data = make_data(name, rows=24, seed=seed)
         lines = [",".join([*data.feature_names, "tags"])]
         for i in range(data.n_rows):
             tags = ";".join(data.label_names[k] for k in data.Y[[i]].indices)

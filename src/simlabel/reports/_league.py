@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from simlabel.experiments.league import (
     MAIN,
-    OURS,
     REGION,
     League,
     all_played,
@@ -38,7 +37,7 @@ def league_report(league: League, ablation: League | None = None) -> Report:
     --------
     >>> from simlabel.experiments.league import SetFacts
     >>> facts = {"a": SetFacts("a", "made", 10, 2, 3, 1.0, "two folds")}
-    >>> nobody = League(facts, {}, {}, {}, {}, {}, {"X": "x is not installed"}, "one core")
+    >>> nobody = League(facts, {"x": "X"}, {}, {}, {}, {}, {"X": "x is not installed"}, "one core")
     >>> print(league_report(nobody).sections[-1].blocks[0].text)
     X is left out: x is not installed.
     """
@@ -117,7 +116,7 @@ def _places(league: League) -> list[Block]:
         blocks.append(
             Text(f"On the {in_time.n_sets} sets on which nobody was late, by average precision: {ranks}.")
         )
-    own = league.titles[OURS]
+    own = league.titles[league.own]
     pairs = [pair for pair in first.pairs if own in (pair.first, pair.second)]
     shown = [
         [pair.second if pair.first == own else pair.first, f"{pair.p_value:.3g}", f"{pair.p_holm:.3g}"]
@@ -135,7 +134,7 @@ def _practical(league: League) -> list[Block]:
     if not found:
         return []
     shares = {league.titles[rival]: (one.better, one.equal, one.worse) for rival, one in found.items()}
-    own = league.titles[OURS]
+    own = league.titles[league.own]
     rows = [[name, *(f"{share:.2f}" for share in three)] for name, three in shares.items()]
     names = (f"{own} better", "as good as equal", "rival better")
     return [
@@ -156,7 +155,7 @@ def _wins(league: League) -> list[Block]:
             for rival, row in zip(found.index, found.to_numpy(), strict=True)
         ]
         title = find_criterion(criterion).title
-        caption = f"{title}: wins-ties-losses of {league.titles[OURS]}; up to {REGION:g} is a tie"
+        caption = f"{title}: wins-ties-losses of {league.titles[league.own]}; up to {REGION:g} is a tie"
         blocks.append(table(["Rival", *found.columns], rows, caption, folded=criterion != _AP))
     return blocks
 
@@ -178,7 +177,7 @@ def _gaps(league: League) -> list[Block]:
         ]
         heading = find_criterion(criterion).heading
         caption = f"{heading}: beside the best rival of each set; gain ± standard error, paired by fold"
-        headings = ["Set", league.titles[OURS], "Best rival", "Its figure", "Gain", "Folds", "Verdict"]
+        headings = ["Set", league.titles[league.own], "Best rival", "Its figure", "Gain", "Folds", "Verdict"]
         blocks.append(table(headings, rows, caption))
     return blocks
 
@@ -221,7 +220,8 @@ def _speed(league: League) -> list[Block]:
     )
     return [
         Picture(
-            figures.speed_plot(points, league.titles[OURS]), "On the line: nobody is both better and quicker"
+            figures.speed_plot(points, league.titles[league.own]),
+            "On the line: nobody is both better and quicker",
         ),
         table(headings, rows, caption),
     ]

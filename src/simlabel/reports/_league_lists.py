@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from simlabel.experiments import PUBLISHED
-from simlabel.experiments.league import INGREDIENTS, OURS, League, Score, paper_claims
+from simlabel.experiments.league import INGREDIENTS, League, Score, paper_claims
 from simlabel.metrics import find_criterion
 from simlabel.reports._page import Block, Cell, Text, table
 
@@ -135,27 +135,27 @@ def ingredients(league: League) -> list[Block]:
     blocks: list[Block] = []
     for criterion in (_AP, "f1_micro"):
         means = league.means(criterion)
-        if OURS not in means:
+        if league.own not in means:
             continue
-        names = [rival for rival in means.columns if rival != OURS]
+        names = [rival for rival in means.columns if rival != league.own]
         rows = [
             [
                 name,
-                number(means.loc[name, OURS]),
-                *(_signed(means.loc[name, OURS] - means.loc[name, rival]) for rival in names),
+                number(means.loc[name, league.own]),
+                *(_signed(means.loc[name, league.own] - means.loc[name, rival]) for rival in names),
             ]
             for name in means.index
-            if not math.isnan(means.loc[name, OURS])
+            if not math.isnan(means.loc[name, league.own])
         ]
-        gains = [(means[OURS] - means[rival]).mean() for rival in names]
-        rows.append(["mean", number(means[OURS].mean()), *map(_signed, gains)])
-        headings = ["Set", league.titles[OURS], *(league.titles[rival] for rival in names)]
+        gains = [(means[league.own] - means[rival]).mean() for rival in names]
+        rows.append(["mean", number(means[league.own].mean()), *map(_signed, gains)])
+        headings = ["Set", league.titles[league.own], *(league.titles[rival] for rival in names)]
         title = find_criterion(criterion).heading
         blocks.append(
             table(
                 headings,
                 rows,
-                f"{title}: how far {league.titles[OURS]} is ahead of itself without an ingredient",
+                f"{title}: how far {league.titles[league.own]} is ahead of itself without an ingredient",
             )
         )
     said = "; ".join(f"without {name}: {what}" for name, what in INGREDIENTS.items())
