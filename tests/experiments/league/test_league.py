@@ -199,6 +199,13 @@ def test_who_was_late_is_last_and_who_did_not_play_has_not_lost():
     assert all_played(late) == (["a", "b"], ["autosml", "rf", "lr"])
 
 
+def test_our_method_loses_too_where_it_is_late():
+    scores = {key: one for key, one in THREE.items() if key != ("b", "autosml")}
+    found = ranking(table(scores, late=[("b", "autosml")]), "average_precision")
+    assert found.n_sets == 2
+    assert found.mean_ranks["autosml"] == 2.0  # the first on a, the last on b
+
+
 def test_accuracy_for_the_time():
     frame = per_second(table(THREE))
     assert frame.loc["lr", "seconds"] == pytest.approx(0.1)

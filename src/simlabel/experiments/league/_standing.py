@@ -18,10 +18,14 @@ _OF_THE_PAPER = ("mlknn", "boostexter", "adtboost", "ranksvm")
 
 
 def all_played(league: League) -> tuple[list[str], list[str]]:
-    """Sets on which our method has a figure, and rivals that have one, or were late, on all of them."""
-    sets = [name for name in league.sets if (name, league.own) in league.scores]
-    outcomes = {*league.scores, *league.late}
-    return sets, [one for one in league.rivals() if all((name, one) in outcomes for name in sets)]
+    """Sets on which our method and half of the rivals have played, and the rivals that did so on all of them.
+
+    Who was late has played, and lost: our method too.
+    """
+    outcomes, rivals = {*league.scores, *league.late}, league.rivals()
+    there = {name: sum((name, rival) in outcomes for rival in rivals) for name in league.sets}
+    sets = [name for name in league.sets if (name, league.own) in outcomes and 2 * there[name] >= len(rivals)]
+    return sets, [rival for rival in rivals if all((name, rival) in outcomes for name in sets)]
 
 
 def ranking(league: League, criterion: str, *, in_time: bool = False) -> Ranking | None:
