@@ -180,14 +180,16 @@ class Omikuji(_Probabilistic):
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
     """Nothing on the screen, also of what is not Python: omikuji draws bars, whoever asks."""
-    kept = os.dup(2)
+    kept = [(place, os.dup(place)) for place in (1, 2)]
     try:
         with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
+            for place, _ in kept:
+                os.dup2(nowhere.fileno(), place)
             yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for place, own in kept:
+            os.dup2(own, place)
+            os.close(own)
 
 
 def _write(path: Path, X: sp.csr_array, Y: sp.csr_array) -> None:

@@ -55,7 +55,7 @@ class Searched(ClassifierMixin, BaseEstimator):
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, y = np.arange(40.0)[:, None], np.array([[1, 0]] * 20 + [[0, 1]] * 20)
-    >>> model = Searched(KNeighborsClassifier(), [{"n_neighbors": 25}, {"n_neighbors": 3}]).fit(X, y)
+    >>> model = Searched(KNeighborsClassifier(), [{"n_neighbors": 3}, {"n_neighbors": 25}]).fit(X, y)
     >>> model.best_params_, model.predict([[1.0], [39.0]]).tolist()
     ({'n_neighbors': 3}, [[1, 0], [0, 1]])
     """

@@ -5,7 +5,8 @@ from simlabel.experiments.league._bayes import REGION, Practical, signed_rank
 from simlabel.experiments.league._made import MADE, Made
 from simlabel.experiments.league._plan import seconds_of
 from simlabel.experiments.league._play import LIMIT, play
-from simlabel.experiments.league._rivals import RIVALS, Rival
+from simlabel.experiments.league._rival import Rival
+from simlabel.experiments.league._rivals import RIVALS
 from simlabel.experiments.league._sets import LeagueSet, league_sets
 from simlabel.experiments.league._standing import (
     Gap,

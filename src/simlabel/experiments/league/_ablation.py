@@ -6,7 +6,8 @@ from typing import Any
 
 from simlabel.estimators import AutoSMLClassifier
 from simlabel.experiments._ablated import Ablated
-from simlabel.experiments.league._rivals import RIVALS, Rival
+from simlabel.experiments.league._rival import Rival
+from simlabel.experiments.league._rivals import RIVALS
 
 #: ingredient -> what stands in its place
 INGREDIENTS = {

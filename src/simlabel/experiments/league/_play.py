@@ -17,7 +17,8 @@ from simlabel.experiments._protocols import FirstSplits, Protocol
 from simlabel.experiments._run import Progress, compare
 from simlabel.experiments._store import FoldStore, data_key
 from simlabel.experiments.league._plan import Cell, chosen
-from simlabel.experiments.league._rivals import RIVALS, Rival
+from simlabel.experiments.league._rival import Rival
+from simlabel.experiments.league._rivals import RIVALS
 from simlabel.experiments.league._sets import LeagueSet, n_columns
 from simlabel.experiments.league._table import League, Score, SetFacts
 
@@ -100,13 +101,31 @@ class _Season:
             protocol = one.protocol if folds is None else FirstSplits(one.protocol, folds)
             if one.name in self.found and self.found[one.name][0] == str(protocol):
                 continue
-            cells = _cells([one], self.present, self.out, self.folder, self.seed, self.keys, folds)
+            cells = self._cells(one, folds)
             fit, rest = chosen(cells, self.left, self.jobs)
             if one.name in self.found and rest:
                 continue  # it stays at the folds that all have
             self.out |= {(cell.data, cell.rival): _NO_TIME for cell in rest}
             if fit:
                 self._play(one, protocol, [self.present[cell.rival] for cell in fit])
+
+    def _cells(self, one: LeagueSet, folds: int | None) -> list[Cell]:
+        """What there is to run on a set, with what it is expected to take, and how much of it is done."""
+        store, cells = FoldStore(self.folder), []
+        splits = one.protocol.splits(one.data)[:folds]
+        sizes = (len(splits[0].train), n_columns(one.data), one.data.n_labels)
+        criteria, key = criteria_for(one.data.n_labels), self.keys[one.name]
+        for name, rival in self.present.items():
+            if (one.name, name) in self.out:
+                continue
+            algorithm = rival.algorithm(one.data, self.seed)
+            paths = [store.path(key, one.data, algorithm, one.protocol, split) for split in splits]
+            kept = [fold for fold in (store.read(path, criteria) for path in paths) if fold is not None]
+            over = any(store.was_late(path, self.limit) for path in paths)
+            measured = [fold.cpu_seconds for fold in kept]
+            seconds = sum(measured) / len(measured) if measured else rival.seconds(*sizes)
+            cells.append(Cell(one.name, name, seconds, len(splits), len(splits) if over else len(kept)))
+        return cells
 
     def _play(self, one: LeagueSet, protocol: Protocol, rivals: Sequence[Rival]) -> None:
         result = compare(
@@ -146,34 +165,6 @@ class _Season:
 def _sitting_out(sets: Sequence[LeagueSet], rivals: Mapping[str, Rival]) -> dict[tuple[str, str], str]:
     reasons = {(one.name, name): rival.sits_out(one.data) for one in sets for name, rival in rivals.items()}
     return {key: reason for key, reason in reasons.items() if reason is not None}
-
-
-def _cells(
-    sets: Sequence[LeagueSet],
-    rivals: Mapping[str, Rival],
-    out: Mapping[tuple[str, str], str],
-    folder: Path,
-    seed: int,
-    keys: Mapping[str, str],
-    folds: int | None,
-) -> list[Cell]:
-    """What there is to run, with what it is expected to take, and how much of it is done."""
-    store, cells = FoldStore(folder), []
-    for one in sets:
-        splits = one.protocol.splits(one.data)[:folds]
-        sizes = (len(splits[0].train), n_columns(one.data), one.data.n_labels)
-        criteria = criteria_for(one.data.n_labels)
-        for name, rival in rivals.items():
-            if (one.name, name) in out:
-                continue
-            algorithm = rival.algorithm(one.data, seed)
-            paths = [store.path(keys[one.name], one.data, algorithm, one.protocol, split) for split in splits]
-            kept = [fold for fold in (store.read(path, criteria) for path in paths) if fold is not None]
-            over = any(store.was_late(path, 0.0) for path in paths)
-            measured = [fold.cpu_seconds for fold in kept]
-            seconds = sum(measured) / len(measured) if measured else rival.seconds(*sizes)
-            cells.append(Cell(one.name, name, seconds, len(splits), len(splits) if over else len(kept)))
-    return cells
 
 
 def machine() -> str:

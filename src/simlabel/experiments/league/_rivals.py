@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
@@ -22,97 +16,10 @@ from simlabel.baselines._iblr import IBLRML
 from simlabel.baselines._packages import CatBoost, Omikuji, XGBoost
 from simlabel.baselines._powerset import LabelPowerset
 from simlabel.baselines._rakel import RAkEL
-from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger
-from simlabel.experiments._algorithms import Algorithm
-from simlabel.experiments._preparing import AsFrame, Dense, Scaled, Words
-from simlabel.experiments._searched import Searched
+from simlabel.experiments.league._rival import Grid, Rival
 
 _TREES, _STEPS = 300, 1000
-_MANY = 100  # labels
-_WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
-Grid = Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A contestant of the league.
-
-    Attributes
-    ----------
-    name, title, what : str
-    make : callable
-        The estimator for a seed.
-    grid : sequence of dict
-        What is searched inside the training rows; None for who chooses by itself.
-    before : "scaled", "dense" or None
-        What matrices go through first.
-    package : str or None
-        What must be installed.
-    cost : (float, float, float, float)
-        Processor seconds of a fold of yeast (2,175 rows, 103 columns, 14 labels), and the powers of rows,
-        columns and labels by which they grow: for the choice of what fits in a budget.
-    for_tables, for_many : bool
-        Whether it plays on raw tables (by their words), and only where labels are many.
-    sparse_labels : bool
-    """
-
-    name: str
-    title: str
-    what: str
-    make: Callable[[int], Any]
-    grid: Grid | None = ({},)
-    before: str | None = None
-    package: str | None = None
-    cost: tuple[float, float, float, float] = (5.0, 1.0, 1.0, 1.0)
-    for_tables: bool = True
-    for_many: bool = False
-    sparse_labels: bool = False
-
-    @property
-    def absent(self) -> str | None:
-        """Why it cannot play here; None if it can."""
-        if self.package is None or importlib.util.find_spec(self.package.replace("-", "_")) is not None:
-            return None
-        return f"{self.package} is not installed: pip install 'simlabel[league]'"
-
-    def sits_out(self, data: Dataset) -> str | None:
-        """Why it is not meant for a set; None if it is."""
-        table = isinstance(data.X, pd.DataFrame)
-        if table and not self.for_tables:
-            return "not meant for raw tables"
-        if self.for_many and data.n_labels < _MANY:
-            return f"meant for {_MANY} labels and more"
-        if (
-            self.name == "tagger"
-            and not table
-            and (sp.issparse(data.X) or max(data.X.shape[1] / _WIDE, data.n_rows / _LONG) > 1)
-        ):
-            return f"meant for tables, or dense sets of up to {_WIDE} columns and {_LONG:,} rows"
-        return None
-
-    def algorithm(self, data: Dataset, seed: int) -> Algorithm:
-        """As it plays on a set."""
-        estimator, table = self.make(seed), isinstance(data.X, pd.DataFrame)
-        if self.name == "tagger":
-            return Algorithm(self.name, self.title, estimator if table else AsFrame(estimator), True)
-        first = Words() if table else {"scaled": Scaled(), "dense": Dense(), None: None}[self.before]
-        steps = [] if first is None else [("first", first)]
-        if table and self.before == "dense":
-            steps.append(("dense", Dense()))
-        prefix = "rival__" if steps else ""
-        whole = Pipeline([*steps, ("rival", estimator)]) if steps else estimator
-        if self.grid is None:
-            return Algorithm(self.name, self.title, whole, self.sparse_labels)
-        grid = [{f"{prefix}{key}": value for key, value in one.items()} for one in self.grid]
-        return Algorithm(
-            self.name, self.title, Searched(whole, grid, sparse_labels=self.sparse_labels, seed=seed), True
-        )
-
-    def seconds(self, n_rows: int, n_columns: int, n_labels: int) -> float:
-        """Processor seconds that a fold is expected to take."""
-        own, rows, columns, labels = self.cost
-        return own * (n_rows / 2175) ** rows * (n_columns / 103) ** columns * (n_labels / 14) ** labels
 
 
 def _logistic() -> LogisticRegression:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from simlabel.experiments._statistics import Ranking, rank_algorithms
 from simlabel.experiments.league._bayes import REGION, Practical, signed_rank
-from simlabel.experiments.league._table import OURS, League
+from simlabel.experiments.league._table import League
 from simlabel.metrics import CRITERIA, find_criterion
 
 _AP = "average_precision"
@@ -18,10 +18,14 @@ _OF_THE_PAPER = ("mlknn", "boostexter", "adtboost", "ranksvm")
 
 
 def all_played(league: League) -> tuple[list[str], list[str]]:
-    """Sets on which our method has a figure, and rivals that have one, or were late, on all of them."""
-    sets = [name for name in league.sets if (name, OURS) in league.scores]
-    outcomes = {*league.scores, *league.late}
-    return sets, [one for one in league.rivals() if all((name, one) in outcomes for name in sets)]
+    """Sets on which our method and half of the rivals have played, and the rivals that did so on all of them.
+
+    Who was late has played, and lost: our method too.
+    """
+    outcomes, rivals = {*league.scores, *league.late}, league.rivals()
+    there = {name: sum((name, rival) in outcomes for rival in rivals) for name in league.sets}
+    sets = [name for name in league.sets if (name, league.own) in outcomes and 2 * there[name] >= len(rivals)]
+    return sets, [rival for rival in rivals if all((name, rival) in outcomes for name in sets)]
 
 
 def ranking(league: League, criterion: str, *, in_time: bool = False) -> Ranking | None:
@@ -39,10 +43,10 @@ def practically(league: League) -> dict[str, Practical]:
     """Of each other rival how likely our method is practically better, by average precision."""
     means = league.means(_AP)
     found = {}
-    for rival in means.columns.drop(OURS, errors="ignore") if OURS in means else ():
-        both = means[[OURS, rival]].dropna()
+    for rival in means.columns.drop(league.own, errors="ignore") if league.own in means else ():
+        both = means[[league.own, rival]].dropna()
         if len(both) >= 2:
-            found[rival] = signed_rank((both[OURS] - both[rival]).to_numpy())
+            found[rival] = signed_rank((both[league.own] - both[rival]).to_numpy())
     return found
 
 
@@ -58,8 +62,8 @@ def wins(league: League, criterion: str = _AP) -> pd.DataFrame:
     sign = 1.0 if find_criterion(criterion).higher_is_better else -1.0
     kinds = list(dict.fromkeys(one.kind for one in league.sets.values()))
     rows = {}
-    for rival in means.columns.drop(OURS, errors="ignore") if OURS in means else ():
-        gains = sign * (means[OURS] - means[rival])
+    for rival in means.columns.drop(league.own, errors="ignore") if league.own in means else ():
+        gains = sign * (means[league.own] - means[rival])
         by_kind = {kind: gains[[league.sets[name].kind == kind for name in gains.index]] for kind in kinds}
         rows[rival] = {name: _counted(part.dropna()) for name, part in {**by_kind, "all": gains}.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=[*kinds, "all"])
@@ -97,11 +101,11 @@ def gaps(league: League, criterion: str) -> list[Gap]:
     sign = 1.0 if find_criterion(criterion).higher_is_better else -1.0
     found = []
     for name in league.sets:
-        own = league.scores.get((name, OURS))
+        own = league.scores.get((name, league.own))
         others = {
             rival: score
             for (data, rival), score in league.scores.items()
-            if data == name and rival != OURS and not math.isnan(score.mean(criterion))
+            if data == name and rival != league.own and not math.isnan(score.mean(criterion))
         }
         if own is None or not others:
             continue

@@ -113,6 +113,11 @@ class League:
     machine: str
     limit: float | None = None
 
+    @property
+    def own(self) -> str:
+        """Whom the others are compared with: AutoSML, or where it does not play the first of the list."""
+        return OURS if OURS in self.titles else next(iter(self.titles), OURS)
+
     def rivals(self) -> list[str]:
         """Who played anywhere, in the order of the list."""
         there = {name for _, name in (*self.scores, *self.late)}
