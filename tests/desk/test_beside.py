@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from desk_support import WORDS, made_row
 
+from simlabel.desk import _beside
 from simlabel.desk import _changes as changes
 from simlabel.desk._beside import Beside
 from simlabel.desk._desk import Desk
@@ -138,3 +139,14 @@ def test_items_that_wait_are_remembered_by_the_next_model(desk):
         label for label, change in zip(fresh.labels, (after - before)[0], strict=True) if abs(change) > 0.01
     }
     assert moved == {numbered(desk, "horror")}
+
+
+def test_a_model_comes_where_more_items_wait_than_are_noted(desk, monkeypatch):
+    monkeypatch.setattr(_beside, "_MOST", 3)
+    for number in range(5):
+        added(desk, ODD | {"title": f"Concert {number}"}, ["percussion"])
+    noted = Beside(desk.store, desk.predictor.published.model, desk.predictor.published.position)
+    before = set(noted._notes)
+    noted.warm()
+    assert len(before) == 3
+    assert set(noted._notes) == before

@@ -77,7 +77,7 @@ class Beside:
         self._take([Lesson(0, 0, {}, frozenset(), frozenset(), True)])
         rows = as_rows([{}], self._model.feature_names_in_.tolist())
         self.shifted(rows, self._model.predict_proba(rows))
-        del self._notes[0]
+        self._notes.pop(0, None)  # where notes are as many as are kept, it was the oldest
         self._summed = None
 
     def _take(self, lessons: Sequence[Lesson]) -> None:

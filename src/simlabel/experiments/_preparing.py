@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from simlabel.support.validation import FloatArray
 
 
-class Scaled(TransformerMixin, BaseEstimator):
+class ScaledColumns(TransformerMixin, BaseEstimator):
     """Dense columns to mean 0 and variance 1; sparse rows as they are."""
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -41,7 +41,7 @@ from simlabel.experiments.league import (
     wins,
 )
 from simlabel.experiments.league._leaks import identifiers, shared_rows
-from simlabel.experiments.league._plan import Cell, chosen
+from simlabel.experiments.league._plan import Fixture, chosen
 from simlabel.reports import league_report, to_html, to_markdown
 
 QUICK = {name: RIVALS[name] for name in ("autosml", "sml", "prior", "lr")}
@@ -164,7 +164,11 @@ def test_small_sets_are_divided_twice_and_large_ones_once(monkeypatch):
 
 
 def test_a_budget_takes_the_cheapest_and_what_is_done():
-    cells = [Cell("a", "slow", 50.0, 2), Cell("a", "done", 1e6, 3, done=3), Cell("a", "quick", 5.0, 2)]
+    cells = [
+        Fixture("a", "slow", 50.0, 2),
+        Fixture("a", "done", 1e6, 3, done=3),
+        Fixture("a", "quick", 5.0, 2),
+    ]
     fit, rest = chosen(cells, 6.0, jobs=2)
     assert [cell.rival for cell in fit] == ["done", "quick"]
     assert [cell.rival for cell in rest] == ["slow"]

@@ -27,7 +27,7 @@ def seconds_of(text: str) -> float:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Fixture:
     """One rival on one set: processor seconds that a fold should take, how many there are and done."""
 
     data: str
@@ -42,12 +42,12 @@ class Cell:
         return self.seconds * (self.folds - self.done)
 
 
-def chosen(cells: Sequence[Cell], budget: float | None, jobs: int) -> tuple[list[Cell], list[Cell]]:
+def chosen(cells: Sequence[Fixture], budget: float | None, jobs: int) -> tuple[list[Fixture], list[Fixture]]:
     """The cells that fit, and those that do not; the cheapest first, what is done for nothing.
 
     Examples
     --------
-    >>> cells = [Cell("a", "x", 30.0, 2), Cell("a", "y", 1.0, 2), Cell("b", "x", 500.0, 2, done=2)]
+    >>> cells = [Fixture("a", "x", 30.0, 2), Fixture("a", "y", 1.0, 2), Fixture("b", "x", 500.0, 2, done=2)]
     >>> fit, rest = chosen(cells, 10.0, jobs=1)
     >>> [(cell.data, cell.rival) for cell in fit], [(cell.data, cell.rival) for cell in rest]
     ([('b', 'x'), ('a', 'y')], [('a', 'x')])

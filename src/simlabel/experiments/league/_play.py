@@ -16,7 +16,7 @@ from simlabel.experiments._fold import criteria_for
 from simlabel.experiments._protocols import FirstSplits, Protocol
 from simlabel.experiments._run import Progress, compare
 from simlabel.experiments._store import FoldStore, data_key
-from simlabel.experiments.league._plan import Cell, chosen
+from simlabel.experiments.league._plan import Fixture, chosen
 from simlabel.experiments.league._rival import Rival
 from simlabel.experiments.league._rivals import RIVALS
 from simlabel.experiments.league._sets import LeagueSet, n_columns
@@ -109,7 +109,7 @@ class _Season:
             if fit:
                 self._play(one, protocol, [self.present[cell.rival] for cell in fit])
 
-    def _cells(self, one: LeagueSet, folds: int | None) -> list[Cell]:
+    def _cells(self, one: LeagueSet, folds: int | None) -> list[Fixture]:
         """What there is to run on a set, with what it is expected to take, and how much of it is done."""
         store, cells = FoldStore(self.folder), []
         splits = one.protocol.splits(one.data)[:folds]
@@ -124,7 +124,7 @@ class _Season:
             over = any(store.was_late(path, self.limit) for path in paths)
             measured = [fold.cpu_seconds for fold in kept]
             seconds = sum(measured) / len(measured) if measured else rival.seconds(*sizes)
-            cells.append(Cell(one.name, name, seconds, len(splits), len(splits) if over else len(kept)))
+            cells.append(Fixture(one.name, name, seconds, len(splits), len(splits) if over else len(kept)))
         return cells
 
     def _play(self, one: LeagueSet, protocol: Protocol, rivals: Sequence[Rival]) -> None:

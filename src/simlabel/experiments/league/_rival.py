@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
-from simlabel.experiments._preparing import AsFrame, Dense, Scaled, Words
+from simlabel.experiments._preparing import AsFrame, Dense, ScaledColumns, Words
 from simlabel.experiments._searched import Searched
 
 _MANY = 100  # labels
@@ -85,7 +85,7 @@ class Rival:
         estimator, table = self.make(seed), isinstance(data.X, pd.DataFrame)
         if self.name == "tagger":
             return Algorithm(self.name, self.title, estimator if table else AsFrame(estimator), True)
-        first = Words() if table else {"scaled": Scaled(), "dense": Dense(), None: None}[self.before]
+        first = Words() if table else {"scaled": ScaledColumns(), "dense": Dense(), None: None}[self.before]
         steps = [] if first is None else [("first", first)]
         if table and self.before == "dense":
             steps.append(("dense", Dense()))
