@@ -94,7 +94,7 @@ class Limits:
     full_share: float = 0.07  # a term of a sparse product takes 200 dense ones, of which it has the square
     prepared_entries: int = 1 << 21  # of a block while the numbers beside the rows are computed
     collapsed_bytes: int = 1 << 28  # of sums that are taken before queries come, unless they are asked for
-    merged_bytes: int = 1 << 30  # of those, where words that are alike have one sum
+    merged_bytes: int = 1 << 31  # of those, where words that are alike have one: half of that, and less
     kept_bytes: int = 1 << 26  # of what was made of V and will be wanted again
     shard_bytes: int = 1 << 25  # of references that are read at once from files, or sent
     slow_seconds: float = 10.0  # a plan says that it takes longer; of a Python function that does is warned,
