@@ -7,7 +7,7 @@ the same references have the same sums. So the sums of texts take a quarter of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class MergedSums:
         by_kind = sp.csr_array(Z[:, merged.kept].T)
         U = np.empty((n_kinds, V.shape[1]), dtype=dtype)
         for part in blocks(n_kinds, max(1, limits().block_bytes // (8 * V.shape[1]))):
-            U[part] = _product(by_kind[part], V)
+            U[part] = sparse_product(by_kind[part], V)
         alone = merged.of_column[Z.indices] < 0
         rows = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))[alone]
         shared = np.flatnonzero(merged.of_column >= 0)
@@ -71,14 +71,15 @@ class MergedSums:
     def of(self, Q: Rows, memory_mib: float = 0.0) -> FloatArray:
         """The sums for queries, (n_queries, n_columns)."""
         at, n_kinds = sp.csr_array(self.leaf.expanded(Q)) @ self.places, len(self.U)
-        out = _product(at[:, :n_kinds], self.U).astype(np.float64)
+        out = sparse_product(at[:, :n_kinds], self.U).astype(np.float64)
         alone = at[:, n_kinds:]
         if alone.nnz:
-            out += _product(alone, self.V)
+            out += sparse_product(alone, self.V)
         return out
 
 
-def _product(A: sp.csr_array, M: FloatArray) -> FloatArray:
+def sparse_product(A: sp.csr_array, M: Any) -> Any:
+    """A M, (n_rows, n_columns), in the precision of M."""
     out = np.empty((n_rows(A), M.shape[1]), dtype=M.dtype)
     sparse_times_dense(A.indptr, A.indices, A.data, M, out)
     return out

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel._kernels import sparse_times_dense
+from simlabel.engines._merged import sparse_product
 from simlabel.engines.running import run_tasks
 from simlabel.rows import alone_in_rows, blocks, merged_columns
 from simlabel.support.limits import limits
@@ -108,6 +108,4 @@ def _product(A: Any, M: Block) -> Block:
     """A M in the precision of M, for sparse or dense A."""
     if not sp.issparse(A):
         return np.asarray(A @ M, dtype=M.dtype)
-    out = np.empty((A.shape[0], M.shape[1]), dtype=M.dtype)
-    sparse_times_dense(A.indptr, A.indices, A.data, M, out)
-    return out
+    return sparse_product(A, M)
