@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import naive
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
-from simlabel.influence._mixing import mixed
 from simlabel.rows import equal_groups
 from simlabel.similarities import RBF, Laplacian
 
@@ -69,38 +68,6 @@ def test_rows_that_are_each_a_group_are_left_out_as_without_groups(influence):
     grouped = SMLClassifier(RBF(1.0), influence=influence, random_state=0).fit(X, Y, groups=groups)
     np.testing.assert_allclose(grouped.leave_one_out(), alone.leave_one_out(), rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(grouped.label_weights(X), alone.label_weights(X), rtol=1e-9)
-
-
-@pytest.mark.parametrize("block_rows", [2048, 3], ids=["small groups", "groups larger than a block"])
-def test_mixtures_are_learnt_without_the_group(change_limits, block_rows):
-    """By a ridge regression from left-out scores to what they leave over, on the rows of other groups."""
-    X, Y, groups, rng = problem(5, n=40)
-    Y[:, 2] = Y[:, 0]
-    w = rng.integers(1, 4, 40).astype(float)
-    plain = SMLClassifier(RBF(2.0), normalizer=None, influence=Ridge(3.0))
-    plain.fit(X, Y, sample_weight=w, groups=groups)
-    solved, references = plain._model.scorer.solved, plain._model.scorer.references
-    from simlabel.influence._closed_form import RidgeSolution
-    from simlabel.influence._ridge import ridge_targets
-
-    T = ridge_targets(references).toarray()
-    F, R = solved.left_out - solved.intercept, T - solved.left_out
-    change_limits(block_rows=block_rows)
-    solution = RidgeSolution(solved.V, solved.intercept, solved.left_out)
-    result = mixed(solution, T, w, references.groups)
-    errors, scores = [], []
-    for penalty in (1.0, 3.0, 10.0, 30.0, 100.0, 300.0):
-        after = np.empty_like(T)
-        for i in range(40):
-            there = np.setdiff1d(np.arange(40), naive.own_group(i, groups))
-            weighted = F[there].T * w[there]
-            B = np.linalg.solve(weighted @ F[there] + penalty * np.eye(F.shape[1]), weighted @ R[there])
-            after[i] = solved.left_out[i] + F[i] @ B
-        scores.append(after)
-        errors.append(w @ ((T - after) ** 2).sum(axis=1))
-    best = int(np.argmin(errors))
-    assert errors[best] < w @ (R**2).sum(axis=1)
-    np.testing.assert_allclose(result.left_out, scores[best], rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("inducing", [None, 4])

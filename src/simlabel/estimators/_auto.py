@@ -16,6 +16,7 @@ from simlabel.estimators._blends import best_blend, record_of
 from simlabel.estimators._configurations import checked_configurations, default_configurations
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
+from simlabel.estimators._problem import can_be_mixed
 from simlabel.estimators._rounds import FITTED_ROWS, Rounds
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
@@ -40,9 +41,9 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
 
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The best of
     each kind of similarity stand for it: the best six of these are tuned again on 800 rows where there are
-    many, and the best three of them on all rows (up to 2,500). The winner is fitted, if its influence is
-    learned with scores mixed over labels (`Ridge(mixing=True)`). Nothing outside the training rows is
-    looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
+    many, and the best three of them on all rows (up to 2,500). The winner is fitted; where its influence is
+    learned, from 100 rows on, scores of label sets are log-odds (`Ridge(mixing=True)`). Nothing outside the
+    training rows is looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             inducing = influence.n_inducing(trials.n_rows)
             if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
                 inducing = None  # solved for all of them without a matrix of all pairs
-            influence = Ridge(influence.penalty, inducing, mixing=trials.batch.is_complete)
+            influence = Ridge(influence.penalty, inducing, mixing=can_be_mixed(trials.batch, self.absent))
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,

@@ -8,11 +8,14 @@ from typing import Any
 import numpy.typing as npt
 
 from simlabel.fitted import Batch
-from simlabel.influence import Problem, Stages
+from simlabel.influence import Influence, Problem, Ridge, Stages
 from simlabel.labels import refuse_unknown
 from simlabel.normalization import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.rows import References, transformed
+from simlabel.support.arithmetic import n_copies
 from simlabel.tables import TableEncoder
+
+_MIXED_FROM = 100  # rows: what fewer say of log-odds is mostly chance
 
 
 def make_problem(
@@ -35,6 +38,7 @@ def make_problem(
     encoder : TableEncoder or None
         Fitted; where there is one, the rows are those of a table.
     """
+    _check_mixing(stages.influence, batch)
     X, raw = batch.X, None
     if encoder is not None:
         X, raw, names = encoder.encode(X), X, None
@@ -51,3 +55,17 @@ def make_problem(
     stages = replace(stages, similarity=similarity.fit_labels(X, batch.Y, batch.weights, stages.seed))
     references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
     return fitted, Problem(stages, references)
+
+
+def can_be_mixed(batch: Batch, absent: Any) -> bool:
+    """Whether learned scores can be made log-odds (`Ridge.mixing`): of label sets that are all known."""
+    known = batch.is_complete and absent is None and batch.labels.kind != "single"
+    return known and n_copies(batch.weights) >= _MIXED_FROM
+
+
+def _check_mixing(influence: Influence, batch: Batch) -> None:
+    if isinstance(influence, Ridge) and influence.mixing is True and batch.labels.kind == "single":
+        raise ValueError(
+            "Ridge(mixing=True) makes log-odds of the labels of a set, and y has one class for each row. "
+            "Use Ridge(mixing=False)."
+        )

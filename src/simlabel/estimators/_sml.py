@@ -314,6 +314,11 @@ class SMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             raise ValueError(f"absent={self.absent!r} is for label sets; y has one class for each row.")
         if self.sketch is not None:
             raise ValueError(f"absent={self.absent!r} cannot be combined with a sketch.")
+        if getattr(self.influence, "mixing", False):
+            raise ValueError(
+                f"absent={self.absent!r} reads learned scores as shares, and Ridge(mixing=True) makes "
+                f"log-odds of them. Use Ridge(mixing=False)."
+            )
         recorded = presence.recorded(labels.classes, training_blocks(scorer))
         problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
         return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)

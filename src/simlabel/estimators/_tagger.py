@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from simlabel.estimators._checks import checked_table
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
+from simlabel.estimators._problem import can_be_mixed
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
@@ -46,7 +47,6 @@ from simlabel.tuning import (
 )
 
 _MANY_LABELS = 100  # to choose among all rules would take longer than all the rest
-_MIXED_FROM = 200  # rows: from fewer it is not known which labels go together
 
 
 class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
@@ -217,7 +217,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         recipe = SMLClassifier(
             _weighed(encoder, found),
             normalizer=None,
-            influence=Ridge(found.penalty, mixing=n_rows(batch.X) >= _MIXED_FROM and batch.is_complete),
+            influence=Ridge(found.penalty, mixing=can_be_mixed(batch, self.absent)),
             label_rule=self._rule(len(batch.labels.classes)),
             calibration=self.calibration,
             engine=self.engine,

@@ -1,42 +1,47 @@
-"""Labels that tell of each other: every score becomes a mixture of all scores.
+"""Scores that compare: the log-odds of each label, to which the other labels' scores may speak.
 
-A label that is hard to see in the features may go with one that is easy. B is learnt so that the
-leave-one-out scores F, less the mean, come out nearer to the targets as F + F B: a ridge regression
-from scores to what they leave over, so that a large penalty means no mixing at all. The mixture goes
-into the influence, V + V B, and a score stays a plain sum over references. (Breiman and Friedman 1997
-mix the responses of linear regressions for the same reason.)
+Learned scores are near 0 and 1, and a score of 0.3 says more of a rare label than of a frequent one; and a
+label that is hard to see in the features may go with one that is easy. So for each label a logistic
+regression is learnt from the leave-one-out scores F, less the mean, of all labels. It is linear in them: its
+coefficients M go into the influence, V M, and a score stays a plain sum over references. (Platt 1999 learns
+such curves one by one; Breiman and Friedman 1997 mix the responses of linear regressions.)
+
+A prior keeps coefficients where rows say little: a label's own near what all labels have on the mean, those of
+others near 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import scipy.linalg
+import scipy.special
 
 from simlabel.influence._closed_form import RidgeSolution
-from simlabel.influence._groups import Positions, residuals_without_groups
-from simlabel.rows import Codes, blocks
+from simlabel.influence._logistic import Logistic, logistic
+from simlabel.rows import Codes
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
-Index = slice | Positions
-
-_PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# of the prior, for scores whose root mean square is 1
+_OTHERS, _OWN, _OFFSET = 30.0, 3.0, 0.25
+_FIRST, _FIRST_PRECISION = 1.0, 1.0  # what own coefficients are held to before their mean is known
+_LEAST = 0.1  # own coefficients are never turned round
+_MOST_OPERATIONS = 4e10  # of a step of all labels: beyond, each has its own score alone
 
 
 def mixed(
-    solution: RidgeSolution, targets: Rows, weights: FloatArray, groups: Codes | None = None
+    solution: RidgeSolution, targets: Rows, n_labels: int, weights: FloatArray, groups: Codes | None = None
 ) -> RidgeSolution:
-    """The solution with its scores mixed, by that penalty whose leave-one-out error is smallest.
+    """The solution with log-odds as the scores of its labels; those of set sizes stay.
 
     Parameters
     ----------
     solution : RidgeSolution
         With its leave-one-out scores, which the mixture is learnt from.
     targets : array or sparse, (n, width)
-        What each row should score.
+        What each row should score: labels, 0 or 1, and behind them set sizes.
+    n_labels : int
     weights : array, (n,)
         How many times each counts.
     groups : array of int, (n,), optional
@@ -44,85 +49,74 @@ def mixed(
 
     Notes
     -----
-    In the leave-one-out scores of the result a row is left out of the influence and of the mixture;
-    the scores of the other rows, which the mixture is learnt from, still know of it.
+    In the leave-one-out scores of the result a row is left out of the influence exactly, and of the mixture
+    to first order; the scores of the other rows, which the mixture is learnt from, still know of it.
     """
-    n, width = solution.left_out.shape
-    if width > limits().mixed_columns or n < 2:
+    n = len(weights)
+    if n_labels > limits().mixed_columns or n < 2 or n_labels == 0:
         return solution
-    search = _Search(solution, targets, weights, groups)
-    errors = search.errors()
-    best = int(np.argmin(errors))
-    if best == len(_PENALTIES):
-        return solution
-    B = search.mixture(_PENALTIES[best])
-    return replace(solution, V=solution.V + solution.V @ B, left_out=search.left_out(_PENALTIES[best]))
+    mixture = _Mixture(solution, targets, n_labels, weights, groups)
+    M, offsets, left_out = mixture.learnt(crosswise=n * (n_labels + 1.0) ** 3 <= _MOST_OPERATIONS)
+    V, mean, scores = solution.V.copy(), solution.mean.copy(), solution.left_out.copy()
+    V[:, :n_labels] = V[:, :n_labels] @ M
+    mean[:n_labels], scores[:, :n_labels] = offsets, left_out
+    return replace(solution, V=V, mean=mean, left_out=scores)
 
 
-class _Search:
-    """F'WF, taken apart once for all penalties."""
+class _Mixture:
+    """Labels and their leave-one-out scores, less the mean and scaled, with a column of ones."""
 
     def __init__(
-        self, solution: RidgeSolution, targets: Rows, weights: FloatArray, groups: Codes | None
+        self,
+        solution: RidgeSolution,
+        targets: Rows,
+        n_labels: int,
+        weights: FloatArray,
+        groups: Codes | None,
     ) -> None:
-        self.solution, self.targets, self.weights, self.groups = solution, targets, weights, groups
-        self.left = np.minimum(weights, 1.0)
-        width = solution.left_out.shape[1]
-        products, rest = np.zeros((width, width)), np.zeros((width, width))
-        for part in self.parts():
-            F, residuals = self.block(part)
-            weighted = F * weights[part, None]
-            products += weighted.T @ F
-            rest += weighted.T @ residuals
-        values, self.vectors = scipy.linalg.eigh(products)
-        self.values = np.maximum(values, 0.0)
-        self.rest = self.vectors.T @ rest
+        self.weights, self.groups, self.n_labels = weights, groups, n_labels
+        F = solution.left_out[:, :n_labels] - solution.mean[:n_labels]
+        self.scale = float(np.sqrt(weights @ (F**2).mean(axis=1) / weights.sum())) or 1.0
+        self.X = np.column_stack([F / self.scale, np.ones(len(F))])
+        self.targets = targets[:, :n_labels]
+        total = weights.sum()
+        self.base = scipy.special.logit((weights @ self.targets + 0.5) / (total + 1.0))
 
-    def parts(self) -> Iterator[slice]:
-        return blocks(len(self.weights), limits().block_rows)
+    def learnt(self, crosswise: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """M, (n_labels, n_labels), offsets, (n_labels,), and leave-one-out scores, (n, n_labels)."""
+        K = self.n_labels
+        M, offsets, left_out = np.zeros((K, K)), np.empty(K), np.empty((len(self.X), K))
+        own = self._own()
+        for k in range(K):
+            columns = np.arange(K + 1) if crosswise else np.array([k, K])
+            centre, precision = np.zeros(K + 1), np.full(K + 1, _OTHERS)
+            centre[[k, K]], precision[[k, K]] = (own, self.base[k]), (_OWN, _OFFSET)
+            X = self.X[:, columns]
+            found = logistic(X, self._target(k), self.weights, centre[columns], precision[columns])
+            M[columns[:-1], k], offsets[k] = found.coefficients[:-1] / self.scale, found.coefficients[-1]
+            left_out[:, k] = X @ found.coefficients - self._moved(X, found)
+        return M, offsets, left_out
 
-    def block(self, part: Index) -> tuple[FloatArray, FloatArray]:
-        """Leave-one-out scores of some rows less the mean, and what they leave over."""
-        scores, T = self.solution.left_out[part], self.targets[part]
-        T = T if isinstance(T, np.ndarray) else T.toarray()
-        return scores - self.solution.mean, T - scores
+    def _own(self) -> float:
+        """What a label's own score counts, as a mean over labels, each by what its rows say."""
+        precision = np.array([_FIRST_PRECISION, _OFFSET])
+        slopes, certain = np.empty(self.n_labels), np.empty(self.n_labels)
+        for k in range(self.n_labels):
+            X, centre = self.X[:, [k, self.n_labels]], np.array([_FIRST, self.base[k]])
+            found = logistic(X, self._target(k), self.weights, centre, precision)
+            slopes[k], certain[k] = found.coefficients[0], 1.0 / found.covariance[0, 0]
+        return max(_LEAST, float(slopes @ certain / certain.sum()))
 
-    def mixture(self, penalty: float) -> FloatArray:
-        """B, (width, width)."""
-        return np.asarray(self.vectors @ (self.rest / (self.values + penalty)[:, None]))
+    def _target(self, k: int) -> FloatArray:
+        column = self.targets[:, [k]]
+        return np.asarray(column if isinstance(column, np.ndarray) else column.toarray()).ravel()
 
-    def _residuals(self, penalty: float) -> Iterator[tuple[Index, FloatArray]]:
-        """Rows, and what is left over of each where the mixture is learnt without it, in blocks."""
-        shrunk = 1.0 / (self.values + penalty)
-
-        def fitted(part: Index) -> tuple[FloatArray, FloatArray]:
-            F, residuals = self.block(part)
-            Z = F @ self.vectors
-            return Z, residuals - Z @ (self.rest * shrunk[:, None])
-
-        def scaled(rows: Positions) -> tuple[FloatArray, FloatArray]:
-            Z, after = fitted(rows)
-            return Z * np.sqrt(shrunk), after
-
+    def _moved(self, X: FloatArray, found: Logistic) -> FloatArray:
+        """By how much a row, or its group, has moved its own scores, to first order, (n,)."""
+        left = np.minimum(self.weights, 1.0) if self.groups is None else self.weights
+        pull = X * (left * found.residuals)[:, None]
         if self.groups is not None:
-            yield from residuals_without_groups(scaled, self.weights, self.groups)
-            return
-        for part in self.parts():
-            Z, after = fitted(part)
-            yield part, after / (1.0 - self.left[part] * ((Z**2) @ shrunk))[:, None]
-
-    def errors(self) -> FloatArray:
-        """Squared leave-one-out error for each penalty, and without mixing."""
-        unmixed = ((part, self.block(part)[1]) for part in self.parts())
-        errors = np.zeros(len(_PENALTIES) + 1)
-        for i, one in enumerate((*map(self._residuals, _PENALTIES), unmixed)):
-            for rows, left in one:
-                errors[i] += float(self.weights[rows] @ (left**2).sum(axis=1))
-        return errors
-
-    def left_out(self, penalty: float) -> FloatArray:
-        """Leave-one-out scores after mixing, (n, width)."""
-        out = np.empty_like(self.solution.left_out)
-        for rows, left in self._residuals(penalty):
-            out[rows] = self.solution.left_out[rows] + self.block(rows)[1] - left
-        return out
+            together = np.zeros((int(self.groups.max()) + 1, X.shape[1]))
+            np.add.at(together, self.groups, pull)
+            pull = together[self.groups]
+        return np.asarray(((X @ found.covariance) * pull).sum(axis=1))

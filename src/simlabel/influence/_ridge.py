@@ -67,9 +67,12 @@ class Ridge(Influence):
         (6,688 references), and over any number where the similarity is a plain inner product, as linear
         and cosine are; else over 2,048.
     mixing : bool
-        Whether each label's score becomes a mixture of all scores, learnt from the leave-one-out
-        scores: for labels that go together. The mixture is part of V; it is left out where
-        leave-one-out says that it does not help, and beyond 1,024 labels and set sizes.
+        Whether each label's score becomes its log-odds, in which the scores of other labels count too:
+        a logistic regression, learnt from the leave-one-out scores. Then scores of frequent and of rare
+        labels compare, and labels that go together help each other. The mixture is part of V, so that a
+        score is a sum over references as before. For label sets that are all known; where labels are so
+        many that a mixture would take long, each is made from its own score alone, and beyond 1,024 scores
+        stay as they are.
 
     Notes
     -----
@@ -328,7 +331,7 @@ class Ridge(Influence):
             left_out = left_out_by_folds(problem, targets, float(self.penalty))
             solution = replace(solution, left_out=left_out)
         if self.mixing:
-            solution = mixed(solution, targets, references.weights, references.groups)
+            solution = mixed(solution, targets, references.n_labels, references.weights, references.groups)
         return Solved(
             solution.V,
             solution.mean,
