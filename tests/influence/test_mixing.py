@@ -1,4 +1,4 @@
-"""Scores as log-odds mixed over labels: against a general minimiser, and against learning without each row."""
+"""Scores as log-odds mixed over labels: against general minimisers, and learning without each row."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ regression is learnt from the leave-one-out scores F, less the mean, of all labe
 coefficients M go into the influence, V M, and a score stays a plain sum over references. (Platt 1999 learns
 such curves one by one; Breiman and Friedman 1997 mix the responses of linear regressions.)
 
-A prior keeps coefficients where rows say little: a label's own near what all labels have on the mean, those of
-others near 0.
+A prior keeps coefficients where rows say little: a label's own near what all labels have on the mean, those
+of others near 0.
 """
 
 from __future__ import annotations
