@@ -14,6 +14,7 @@ from simlabel.experiments.league._table import League
 from simlabel.metrics import CRITERIA, find_criterion
 
 _AP = "average_precision"
+_OURS = ("autosml", "sml", "tagger")  # none of them is a rival of another
 _OF_THE_PAPER = ("mlknn", "boostexter", "adtboost", "ranksvm")
 
 
@@ -97,7 +98,7 @@ class Gap:
 
 
 def gaps(league: League, criterion: str) -> list[Gap]:
-    """On each set our method less the best rival, paired by fold."""
+    """On each set our method less the best rival, paired by fold; other methods of ours are none."""
     sign = 1.0 if find_criterion(criterion).higher_is_better else -1.0
     found = []
     for name in league.sets:
@@ -105,7 +106,7 @@ def gaps(league: League, criterion: str) -> list[Gap]:
         others = {
             rival: score
             for (data, rival), score in league.scores.items()
-            if data == name and rival != league.own and not math.isnan(score.mean(criterion))
+            if data == name and rival not in (league.own, *_OURS) and not math.isnan(score.mean(criterion))
         }
         if own is None or not others:
             continue
