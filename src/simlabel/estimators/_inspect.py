@@ -136,8 +136,10 @@ class InspectionMixin(PickedMixin):
         Every instance is left out of its own scores. So that the list does not depend on how well the model's
         settings suit the data, these are not its own where its influence is plain: ridge is solved for its
         references (up to 6,688 of them, and a positive definite similarity), with bandwidth and penalty
-        chosen by leave-one-out; of dense features, for columns of one scale as well. All is calibrated.
-        Labels that are unknown are no suspects.
+        chosen by leave-one-out; of dense features, for columns of one scale as well. The row's other labels
+        are heard where they go together with the one in question, not where they exclude it: one that was
+        given in place of another would vouch for itself. All is calibrated. Labels that are unknown are no
+        suspects.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters
