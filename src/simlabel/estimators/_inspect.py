@@ -92,9 +92,7 @@ class InspectionMixin(PickedMixin):
         Query 0: trees
           trees, 90% likely: 90% of this row's similarity is to rows that have it, the closest 'wood',
           while 50% of all rows do
-          1 label: the strongest label is taken, since 100% of this row's similarity is to rows that have
-          1 label, the closest 'wood' and 'beach': no more than the 100% of all rows that do, so this is
-          the usual number
+          1 label: the row gets the strongest label, since all rows have 1 label
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████
