@@ -171,7 +171,8 @@ def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.
         return f"{among}, while {usual:.0%} of all rows do"
     frequent = "it is frequent" if column < len(why.labels) else "this is the usual number"
     more = "hardly more" if round(share, 2) > round(usual, 2) else "no more"
-    return f"{frequent}, {usual:.0%} of all rows have {what}; rows like this one have {what} {more} often: {among}"
+    often = f"rows like this one have {what} {more} often"
+    return f"{frequent}, {usual:.0%} of all rows have {what}; {often}: {among}"
 
 
 def _counted(why: Explanation, query: int, column: int, what: str, names: list[Any]) -> tuple[float, str]:
