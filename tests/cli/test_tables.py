@@ -131,6 +131,18 @@ def test_columns_that_are_missing_or_new_and_words_that_are_unknown_are_told(she
     assert len(result.stdout.splitlines()) == 26
 
 
+def test_the_column_of_labels_is_no_news(shell):
+    """People predict and explain the file that they learnt from."""
+    rows = films(5, 2)
+    for verb in ("predict", "explain"):
+        answers = []
+        for frame in (rows, rows.drop(columns="tags")):
+            write_csv("asked.csv", frame)
+            answers.append(shell(verb, "films.simlabel", "asked.csv"))
+        assert "is new" not in said(answers[0])
+        assert answers[0].stdout == answers[1].stdout
+
+
 def test_lines_that_cannot_be_read_are_told_with_their_number(shell, tmp_path):
     with (tmp_path / "new.csv").open("a", encoding="latin-1") as file:
         file.write("a;b;c;d;e;f;g;h;i\n" * 8)
@@ -151,6 +163,9 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     assert found["unknown_labels"] == {"gore": 1, "zombies": 4}
     assert "2 labels that the model does not know, with their rows: 'gore' (1), 'zombies' (4)" in said(result)
     assert "'tags'" not in result.stderr
+    write_csv("one.csv", held_out[4:])
+    told = said(shell("evaluate", "films.simlabel", "one.csv", "--label-column", "tags"))
+    assert "1 label that the model does not know, with their rows: 'gore' (1)" in told
     model, names = load("films.simlabel"), ["crime", "horror", "romance", "gore", "zombies"]
     rows = held_out.drop(columns="tags")
     truth = np.array([[name in (tags or "").split("|") for name in names] for tags in held_out["tags"]])

@@ -162,7 +162,7 @@ def test_it_prints_and_plots(rng):
         "sea, 100% likely: 100% of this row's similarity is to rows that have it, the closest 'beach'" in text
     )
     assert "while 67% of all rows do" in text
-    assert "2 labels: the 2 strongest labels are taken, since" in text
+    assert "2 labels: the row gets the 2 strongest labels, since" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
     assert {label.get_text() for label in bars.get_yticklabels()} == {"beach"}
@@ -253,14 +253,14 @@ def told_of(X, y, q, **settings):
 def test_a_sentence_says_why_what_is_unlikely_is_given():
     X, y = np.eye(3), [{"a"}, {"b"}, {"c"}]
     unlikely = told_of(X, y, [3.0, 2.9, 2.8], calibration=None)
-    assert unlikely["a"].startswith("a, 34% likely, and taken as the strongest label: ")
+    assert unlikely["a"].startswith("a, 34% likely, given only because the row is to get 1 label ")
     likely = told_of(X, y, [3.0, 1.0, 1.0], calibration=None)
     assert likely["a"].startswith("a, 60% likely: ")
     two = told_of(X, [{"a", "b"}, {"b", "c"}, {"c", "a"}], [2.0, 2.0, 2.0], calibration=None)
     assert "strongest" not in two["a"]
     three = [{"a", "b"}, {"c", "d"}, {"e", "f"}]
     assert (
-        "34% likely, and taken as one of the 2 strongest labels: "
+        "34% likely, given only because the row is to get 2 labels and this is one of the 2 strongest: "
         in told_of(X, three, [3.0, 2.9, 2.8], calibration=None)["a"]
     )
 
@@ -268,17 +268,23 @@ def test_a_sentence_says_why_what_is_unlikely_is_given():
 @pytest.mark.parametrize(
     ("many", "said"),
     [
-        (49, "49% of this row's similarity is to rows that have it, the closest 0: no more than the 50% of"),
         (
-            54,
-            "54% of this row's similarity is to rows that have it, the closest 0: hardly more than the 50%",
+            49,
+            "it is frequent, 50% of all rows have it; rows like this one have it no more often: 49% of this",
         ),
+        (54, "50% of all rows have it; rows like this one have it hardly more often: 54% of this row's"),
         (58, "58% of this row's similarity is to rows that have it, the closest 0, while 50% of all rows do"),
     ],
 )
 def test_a_sentence_does_not_call_more_no_more(many, said):
     told_all = told_of(np.eye(2), [{"a"}, {"b"}], [many, 100.0 - many], label_rule=FixedSize(2))
     assert said in told_all["a"]
+
+
+def test_what_all_rows_have_needs_no_figures():
+    sentences = told_of(np.eye(2), [{"a"}, {"a"}], [1.0, 2.0])
+    assert sentences["a"].endswith(" likely: all rows have it")
+    assert sentences["1 label"] == "1 label: the row gets the strongest label, since all rows have 1 label"
 
 
 def test_lift_is_over_what_frequency_alone_gives(rng):

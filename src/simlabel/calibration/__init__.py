@@ -1,6 +1,11 @@
 """Calibration: from scores to probabilities that mean what they say."""
 
-from simlabel.calibration._leave_one_out import LeaveOneOutCalibration, LogisticCurve, PiecewiseCurve
+from simlabel.calibration._leave_one_out import (
+    LeaveOneOutCalibration,
+    LogisticCurve,
+    PiecewiseCurve,
+    logistic_probabilities,
+)
 from simlabel.calibration._presence import PresenceOnly, as_recorded, as_true
 from simlabel.calibration._shares import ShareWarning, binary_margin, class_shares, label_shares, n_outside
 from simlabel.support.registry import Registry
@@ -25,5 +30,6 @@ __all__ = [
     "binary_margin",
     "class_shares",
     "label_shares",
+    "logistic_probabilities",
     "n_outside",
 ]

@@ -172,6 +172,31 @@ class LogisticCurve:
         return np.clip(p, self.edge, 1 - self.edge)
 
 
+def logistic_probabilities(
+    scores: FloatArray, Y: FloatArray, weights: FloatArray, known: npt.NDArray[np.bool_]
+) -> FloatArray:
+    """Probabilities of the rows that the curves are learnt from, one logistic curve for each label.
+
+    Unlike those of `LeaveOneOutCalibration` they keep the order of the scores to the last.
+
+    Parameters
+    ----------
+    scores, Y : array, (n_rows, n_labels)
+        On any scale, and what is true.
+    weights : array, (n_rows,)
+    known : array of bool, (n_rows, n_labels)
+        Where `Y` is known.
+    """
+    found = np.empty(scores.shape)
+    for k, asked in enumerate(known.T):
+        y, w = Y[asked, k].astype(np.int8), weights[asked]
+        curve = LogisticCurve(0.0, 0.0)
+        if len(y):
+            curve = _platt(scores[asked, k], y, w, float(w[y > 0].sum()), float(w[y == 0].sum()))
+        found[:, k] = scipy.special.expit(curve.slope * scores[:, k] + curve.offset)
+    return found
+
+
 def _parts(curve: LogisticCurve) -> tuple[float, float, float]:
     return curve.slope, curve.offset, curve.edge
 

@@ -30,7 +30,8 @@ def unknown_labels(fitted: FittedModel, data: Dataset) -> dict[str, int]:
     if unknown:
         listed = ", ".join(f"{name!r} ({count:,})" for name, count in [*unknown.items()][:_LISTED])
         more = f" and {len(unknown) - _LISTED:,} more" if len(unknown) > _LISTED else ""
-        note(f"{len(unknown):,} labels that the model does not know, with their rows: {listed}{more}")
+        labels = "1 label" if len(unknown) == 1 else f"{len(unknown):,} labels"
+        note(f"{labels} that the model does not know, with their rows: {listed}{more}")
     return unknown
 
 

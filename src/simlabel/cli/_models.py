@@ -80,7 +80,7 @@ class FittedModel:
     ) -> RowSource:
         """The rows of a file: a raw table if the model reads tables, else features by name or number."""
         if self.encoder is not None:
-            return TableRows(path, self.encoder, self.called, chunk_rows, reading)
+            return TableRows(path, self.encoder, self.called, chunk_rows, reading, self.label_column)
         return MatrixRows(path, self.features, chunk_rows, reading, index_base)
 
     def labelled(self, source: str, reading: Reading, index_base: int | None = None) -> Dataset:

@@ -83,6 +83,8 @@ class TableRows:
         How many are read at a time.
     reading : Reading
         Its `label_column` is left out of the frames, and read into `labels`.
+    unasked : str, optional
+        A column that is left out if it is there: the labels of rows that are predicted all the same.
     """
 
     total = 0
@@ -94,12 +96,14 @@ class TableRows:
         carried: Mapping[str, str | None],
         rows: int,
         reading: Reading,
+        unasked: str | None = None,
     ) -> None:
         self._chunks = table_chunks(path, rows, **reading.table)
         self._first = next(self._chunks)
         tell_notes(self._chunks)
         check_columns(self._first, {"label_column": reading.label_column}, path)
         self._encoder, self._label_column = encoder, reading.label_column
+        self._unasked = [] if unasked is None or unasked in encoder.names_ else [unasked]
         self._carried = {what: name for what, name in carried.items() if name in self._first.columns}
         self.called = list(self._carried)
         self._unseen = Counter[str]()
@@ -117,7 +121,7 @@ class TableRows:
         for frame in chain([self._first], self._chunks):
             if self._label_column is not None:
                 self.labels += label_cells(frame.pop(self._label_column))
-            yield frame
+            yield frame.drop(columns=self._unasked, errors="ignore")
 
     def names(self, X: pd.DataFrame) -> dict[str, list[str]]:
         """The cells of the columns that say what rows are called; of those that the file has."""

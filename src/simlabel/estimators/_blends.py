@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.estimators._trials import Trial
+from simlabel.estimators._trials import Trial, readable
 from simlabel.influence import Problem, Ridge, Stages
 from simlabel.influence._by_folds import fold_scores, fold_similarities, folds_of
 from simlabel.influence._linear import fits_in_matrix
@@ -156,8 +156,8 @@ def record_of(blend: Blend, criterion: str, n_rows: int) -> dict[str, Any]:
     steps = blend.normalizer
     return {
         "normalizer": "+".join(steps) if isinstance(steps, list) else steps,
-        "similarity": repr(blend.similarity),
-        "influence": repr(Ridge(blend.penalty)),
+        "similarity": readable(blend.similarity),
+        "influence": readable(Ridge(blend.penalty)),
         criterion: blend.value,
         "standard_error": blend.error,
         "rows": n_rows,

@@ -92,9 +92,7 @@ class InspectionMixin(PickedMixin):
         Query 0: trees
           trees, 90% likely: 90% of this row's similarity is to rows that have it, the closest 'wood',
           while 50% of all rows do
-          1 label: the strongest label is taken, since 100% of this row's similarity is to rows that have
-          1 label, the closest 'wood' and 'beach': no more than the 100% of all rows that do, so this is
-          the usual number
+          1 label: the row gets the strongest label, since all rows have 1 label
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████
@@ -136,8 +134,10 @@ class InspectionMixin(PickedMixin):
         Every instance is left out of its own scores. So that the list does not depend on how well the model's
         settings suit the data, these are not its own where its influence is plain: ridge is solved for its
         references (up to 6,688 of them, and a positive definite similarity), with bandwidth and penalty
-        chosen by leave-one-out; of dense features, for columns of one scale as well. All is calibrated.
-        Labels that are unknown are no suspects.
+        chosen by leave-one-out; of dense features, for columns of one scale as well. The row's other labels
+        are heard where they go together with the one in question, not where they exclude it: one that was
+        given in place of another would vouch for itself. All is calibrated. Labels that are unknown are no
+        suspects.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -162,13 +163,26 @@ def ranked(trials: Sequence[Trial], higher: bool) -> list[Trial]:
     return sorted(trials, key=key)
 
 
+def readable(stage: Any) -> str:
+    """A stage in one line and in four digits; the exact values are those of the fitted attributes.
+
+    Examples
+    --------
+    >>> from simlabel.similarities import RBF
+    >>> readable(RBF(gamma=0.06625241094150869))
+    'RBF(gamma=0.06625)'
+    """
+    line = " ".join(repr(stage).split())
+    return re.sub(r"\d+\.\d{4,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", line)
+
+
 def records(trials: Sequence[Trial]) -> tuple[dict[str, Any], ...]:
     """What was tried, in plain values: a row of the leaderboard each."""
     return tuple(
         {
             "normalizer": None if trial.configuration.steps is None else str(trial.configuration.steps),
-            "similarity": repr(trial.similarity),
-            "influence": repr(trial.best.stages.influence),
+            "similarity": readable(trial.similarity),
+            "influence": readable(trial.best.stages.influence),
             trial.curve.criterion: trial.value,
             "standard_error": trial.error,
             "rows": trial.n_rows,

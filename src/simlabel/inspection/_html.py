@@ -28,7 +28,7 @@ def page(explanation: Explanation) -> str:
 
 def _reason(each: Told) -> str:
     tables = "".join(_table(bars) for bars in each.shown)
-    return f"<details><summary>{escaped(each.sentence)}</summary>{tables}</details>"
+    return f'<details style="margin:0.4em 0"><summary>{escaped(each.sentence)}</summary>{tables}</details>'
 
 
 def _table(bars: Bars) -> str:

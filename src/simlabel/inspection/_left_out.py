@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.calibration import LeaveOneOutCalibration, logistic_probabilities
 from simlabel.fitted import Model, Scorer, training_blocks
 from simlabel.influence import Problem, Ridge
+from simlabel.inspection._together import Given, heard_together
+from simlabel.label_rules import TrainingBlock
 from simlabel.normalization import fit_normalizer, resolve_normalizer
 from simlabel.rows import References, is_lazy
 from simlabel.similarities import Laplacian
@@ -34,24 +36,49 @@ def left_out_evidence(model: Model) -> LeftOutEvidence:
 
     Equal influence tells little apart where similarities are flat, so ridge is solved for the model's own
     references, with bandwidth and penalty chosen by leave-one-out; where features are dense, also for the
-    columns brought to one scale, by z-score and by quantiles, under a Laplacian similarity. What they say is
-    averaged: where labels are wrong, each is misled by others of them. A model whose
+    columns brought to one scale, by z-score and by quantiles, under a Laplacian similarity. A model whose
     influence is learned, or whose similarity is not positive definite, or that is too large for an exact
-    solution, speaks for itself. All are calibrated.
+    solution, speaks for itself.
+
+    Of label sets the scores are heard together with the row's other labels (`heard_together`), and one
+    smooth curve for each label makes probabilities of them: a curve with steps, which fits its own rows, puts
+    an error and what it is mistaken for on one step. Classes that exclude each other are calibrated by one
+    temperature.
     """
     scorers = [model.scorer]
     if not model.scorer.stages.influence.learned and _fits(model.scorer):
         problems = [_chosen(problem) for problem in _problems(model.scorer)]
         scorers = [Scorer(each.stages, each.references, each.solve()) for each in problems]
-    probabilities = np.mean([_calibrated(each, model.labels.kind == "single") for each in scorers], axis=0)
     how = " and ".join(f"{each.stages.influence!r} with {each.stages.similarity!r}" for each in scorers)
-    return LeftOutEvidence(probabilities, f"{how}, leave-one-out, calibrated")
+    blocks = [list(training_blocks(each)) for each in scorers]
+    if model.labels.kind == "single":
+        probabilities = np.mean([_by_temperature(each) for each in blocks], axis=0)
+        return LeftOutEvidence(probabilities, f"{how}, leave-one-out, calibrated")
+    given = _given(blocks[0])
+    learned = [each.stages.influence.learned for each in scorers]
+    views = [_view(each, one) for each, one in zip(blocks, learned, strict=True)]
+    probabilities = logistic_probabilities(heard_together(views, given), given.Y, given.weights, given.known)
+    return LeftOutEvidence(probabilities, f"{how}, leave-one-out, and labels that go together, calibrated")
 
 
-def _calibrated(scorer: Scorer, single: bool) -> FloatArray:
-    blocks = list(training_blocks(scorer))
-    calibration = LeaveOneOutCalibration().fit(blocks, single=single)
+def _by_temperature(blocks: list[TrainingBlock]) -> FloatArray:
+    calibration = LeaveOneOutCalibration().fit(blocks, single=True)
     return np.concatenate([calibration.probabilities(block.scores) for block in blocks])
+
+
+def _given(blocks: list[TrainingBlock]) -> Given:
+    Y = np.concatenate([block.Y.toarray() for block in blocks]).astype(np.float64)
+    known = [np.ones(b.Y.shape, dtype=bool) if b.known is None else b.known for b in blocks]
+    return Given(Y, np.concatenate([block.weights for block in blocks]), np.concatenate(known))
+
+
+def _view(blocks: list[TrainingBlock], learned: bool) -> FloatArray:
+    """Scores on the scale of 0 and 1: learned ones aim there, sums of similarities need a curve."""
+    if learned:
+        return np.concatenate([block.scores.ranking for block in blocks]).astype(np.float64)
+    smooth = LeaveOneOutCalibration(enough=1 + sum(len(block.weights) for block in blocks))
+    smooth = smooth.fit(blocks, single=False)
+    return np.concatenate([smooth.probabilities(block.scores) for block in blocks])
 
 
 def _fits(scorer: Scorer) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FOR, _AGAINST = "#2a78b5", "#d1662b"  # told apart by those who see no red or green, too
 _LONGEST = 40
+_BOTH = "for (right) or against (left)"
 _SIMILAR = "similarity to rows that have it (right) and to rows that do not (left)"
 
 
@@ -43,7 +44,8 @@ def plot(explanation: Explanation, query: int, ax: Axes | None, words: bool) -> 
     ax.set_yticks(places, names, fontsize="small", **PLAIN)
     ax.set_ylim(at - 1.0, -0.8)
     ax.axvline(0.0, color="0.4", linewidth=0.8)
-    ax.set_xlabel(_SIMILAR if similar else "share of all that speaks for (right) or against (left), %")
+    sides = "for it" if all(bar.share > 0 for _, bars in groups for bar in bars) else _BOTH
+    ax.set_xlabel(_SIMILAR if similar else f"share of all that speaks {sides}, %")
     ax.set_title(for_figure(headline(explanation, query)), loc="left", fontsize="medium", **PLAIN)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)

@@ -119,15 +119,11 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         count = "1 label" if len(chosen) == 1 else f"{len(chosen)} labels"
         bars = tuple(_instances(why, query, column))
         reason = _compared(why, query, column, count, why.evidence.nearest(query, column, _LIKE))
-        taken = (
-            "the strongest label is taken"
-            if len(chosen) == 1
-            else f"the {len(chosen)} strongest labels are taken"
-        )
+        gets = "the strongest label" if len(chosen) == 1 else f"the {len(chosen)} strongest labels"
         yield Told(
             count,
             count,
-            f"{count}: {taken}, since {reason}",
+            f"{count}: the row gets {gets}, since {reason}",
             None,
             bars,
             similar=_similar_bars(why, query, column),
@@ -139,7 +135,9 @@ def _although(why: Explanation, query: int, k: int) -> str:
     if why.probabilities[query, k] >= _LIKELY or not _counts_labels(why):
         return ""
     n = len(why.chosen[query])
-    return f", and taken as {'the strongest label' if n == 1 else f'one of the {n} strongest labels'}"
+    if n == 1:
+        return ", given only because the row is to get 1 label and no other is stronger"
+    return f", given only because the row is to get {n} labels and this is one of the {n} strongest"
 
 
 def _counts_labels(why: Explanation) -> bool:
@@ -158,30 +156,40 @@ def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, ne
 def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.DataFrame) -> str:
     """How much of the similarity is to instances that have what is explained, and the first of them.
 
-    Where influence is learned, similarities do not add up to scores, and the most similar are counted.
+    Where influence is learned, similarities do not add up to scores, and the most similar are counted. Where
+    they say no more than all rows do, what is explained is there for being frequent, and that comes first.
     """
     some = nearest[nearest["similarity"] > 0]
     if some.empty:
         return "similar to nothing, so the most frequent is taken"
     usual = why.evidence.frequency(column)
+    if usual == 1:
+        return f"all rows have {what}"
     names = some["title" if "title" in some else "id"].tolist()
-    closest = "the closest"
-    if _is_learned(why):
-        have, n = why.evidence.among_nearest(query, column, _NEAREST)
-        share = have / max(n, 1)
-        names = names[: have or None]  # those that were counted, if any
-        closest = "the closest" if have else "the closest that do are"
-        among = f"{have or 'none'} of the {n} most similar rows {'have' if have != 1 else 'has'} {what}"
-    else:
-        sums = why.terms.totals[query]
-        share = float(sums[column] / sums[len(why.labels) :].sum())
-        among = f"{share:.0%} of this row's similarity is to rows that have {what}"
-    among += f", {closest} {_listed(names)}"
-    if usual >= _FREQUENT and share <= _HARDLY_MORE * usual:
-        more = "hardly more" if round(share, 2) > round(usual, 2) else "no more"
-        taken = "it is taken for being frequent" if column < len(why.labels) else "this is the usual number"
-        return f"{among}: {more} than the {usual:.0%} of all rows that do, so {taken}"
-    return f"{among}, while {usual:.0%} of all rows do"
+    share, among = (_counted if _is_learned(why) else _summed)(why, query, column, what, names)
+    if usual < _FREQUENT or share > _HARDLY_MORE * usual:
+        return f"{among}, while {usual:.0%} of all rows do"
+    frequent = "it is frequent" if column < len(why.labels) else "this is the usual number"
+    more = "hardly more" if round(share, 2) > round(usual, 2) else "no more"
+    often = f"rows like this one have {what} {more} often"
+    return f"{frequent}, {usual:.0%} of all rows have {what}; {often}: {among}"
+
+
+def _counted(why: Explanation, query: int, column: int, what: str, names: list[Any]) -> tuple[float, str]:
+    """The share of the most similar that have what is explained, and in words how many, and which."""
+    have, n = why.evidence.among_nearest(query, column, _NEAREST)
+    if not have:
+        return 0.0, f"none of the {n} most similar rows has {what}, the closest that do are {_listed(names)}"
+    having = f"{have} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
+    return have / n, f"{having}, {'the closest ' if have > 1 else ''}{_listed(names[:have])}"
+
+
+def _summed(why: Explanation, query: int, column: int, what: str, names: list[Any]) -> tuple[float, str]:
+    """The share of the similarity to those that have what is explained, and the same in words."""
+    sums = why.terms.totals[query]
+    share = float(sums[column] / sums[len(why.labels) :].sum())
+    among = f"{share:.0%} of this row's similarity is to rows that have {what}"
+    return share, f"{among}, the closest {_listed(names)}"
 
 
 def _listed(names: list[Any]) -> str:

@@ -186,8 +186,8 @@ def rank_plot(ranking: Ranking) -> str | None:
             ranking.nemenyi.rename(index=names, columns=names),
             ax=axes,
             alpha=ranking.alpha,
-            label_fmt_left="{label} ({rank:.2f})",
-            label_fmt_right="({rank:.2f}) {label}",
+            label_fmt_left="{label} ({rank:.2f})\N{EN SPACE}",
+            label_fmt_right="\N{EN SPACE}({rank:.2f}) {label}",
             color_palette=dict.fromkeys(names.values(), _INK),
             crossbar_props={"color": colour(1), "linewidth": 3},
         )

@@ -124,7 +124,7 @@ def size_table(comparison: Comparison, data: str, algorithm: str) -> Block:
     ]
     title = comparison.titles[algorithm]
     caption = f"{title}: rows by their true number of labels (down) and the predicted number (across)"
-    return table(["True \\ predicted", *names], rows, caption, upright=True)
+    return table(["True \\ predicted", *names], rows, caption)
 
 
 def co_occurrence_table(data: Dataset) -> Block:
