@@ -31,7 +31,7 @@ def test_scores_leave_the_instance_out(rng):
     X, y = problem(rng)
     weights = rng.integers(1, 3, len(X)).astype(float)
     model = SMLClassifier(naive.rbf(GAMMA), normalizer=None).fit(X, y, sample_weight=weights)
-    scores = _view(list(training_blocks(model._model.scorer)), learned=False)
+    scores = _view(model._model.scorer.stages.influence, list(training_blocks(model._model.scorer)))
     rows = X.tolist()
     for k in range(3):
         shares = []

@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
 from simlabel.calibration._shares import class_shares, label_shares, n_outside, squeezed
+from simlabel.influence._logistic import logistic
 from simlabel.label_rules import ScoreBlock, TrainingBlock
 from simlabel.support.validation import FloatArray, IntArray, check_flag, check_number, check_numbers
 
 Labels = npt.NDArray[np.int8]  # 0/1
 
 _STEEPEST = 100.0  # slope or offset of a logistic curve
-_NEWTON_STEPS = 100
 _FEW_OUTSIDE = 0.2  # of the shares: with more of them outside [0, 1], they are none
 
 
@@ -231,33 +231,12 @@ def _edge(present: float, absent: float) -> float:
 def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: float) -> LogisticCurve:
     """Logistic regression on smoothed targets (Platt 1999); the slope is not negative."""
     target = np.where(y > 0, (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0))
-    slope, offset = _logistic(x, target, w)
+    x1, start = np.column_stack([x, np.ones(len(x))]), np.array([1.0, 0.0])
+    slope, offset = logistic(x1, target, w, start, np.zeros(2)).coefficients.tolist()
     if slope < 0:
         slope, offset = 0.0, float(scipy.special.logit(np.average(target, weights=w)))
     offset = float(np.clip(offset, -_STEEPEST, _STEEPEST))
     return LogisticCurve(min(slope, _STEEPEST), offset, min(0.5, _edge(present, absent)))
-
-
-def _logistic(x: FloatArray, target: FloatArray, w: FloatArray) -> tuple[float, float]:
-    """Slope and offset of the logistic curve with the smallest log loss, by Newton's steps."""
-    x1 = np.column_stack([x, np.ones(len(x))])
-    at, value = np.array([1.0, 0.0]), np.inf
-    step = np.zeros(2)
-    for _ in range(_NEWTON_STEPS):
-        z = x1 @ (at + step)
-        found = float(w @ (np.logaddexp(0.0, z) - target * z)) / float(w.sum())
-        if found > value:
-            step /= 2.0  # too far
-            continue
-        at, gained, value = at + step, value - found, found
-        if gained < 1e-12 or np.abs(at).max() > 10 * _STEEPEST:
-            break
-        p = scipy.special.expit(z)
-        gradient = (w * (p - target)) @ x1
-        curvature = (x1 * (w * p * (1.0 - p))[:, None]).T @ x1
-        curvature[np.diag_indices(2)] += 1e-9 * (1.0 + np.trace(curvature))
-        step = -np.linalg.solve(curvature, gradient)
-    return float(at[0]), float(at[1])
 
 
 def _temperature(p: FloatArray, Y: Labels, w: FloatArray) -> float:

@@ -46,7 +46,7 @@ def logistic(
         Between 0 and 1.
     weights : array, (n_rows,)
     centre, precision : array, (n_columns,)
-        Of the prior; a precision above 0 makes the solution unique.
+        Of the prior, and where the search begins; a precision of 0 holds nothing.
 
     Examples
     --------

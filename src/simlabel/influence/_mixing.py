@@ -20,7 +20,6 @@ import scipy.special
 from simlabel.influence._closed_form import RidgeSolution
 from simlabel.influence._logistic import Logistic, logistic
 from simlabel.rows import Codes
-from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
 # of the prior, for scores whose root mean square is 1
@@ -53,8 +52,6 @@ def mixed(
     to first order; the scores of the other rows, which the mixture is learnt from, still know of it.
     """
     n = len(weights)
-    if n_labels > limits().mixed_columns or n < 2 or n_labels == 0:
-        return solution
     mixture = _Mixture(solution, targets, n_labels, weights, groups)
     M, offsets, left_out = mixture.learnt(crosswise=n * (n_labels + 1.0) ** 3 <= _MOST_OPERATIONS)
     V, mean, scores = solution.V.copy(), solution.mean.copy(), solution.left_out.copy()

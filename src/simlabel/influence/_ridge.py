@@ -154,6 +154,10 @@ class Ridge(Influence):
             return None if fits_in_matrix(n_references) else limits().inducing_rows
         return None if self.inducing is None or self.inducing >= n_references else int(self.inducing)
 
+    def gives_log_odds(self, n_labels: int) -> bool:
+        """Whether scores are log-odds, where labels are so many; else they aim at 0 and 1."""
+        return self.mixing and 0 < n_labels <= limits().mixed_columns
+
     def solve(self, problem: Problem) -> Solved:
         """Solve for the references, on all of them or on some."""
         self._check_known(problem.references)
@@ -330,7 +334,7 @@ class Ridge(Influence):
                 )
             left_out = left_out_by_folds(problem, targets, float(self.penalty))
             solution = replace(solution, left_out=left_out)
-        if self.mixing:
+        if self.gives_log_odds(references.n_labels):
             solution = mixed(solution, targets, references.n_labels, references.weights, references.groups)
         return Solved(
             solution.V,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.special
 
 from simlabel.calibration import LeaveOneOutCalibration, logistic_probabilities
 from simlabel.fitted import Model, Scorer, training_blocks
-from simlabel.influence import Problem, Ridge
+from simlabel.influence import Influence, Problem, Ridge
 from simlabel.inspection._together import Given, heard_together
 from simlabel.label_rules import TrainingBlock
 from simlabel.normalization import fit_normalizer, resolve_normalizer
@@ -55,8 +56,7 @@ def left_out_evidence(model: Model) -> LeftOutEvidence:
         probabilities = np.mean([_by_temperature(each) for each in blocks], axis=0)
         return LeftOutEvidence(probabilities, f"{how}, leave-one-out, calibrated")
     given = _given(blocks[0])
-    learned = [each.stages.influence.learned for each in scorers]
-    views = [_view(each, one) for each, one in zip(blocks, learned, strict=True)]
+    views = [_view(each.stages.influence, block) for each, block in zip(scorers, blocks, strict=True)]
     probabilities = logistic_probabilities(heard_together(views, given), given.Y, given.weights, given.known)
     return LeftOutEvidence(probabilities, f"{how}, leave-one-out, and labels that go together, calibrated")
 
@@ -72,10 +72,13 @@ def _given(blocks: list[TrainingBlock]) -> Given:
     return Given(Y, np.concatenate([block.weights for block in blocks]), np.concatenate(known))
 
 
-def _view(blocks: list[TrainingBlock], learned: bool) -> FloatArray:
+def _view(influence: Influence, blocks: list[TrainingBlock]) -> FloatArray:
     """Scores on the scale of 0 and 1: learned ones aim there, sums of similarities need a curve."""
-    if learned:
-        return np.concatenate([block.scores.ranking for block in blocks]).astype(np.float64)
+    if isinstance(influence, Ridge):
+        scores = np.concatenate([block.scores.ranking for block in blocks]).astype(np.float64)
+        return (
+            np.asarray(scipy.special.expit(scores)) if influence.gives_log_odds(scores.shape[1]) else scores
+        )
     smooth = LeaveOneOutCalibration(enough=1 + sum(len(block.weights) for block in blocks))
     smooth = smooth.fit(blocks, single=False)
     return np.concatenate([smooth.probabilities(block.scores) for block in blocks])
