@@ -10,12 +10,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from simlabel import __version__
-from simlabel.desk import _changes as changes
+from simlabel.desk._changes import NewItem, Probability, Text, add_items
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk._views import label_names, text_column
 from simlabel.desk.api._asking import Reader, Tagging
-from simlabel.desk.api._schemas import Probability, Text
 
 router = APIRouter(prefix="/v1", tags=["Annif"])
 PROJECT = "simlabel"
@@ -124,8 +123,8 @@ async def learn(
         subjects = [by_uri.get(one.uri or "") or one.label or one.uri for one in each.subjects]
         if not all(subjects):
             raise DeskError("A subject needs a label or a uri.")
-        new.append(changes.NewItem({column: each.text}, None, [str(one) for one in subjects], True, "person"))
-    await asks.changed(lambda by: changes.add_items(by, new).updated)
+        new.append(NewItem({column: each.text}, None, [str(one) for one in subjects], True))
+    await asks.changed(lambda by: add_items(by, new, "person").updated)
     return Response(status_code=204)
 
 

@@ -34,14 +34,10 @@ class Asking:
     person: Person
     once: Once | None = None
 
-    async def changed(self, make: Callable[..., Any], *given: Any) -> Any:
+    async def changed(self, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """The answer of a change, when it is on disk."""
-        work = self.desk.change(self.person, lambda by: make(by, *given), self.once)
+        work = self.desk.change(self.person, lambda by: make(by, *given, **named), self.once)
         return await asyncio.wrap_future(work)
-
-    async def seq(self, make: Callable[..., Any], *given: Any) -> dict[str, Any]:
-        """The number of a change, when it is on disk."""
-        return {"seq": await self.changed(make, *given)}
 
 
 async def person_of(request: Request) -> Person:
