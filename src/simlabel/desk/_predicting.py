@@ -86,9 +86,9 @@ class Predictor:
             published, names = self.current(), self._store.remembered(label_names)
             found = iter(self._found(published, contents) if contents else ())
             upto = published.position, max(published.position, published.beside.position)
-            labels = [(int(number), names.get(int(number))) for number in published.beside.labels]
+            labels = published.beside.labels
             return [
-                Suggestions(*upto, [_shown(*next(found), labels, limit, threshold) for _ in asked])
+                Suggestions(*upto, [_shown(*next(found), labels, names, limit, threshold) for _ in asked])
                 for asked, limit, threshold in batch
             ]
         except Exception as error:
@@ -109,14 +109,13 @@ class Predictor:
 
 
 def _shown(
-    probable: Any, chosen: Any, labels: list[tuple[int, str | None]], limit: int, threshold: float
+    probable: Any, chosen: Any, labels: list[str], names: dict[int, str], limit: int, threshold: float
 ) -> Shown:
     shown: Shown = []
-    values, given = probable.tolist(), chosen.tolist()
     for k in (-probable).argsort(kind="stable").tolist():
-        number, name = labels[k]
-        if name is not None and (given[k] or values[k] >= threshold):
-            told = {"label": name, "probability": round(values[k], _ROUND), "chosen": given[k]}
+        number, value, given = int(labels[k]), float(probable[k]), bool(chosen[k])
+        if number in names and (given or value >= threshold):
+            told = {"label": names[number], "probability": round(value, _ROUND), "chosen": given}
             shown.append({"number": number, **told})
             if len(shown) == limit:
                 break

@@ -14,7 +14,7 @@ from simlabel.desk._changes import NewItem, Probability, Text, add_items
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk._views import label_names, text_column
-from simlabel.desk.api._asking import Reader, Tagging
+from simlabel.desk.api._asking import Reader, Tagging, as_json
 
 router = APIRouter(prefix="/v1", tags=["Annif"])
 PROJECT = "simlabel"
@@ -80,9 +80,11 @@ def show_project(asks: Reader, project_id: _Project) -> dict[str, Any]:
 
 
 @router.post(
-    "/projects/{project_id}/suggest", openapi_extra={"requestBody": {"required": True, "content": _SENT}}
+    "/projects/{project_id}/suggest",
+    response_model=dict[str, Any],
+    openapi_extra={"requestBody": {"required": True, "content": _SENT}},
 )
-async def suggest(asks: Reader, request: Request, project_id: _Project) -> dict[str, Any]:
+async def suggest(asks: Reader, request: Request, project_id: _Project) -> Any:
     """Subjects for a text."""
     _check(project_id)
     try:
@@ -91,22 +93,22 @@ async def suggest(asks: Reader, request: Request, project_id: _Project) -> dict[
     except ValueError:
         wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
         raise DeskError(wanted) from None
-    return {"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]}
+    return as_json({"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]})
 
 
-@router.post("/projects/{project_id}/suggest-batch")
+@router.post("/projects/{project_id}/suggest-batch", response_model=list[dict[str, Any]])
 async def suggest_batch(
     asks: Reader,
     project_id: _Project,
     body: _Documents,
     limit: Annotated[_Limit, Query()] = 10,
     threshold: Annotated[Probability, Query()] = 0.0,
-) -> list[dict[str, Any]]:
+) -> Any:
     """Subjects for up to 32 texts."""
     _check(project_id)
     found = await _suggested(asks.desk, [document.text for document in body.documents], limit, threshold)
     ids = [document.document_id for document in body.documents]
-    return [{"document_id": key, "results": results} for key, results in zip(ids, found, strict=True)]
+    return as_json([{"document_id": key, "results": each} for key, each in zip(ids, found, strict=True)])
 
 
 @router.post("/projects/{project_id}/learn", status_code=204, response_class=Response)

@@ -14,7 +14,7 @@ from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token
 from simlabel.desk._problems import DeskError, NotFound, Unknown, Unwritable
 from simlabel.desk._transfer import FORMATS, ImportOptions, exported
 from simlabel.desk.api import _schemas as wire
-from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, check_host, check_site
+from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, as_json, check_host, check_site
 
 router = APIRouter(tags=["desk"])
 _SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -29,7 +29,8 @@ _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values(
 @router.post("/api/suggest", response_model=wire.Suggestions)
 async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
     """Labels for one row or many; nothing of them is stored."""
-    return await asyncio.wrap_future(asks.desk.predictor.suggest(body.rows, body.limit, body.threshold))
+    found = asks.desk.predictor.suggest(body.rows, body.limit, body.threshold)
+    return as_json(vars(await asyncio.wrap_future(found)))
 
 
 @router.get("/api/items/{number}/explain", response_model=wire.Why)

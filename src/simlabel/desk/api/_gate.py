@@ -19,7 +19,7 @@ log = logging.getLogger("simlabel.desk")
 MOST_BYTES, MOST_IMPORT_BYTES = 8 << 20, 1 << 30
 _SLOWEST = 20.0  # seconds between two pieces of a request
 _LONGEST = 60.0  # seconds for an answer
-_PER_SECOND, _BURST, _MOST_CLIENTS = 100.0, 300.0, 10_000
+_PER_SECOND, _BURST, _MOST_CLIENTS = 300.0, 600.0, 10_000
 _UNHURRIED = ("/api/imports", "/api/export")
 
 POLICY = (
@@ -97,8 +97,8 @@ class Gate:
         if not large:
             bounded = await _whole(bounded, receive)
         try:
-            limit = None if scope["path"] in _UNHURRIED else _LONGEST
-            await asyncio.wait_for(self.app(scope, bounded, send), limit)
+            async with asyncio.timeout(None if scope["path"] in _UNHURRIED else _LONGEST):
+                await self.app(scope, bounded, send)
         except TimeoutError:
             raise _Refused(503, "It takes too long: ask for less at once, or again later.") from None
 
@@ -116,7 +116,8 @@ class Gate:
 
 async def _next(receive: Receive) -> Message:
     try:
-        return await asyncio.wait_for(receive(), _SLOWEST)
+        async with asyncio.timeout(_SLOWEST):
+            return await receive()
     except TimeoutError:
         raise _Refused(408, f"Nothing came for {_SLOWEST:.0f} seconds; send it again.") from None
 

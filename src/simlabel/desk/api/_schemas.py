@@ -106,7 +106,7 @@ Health = _answer(
 Suggestion = _answer(
     "Suggestion",
     "A label; chosen where it would be given.",
-    {str: "label", float: "probability", bool: "chosen"},
+    {int: "number", str: "label", float: "probability", bool: "chosen"},
 )
 Suggestions = _answer(
     "Suggestions",
