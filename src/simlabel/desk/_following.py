@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from simlabel.desk._beside import Beside
 from simlabel.desk._learner import Child, LearnerError
 from simlabel.desk._predicting import Predictor, Published
 from simlabel.desk._store import DeskStore
@@ -174,6 +173,8 @@ class Follower:
             self.retune()
 
     def _publish(self, file: str, position: int) -> None:
+        from simlabel.desk._beside import Beside  # here: the desk takes changes before there is a model
+
         model = opened(self._models / file)
         published = Published(model, position, file, Beside(self.store, model, position))
         published.warm()
