@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Any
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from simlabel import __version__
@@ -36,10 +36,6 @@ class _Document(BaseModel):
 class _Learnt(BaseModel):
     text: Text
     subjects: Annotated[list[_Subject], Field(max_length=200)]
-
-
-class _Documents(BaseModel):
-    documents: Annotated[list[_Document], Field(max_length=32)]
 
 
 class _Form(BaseModel):
@@ -100,15 +96,15 @@ async def suggest(asks: Reader, request: Request, project_id: _Project) -> Any:
 async def suggest_batch(
     asks: Reader,
     project_id: _Project,
-    body: _Documents,
+    documents: Annotated[list[_Document], Body(embed=True, max_length=32)],
     limit: Annotated[_Limit, Query()] = 10,
     threshold: Annotated[Probability, Query()] = 0.0,
 ) -> Any:
     """Subjects for up to 32 texts."""
     _check(project_id)
-    found = await _suggested(asks.desk, [document.text for document in body.documents], limit, threshold)
-    ids = [document.document_id for document in body.documents]
-    return as_json([{"document_id": key, "results": each} for key, each in zip(ids, found, strict=True)])
+    found = await _suggested(asks.desk, [one.text for one in documents], limit, threshold)
+    named = [{"document_id": one.document_id} for one in documents]
+    return as_json([one | {"results": each} for one, each in zip(named, found, strict=True)])
 
 
 @router.post("/projects/{project_id}/learn", status_code=204, response_class=Response)
