@@ -142,3 +142,15 @@ def test_sums_of_many_words_and_labels_are_not_taken_beforehand_where_they_would
     assert [type(sums) for sums in kept] == [CollapsedSums, MergedSums, type(None)]
     for model in models[1:]:
         np.testing.assert_allclose(model.label_weights(asked), models[0].label_weights(asked), atol=1e-10)
+
+
+def test_pairs_that_were_chosen_for_a_single_query_give_way_to_sums_that_are_ready(rng):
+    from simlabel.engines import Auto, Collapsed, Exact, Job, prepare, reducer_for
+
+    X, V = rng.normal(size=(50, 40)), rng.normal(size=(50, 3))
+    prepared, job = prepare(X, [Linear()]), Job(Linear(), None, reducer_for(None, V))
+    assert isinstance(Auto().choose(1, prepared, [job]), Exact)
+    other = prepare(X[:20], [Linear()])
+    assert isinstance(Auto().choose(1, other, [job]), Exact)
+    Collapsed().ready(prepared, [job])
+    assert isinstance(Auto().choose(1, prepared, [job]), Collapsed)

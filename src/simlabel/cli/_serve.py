@@ -57,5 +57,6 @@ def serve_verb(
     def tell(address: str) -> None:
         print(f"{desk} is at {address}  (Ctrl-C ends it)", flush=True)
 
-    read = ImportOptions(table.name if table else "", label_column, separator, id_column)
+    named = table.name if table else "table"
+    read = ImportOptions(name=named, label_column=label_column, separator=separator, id_column=id_column)
     serve(desk, tell, host, port, accept_above, table, read, log)

@@ -9,8 +9,7 @@ the rest; items that are alike share what one of them would say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,15 +32,6 @@ _TOUCHED = "SELECT id FROM items WHERE revision > ?1 UNION SELECT item FROM forg
 Floats = npt.NDArray[np.floating]
 
 
-@dataclass(frozen=True)
-class _Note:
-    """An item as the model compares it, and how far the model is off for its labels."""
-
-    revision: int
-    row: sp.csr_array
-    off: dict[str, float]
-
-
 class Beside:
     """Notes on the items that one model lacks; `position` is the last change that they count.
 
@@ -53,11 +43,16 @@ class Beside:
 
     def __init__(self, store: DeskStore, model: Tagger, position: int) -> None:
         self._store, self._model, self.position = store, model, position
-        self._notes: dict[int, _Note] = {}
-        self._summed: tuple[Prepared, Job] | None = None
         self.labels: list[str] = model.classes_.tolist()
-        with store.reading() as db:
-            self._take(lessons_where(db, _PART.format(_NOT_DONE), _MOST))
+        self._known, self._columns = self.labels, model.feature_names_in_.tolist()
+        self._notes: dict[
+            int, int
+        ] = {}  # items and their revisions, a row of each of these for each of them:
+        self._X = self._encoded(as_rows([{}], self._columns))[:0]  # as the model compares it
+        self._off = np.empty((0, len(self.labels)))  # how far the model is off, NaN where nothing is known
+        self._new: list[frozenset[str]] = []  # labels that the model does not know
+        self._summed: tuple[Prepared, Job] | None = None
+        self._take(store.read(lessons_where, _PART.format(_NOT_DONE), _MOST))
 
     def refresh(self) -> None:
         """Take in what was stored since."""
@@ -67,34 +62,47 @@ class Beside:
         with self._store.reading() as db:
             gone = [item for (item,) in db.execute(_TOUCHED, (self.position,))]
             new = lessons_where(db, _PART.format("revision > ?"), self.position, _NEW)
-        for item in gone:
-            self._notes.pop(item, None)
-        self._take(new)
+        self._take(new, gone)
         self.position = now
 
     def warm(self) -> None:
         """Have made ready what the first note would make ready."""
         self._take([Lesson(0, 0, {}, frozenset(), frozenset(), True)])
-        rows = as_rows([{}], self._model.feature_names_in_.tolist())
+        rows = as_rows([{}], self._columns)
         self.shifted(rows, self._model.predict_proba(rows))
-        self._notes.pop(0, None)  # where notes are as many as are kept, it was the oldest
-        self._summed = None
+        self._take([], {0})  # where notes are as many as are kept, it was the oldest
 
-    def _take(self, lessons: Sequence[Lesson]) -> None:
+    def _take(self, lessons: Sequence[Lesson], gone: Collection[int] = ()) -> None:
+        """Note some items, in place of what was noted of them and of those that are gone."""
         told = [one for one in lessons if one.done or one.labels or one.rejected]
-        self._summed = None
-        if not told:
+        left = {*gone, *(one.item for one in told)}
+        kept = [at for at, item in enumerate(self._notes) if item not in left]
+        if not told and len(kept) == len(self._notes):
             return
-        rows = as_rows([one.content for one in told], self._model.feature_names_in_.tolist())
-        encoded, known = self._encoded(rows), self._model.classes_.tolist()
-        for at, (lesson, probable) in enumerate(zip(told, self._model.predict_proba(rows), strict=True)):
-            said = dict(zip(known, probable.tolist(), strict=True))
-            absent = said.keys() - lesson.labels if lesson.done else lesson.rejected
-            off = {label: 1.0 - said.get(label, 0.0) for label in lesson.labels}
-            off |= {label: -said[label] for label in absent if label in said}
-            self._notes[lesson.item] = _Note(lesson.revision, encoded[[at]], off)
-        for item in sorted(self._notes, key=lambda item: self._notes[item].revision)[:-_MOST]:
-            del self._notes[item]
+        notes = [note for note in self._notes.items() if note[0] not in left]
+        X, off, new = self._X[kept], self._off[kept], [self._new[at] for at in kept]
+        if told:
+            rows = as_rows([one.content for one in told], self._columns)
+            X = sp.vstack([X, self._encoded(rows)], format="csr")
+            off = np.vstack([off, self._how_far(told, self._model.predict_proba(rows))])
+            new += [one.labels.difference(self._known) for one in told]
+            notes += [(one.item, one.revision) for one in told]
+        newest = np.argsort([revision for _, revision in notes], kind="stable")[-_MOST:].tolist()
+        self._notes, self._summed = dict(notes[at] for at in newest), None
+        self._X, self._off, self._new = sp.csr_array(X[newest]), off[newest], [new[at] for at in newest]
+
+    def _how_far(self, lessons: Sequence[Lesson], probable: Floats) -> Floats:
+        """1 or 0 minus the probability, (n_lessons, n_known_labels); NaN where nothing is known."""
+        place = {label: k for k, label in enumerate(self._known)}
+        off = np.full(probable.shape, np.nan)
+        for row, said, lesson in zip(off, probable, lessons, strict=True):
+            absent = (
+                slice(None) if lesson.done else [place[label] for label in lesson.rejected & place.keys()]
+            )
+            row[absent] = -said[absent]
+            present = [place[label] for label in lesson.labels & place.keys()]
+            row[present] = 1.0 - said[present]
+        return off
 
     def _encoded(self, rows: list[dict[str, Any]]) -> sp.csr_array:
         from simlabel.tables import table_cells
@@ -107,28 +115,28 @@ class Beside:
         """Probabilities with what the notes add, (n_rows, n_labels), labels as in `labels`."""
         if not self._notes:
             return probabilities
-        from simlabel.engines import Exact, ReduceCall
-
         if self._summed is None:
             self._summed = self._sums()
-        prepared, job = self._summed
-        (shift,) = Exact().reduce(ReduceCall(self._encoded(rows), prepared, [job], None, False, 1))
+        shift = _reduced(self._encoded(rows), *self._summed)
         new = shift.shape[1] - probabilities.shape[1]
         return np.clip(np.pad(probabilities, ((0, 0), (0, new))) + shift, _EDGE, 1 - _EDGE)
 
     def _sums(self) -> tuple[Prepared, Job]:
         """All notes as rows, and what each adds for each label per unit of similarity."""
-        from simlabel.engines import Job, prepare, reducer_for, similarity_sums
+        from simlabel.engines import Job, prepare, reducer_for
 
-        similarity = self._model.similarity_
-        known = self._model.classes_.tolist()
-        self.labels = list(dict.fromkeys([*known, *(k for note in self._notes.values() for k in note.off)]))
-        place = {label: k for k, label in enumerate(self.labels)}
-        X = sp.csr_array(sp.vstack([note.row for note in self._notes.values()], format="csr"))
-        off, known_of = np.zeros((2, X.shape[0], len(self.labels)))
-        for row, says, note in zip(off, known_of, self._notes.values(), strict=True):
-            at = [place[label] for label in note.off]
-            row[at], says[at] = list(note.off.values()), 1.0
-        S = abs(similarity_sums(X, X, np.eye(X.shape[0]), similarity, engine="exact"))
-        V = off / (self._model.influence_.penalty + S @ known_of)
-        return prepare(X, [similarity], keep_views=True), Job(similarity, None, reducer_for(None, V))
+        similarity, n = self._model.similarity_, len(self._notes)
+        new = sorted(frozenset().union(*self._new))
+        self.labels = [*self._known, *new]
+        theirs = [[1.0 if label in each else np.nan for label in new] for each in self._new]
+        off = np.hstack([self._off, np.reshape(theirs, (n, len(new)))])
+        prepared = prepare(self._X, [similarity], keep_views=True)
+        S = abs(_reduced(self._X, prepared, Job(similarity, None, reducer_for(None, np.eye(n)))))
+        V = np.nan_to_num(off) / (self._model.influence_.penalty + S @ ~np.isnan(off))
+        return prepared, Job(similarity, None, reducer_for(None, V))
+
+
+def _reduced(Q: sp.csr_array, prepared: Prepared, job: Job) -> Floats:
+    from simlabel.engines import Exact, ReduceCall
+
+    return Exact().reduce(ReduceCall(Q, prepared, [job], None, False, 1))[0]

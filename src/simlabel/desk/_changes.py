@@ -4,27 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from simlabel.desk._journal import By, Change, current, differing, erase, undo
 from simlabel.desk._problems import Conflict, DeskError, NotFound
 
-Cell = str | int | float | bool | list[str] | None
 LEASE_SECONDS = 600.0
 MOST_NAMED = 200  # characters of a label or an item's name
 _STATUS_KINDS = {"waiting": "reopen", "done": "done", "removed": "remove"}
 _TAG_KINDS = {"present": "tag", "rejected": "reject", None: "clear"}
 
+# what comes from outside is held to these before it comes here
+Number = Annotated[int, Field(ge=1, le=2**53)]
+Name = Annotated[str, Field(min_length=1, max_length=MOST_NAMED)]
+Text = Annotated[str, Field(max_length=200_000)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Described = Annotated[str, Field(max_length=2000)]
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
+_Cell = Text | bool | int | _Finite | Annotated[list[Name], Field(max_length=1000)] | None
+Content = Annotated[dict[Annotated[str, Field(max_length=200)], _Cell], Field(max_length=200)]
+
 
 @dataclass(frozen=True)
 class NewItem:
-    """An item that comes from outside."""
+    """An item that comes from outside; `done` where it has all its labels."""
 
-    content: dict[str, Cell]
-    name: str | None = None
-    tags: Sequence[str] = ()
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    content: Content
+    name: Name | None = None
+    tags: Annotated[Sequence[Name], Field(max_length=200)] = ()
     done: bool = False
-    source: str = "import"
 
 
 @dataclass
@@ -78,7 +90,7 @@ def label_id(by: By, name: str) -> int:
     return _label_named(by, name) or add_label(by, name)
 
 
-def add_label(by: By, name: str, description: str = "") -> int:
+def add_label(by: By, name: Name, description: Described = "") -> int:
     """A new label."""
     name = _free(by, name)
     (number,) = by.one("SELECT coalesce(max(id), 0) + 1 FROM labels")
@@ -94,21 +106,22 @@ def _free(by: By, name: str) -> str:
     return name
 
 
-def add_items(by: By, items: Sequence[NewItem]) -> Added:
+def add_items(by: By, items: Sequence[NewItem], source: str = "import") -> Added:
     """New items; one whose name is known gets the content, and those tags that nobody touched."""
     added = Added()
     for item in items:
         name = None if item.name is None else checked_name(item.name, "name")
-        labels = list(dict.fromkeys(label_id(by, tag) for tag in item.tags))
+        tag = _tag(by, "present", source)
+        tags = {label_id(by, label): tag for label in item.tags}
         known = name and by.one("SELECT id FROM items WHERE name = ?", name)
         if known:
-            _update(by, known["id"], item, labels)
+            _update(by, known["id"], item, tags)
             added.updated += 1
-        added.ids.append(known["id"] if known else _add(by, name, item, labels))
+        added.ids.append(known["id"] if known else _add(by, name, item, tags))
     return added
 
 
-def _add(by: By, name: str | None, item: NewItem, labels: list[int]) -> int:
+def _add(by: By, name: str | None, item: NewItem, tags: dict[int, Any]) -> int:
     # a number is never given twice: that of a forgotten item stays its own
     (number,) = by.one(
         "SELECT 1 + max("
@@ -116,21 +129,21 @@ def _add(by: By, name: str | None, item: NewItem, labels: list[int]) -> int:
     )
     fields: dict[str, Any] = {"name": name or f"item-{number}", "content": item.content}
     fields |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
-    tag = _tag(by, "present", item.source)
-    by.append("add", [("item", number, None, fields), *(("tag", [number, k], None, tag) for k in labels)])
+    given = [("tag", [number, label], None, tag) for label, tag in tags.items()]
+    by.append("add", [("item", number, None, fields), *given])
     return int(number)
 
 
-def _update(by: By, number: int, item: NewItem, labels: list[int]) -> None:
+def _update(by: By, number: int, item: NewItem, tags: dict[int, Any]) -> None:
     before = current(by.db, "item", number)
     assert before is not None
     after = {"content": item.content, "status": before["status"]}
     if before["status"] == "removed" or (item.done and before["status"] == "waiting"):
         after |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
     changes = differing("item", number, before, after)
-    for label in labels:
+    for label, tag in tags.items():
         if current(by.db, "tag", [number, label]) is None:  # what a person rejected does not come back
-            changes.append(("tag", [number, label], None, _tag(by, "present", item.source)))
+            changes.append(("tag", [number, label], None, tag))
     if changes:
         by.append("add", changes)
 
@@ -139,7 +152,7 @@ def _tag(by: By, state: str, source: str, probability: float | None = None) -> d
     return {"state": state, "source": source, "actor": by.actor, "at": by.at, "probability": probability}
 
 
-def edit_item(by: By, number: int, content: dict[str, Cell]) -> int | None:
+def edit_item(by: By, number: int, content: Content) -> int | None:
     """Other content for an item; the number of the entry, None where nothing differs."""
     changes = differing("item", number, known_item(by, number), {"content": content})
     return by.append("edit", changes) if changes else None
@@ -157,14 +170,12 @@ def set_status(by: By, number: int, status: str) -> int | None:
 
 
 def set_tag(
-    by: By,
-    number: int,
-    label: str,
-    state: str | None,
-    source: str = "person",
-    probability: float | None = None,
+    by: By, number: int, label: Name, state: str | None, probability: Probability | None = None
 ) -> int | None:
-    """Say that an item has a label ("present"), has it not ("rejected"), or that nothing is said (None)."""
+    """Say that an item has a label ("present"), has it not ("rejected"), or that nothing is said (None).
+
+    With a probability, it was a suggestion that somebody accepted.
+    """
     known_item(by, number)
     if state is None and _label_named(by, " ".join(label.split())) is None:
         return None
@@ -172,8 +183,9 @@ def set_tag(
     before = current(by.db, "tag", key)
     if (before and before["state"]) == state:
         return None
+    source = "person" if probability is None else "accepted"
     after = None if state is None else _tag(by, state, source, probability)
-    return by.append(source if source == "automatic" else _TAG_KINDS[state], [("tag", key, before, after)])
+    return by.append(_TAG_KINDS[state], [("tag", key, before, after)])
 
 
 def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
@@ -181,11 +193,15 @@ def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
     free = "SELECT 1 FROM items WHERE id = ? AND status = 'waiting' AND NOT EXISTS "
     free += "(SELECT 1 FROM leases WHERE item = items.id AND until > ?)"
     for label, probability in sure if by.one(free, number, by.at) else ():
-        if current(by.db, "tag", [number, label_id(by, label)]) is None:
-            set_tag(by, number, label, "present", "automatic", probability)
+        key = [number, label_id(by, label)]
+        if current(by.db, "tag", key) is None:
+            tag = _tag(by, "present", "automatic", probability)
+            by.append("automatic", [("tag", key, None, tag)])
 
 
-def change_label(by: By, number: int, name: str | None, description: str | None) -> int | None:
+def change_label(
+    by: By, number: int, name: Name | None = None, description: Described | None = None
+) -> int | None:
     """Another name or description."""
     before = known_label(by, number)
     after = dict(before)
@@ -198,7 +214,7 @@ def change_label(by: By, number: int, name: str | None, description: str | None)
     return by.append(kind, changes) if changes else None
 
 
-def merge_labels(by: By, number: int, into: int) -> int:
+def merge_labels(by: By, number: int, into: Number) -> int:
     """All that is tagged with one label gets another; a tag beats a rejection."""
     known_label(by, into)
     if number == into:

@@ -15,7 +15,6 @@ from typing import Any
 from simlabel.desk import _views as views
 from simlabel.desk._changes import accept, forget_item
 from simlabel.desk._following import Follower
-from simlabel.desk._imports import Imports
 from simlabel.desk._insights import shared_words, why
 from simlabel.desk._journal import By
 from simlabel.desk._people import People, Person
@@ -24,6 +23,7 @@ from simlabel.desk._problems import Conflict, NotFound
 from simlabel.desk._schema import Places, locked
 from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import position_of
+from simlabel.desk._transfer import Imports
 
 _KEPT_ANSWERS = 86400.0  # seconds for which a repeated request gets the first answer
 _SHOWN = 8  # suggestions of an item
@@ -120,15 +120,13 @@ class Desk:
     def explain(self, number: int, label: str) -> views.View:
         """Why a label is suggested for an item: other items and words for and against it."""
         model = self.predictor.current().model
-        with self.store.reading() as db:
-            content = views.item_view(db, number)["content"]
-            numbers = {name: key for key, name in views.label_names(db).items()}
+        content = self.store.read(views.item_view, number)["content"]
+        numbers = {name: key for key, name in self.store.remembered(views.label_names).items()}
         found = why(model, content, numbers.get(label, 0))
         if found is None:
             raise NotFound(f"The model knows no label {label!r}: no item that is done has it.")
         telling = [word["term"] for word in found["words"]]
-        with self.store.reading() as db:
-            speaking = views.item_views(db, [one["item"] for one in found["items"]])
+        speaking = self.store.read(views.item_views, [one["item"] for one in found["items"]])
         others = {
             view["id"]: {"title": view["title"], "shared": shared_words(content, view["content"], telling)}
             for view in speaking
@@ -176,8 +174,7 @@ class Desk:
             if not rows:
                 return
             last = rows[-1]["id"]
-            with self.store.reading() as db:
-                items = views.item_views(db, [row["id"] for row in rows])
+            items = self.store.read(views.item_views, [row["id"] for row in rows])
             for item in self.with_suggestions(items):
                 told = [(one["label"], one["probability"]) for one in item["suggestions"]]
                 sure = [pair for pair in told if pair[1] >= self.accept_above]

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from simlabel.desk._child import Child, LearnerError
+from simlabel.desk._learner import Child, LearnerError
 from simlabel.desk._predicting import Predictor, Published
 from simlabel.desk._store import DeskStore
-from simlabel.desk._teaching import position_of
+from simlabel.desk._teaching import opened, position_of
 
 _GROWN = 4  # times the rows on which its values were chosen: they are chosen anew
 _QUIET = 2.0  # seconds without a change before quality is measured
@@ -146,9 +146,7 @@ class Follower:
             (file, position), self._retuned = self._retuned, None
             self._learner().ask("load", file=file, position=position)
             self.state["position"] = -1  # whatever it has, the new one is published
-        with self.store.reading() as db:
-            behind = position_of(db) > self.state["position"]
-        if behind:
+        if self.store.remembered(position_of) > self.state["position"]:
             self._follow()
         elif not self._erase_rest():
             if not self._want_retune:
@@ -175,11 +173,9 @@ class Follower:
             self.retune()
 
     def _publish(self, file: str, position: int) -> None:
-        from simlabel import Tagger, load  # here: the desk takes changes before there is a model
-        from simlabel.desk._beside import Beside
+        from simlabel.desk._beside import Beside  # here: the desk takes changes before there is a model
 
-        model = load(self._models / file)
-        assert isinstance(model, Tagger)
+        model = opened(self._models / file)
         published = Published(model, position, file, Beside(self.store, model, position))
         published.warm()
         self.predictor.published = published

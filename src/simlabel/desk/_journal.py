@@ -110,24 +110,24 @@ def differing(what: str, key: Any, before: Mapping[str, Any], after: Mapping[str
     return [(what, key, *pair)] if names else []
 
 
-def undo(by: By, seq: int) -> int:
+def undo(by: By, number: int) -> int:
     """Write the inverse of an entry; refused where something of it has changed since."""
-    row = by.one("SELECT kind, changes, undone_by FROM journal WHERE seq = ?", seq)
+    row = by.one("SELECT kind, changes, undone_by FROM journal WHERE seq = ?", number)
     if row is None:
-        raise NotFound(f"There is no change {seq}.")
+        raise NotFound(f"There is no change {number}.")
     if row["undone_by"] is not None:
-        raise Conflict(f"Change {seq} is undone already, by change {row['undone_by']}.")
+        raise Conflict(f"Change {number} is undone already, by change {row['undone_by']}.")
     changes = list(inverse(json.loads(row["changes"])))
     if row["kind"] in LASTING or not changes:
-        raise Conflict(f"Change {seq} ({row['kind']}) cannot be undone.")
+        raise Conflict(f"Change {number} ({row['kind']}) cannot be undone.")
     for what, key, before, after in changes:
         now = current(by.db, what, key)
         if what == "label":
             _check_label(by, key, after)
         same = now == before if now is None or before is None else before.items() <= now.items()
         if not same:
-            raise Conflict(f"What change {seq} did has been changed since; undo the later change first.")
-    return by.append("undo", changes, seq)
+            raise Conflict(f"What change {number} did has been changed since; undo the later change first.")
+    return by.append("undo", changes, number)
 
 
 def _check_label(by: By, key: int, after: Fields) -> None:

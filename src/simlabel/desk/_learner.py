@@ -1,28 +1,83 @@
 """The process that learns: it reads the store, brings the model up to date and writes it to a file.
 
-The server stays free to answer. They speak in lines of JSON; the process ends when the server does, however
-that ends. Nothing is printed: errors go back as answers.
+The server, which sees it as `Child`, stays free to answer. They speak in lines of JSON; the process ends when
+the server does, however that ends. Nothing is printed: errors go back as answers.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simlabel import Tagger, load
 from simlabel.desk._insights import insights
-from simlabel.desk._schema import read_connection
-from simlabel.desk._teaching import Changes, changes_since, fitted, followed
+from simlabel.desk._schema import Places, read_connection
+from simlabel.desk._teaching import Changes, changes_since, fitted, followed, opened
 from simlabel.support.progress import heard_by
 
+if TYPE_CHECKING:
+    from simlabel import Tagger
+
 Answer = dict[str, Any]
+Progress = Callable[[int, int | None, str], None]
+_MAIN = "from simlabel.desk._learner import main; main()"
+
+
+class LearnerError(Exception):
+    """What the learner could not do, in its words; `gone` where its process ended."""
+
+    def __init__(self, words: str, gone: bool = False) -> None:
+        super().__init__(words)
+        self.gone = gone
+
+
+class Child:
+    """A process that answers one order at a time."""
+
+    def __init__(self, places: Places) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, str(places.store), str(places.models)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a warning may quote what people wrote
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C is for the server, which ends this one
+            encoding="utf-8",
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._orders, self._answers = self._process.stdin, self._process.stdout
+        self._lock = threading.Lock()
+
+    def ask(self, what: str, progress: Progress = lambda *_: None, **order: Any) -> Answer:
+        """Have something done, and wait for the answer."""
+        with self._lock, suppress(OSError, ValueError):  # pipes that are closed
+            self._orders.write(json.dumps({"do": what, **order}) + "\n")
+            self._orders.flush()
+            for line in self._answers:
+                said = json.loads(line)
+                if "answer" in said:
+                    answer: Answer = said["answer"]
+                    return answer
+                if "error" in said:
+                    raise LearnerError(said["error"])
+                progress(*said["progress"])
+        raise LearnerError("The learning process has ended.", gone=True)
+
+    def close(self) -> None:
+        """End it; what it was at is lost, and learnt again."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._orders, self._answers):
+            with suppress(OSError):
+                pipe.close()
 
 
 class Learner:
@@ -36,9 +91,7 @@ class Learner:
 
     def load(self, file: str, position: int) -> Answer:
         """Take over a model that a file has."""
-        model = load(self.models / file)
-        assert isinstance(model, Tagger)
-        self.model, self.position, self.file = model, position, file
+        self.model, self.position, self.file = opened(self.models / file), position, file
         return {"position": position}
 
     def follow(self, file: str) -> Answer:
@@ -107,7 +160,3 @@ def _listen(put: Callable[[Answer], None]) -> None:
     for line in sys.stdin:
         put(json.loads(line))
     os._exit(0)  # the server is gone: whatever is being learnt is learnt again by the next
-
-
-if __name__ == "__main__":
-    main()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simlabel.desk._problems import Conflict
-from simlabel.desk._store import DeskStore
+from simlabel.desk._store import DeskStore, Together
 from simlabel.desk._teaching import as_rows
 from simlabel.desk._views import label_names, text_column
 
@@ -24,6 +22,7 @@ _ROUND = 4  # digits of a probability that is told
 _MOVED = 0.05  # by plain sums: beyond, a label is chosen from a half on, whatever the model's rule says
 
 Shown = list[dict[str, Any]]
+_Asked = tuple[Sequence[dict[str, Any] | str], int, float]  # contents, how many labels, how probable
 
 
 @dataclass(frozen=True)
@@ -60,25 +59,14 @@ class Published:
         self.beside.warm()
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Contents that labels are wanted for: so many, those that are chosen or so probable."""
-
-    contents: Sequence[dict[str, Any] | str]
-    limit: int
-    threshold: float
-    answer: Future[Suggestions]
-
-
 class Predictor:
     """Answers requests in small batches."""
 
     def __init__(self, store: DeskStore) -> None:
         self.published: Published | None = None
         self._store = store
-        self._waiting: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
-        self._thread.start()
+        self._asked: Together[_Asked, Suggestions] = Together("predictor", _TOGETHER, self._answers)
+        self.close = self._asked.close
 
     def current(self) -> Published:
         """The model that answers now."""
@@ -90,41 +78,21 @@ class Predictor:
         self, contents: Sequence[dict[str, Any] | str], limit: int, threshold: float
     ) -> Future[Suggestions]:
         """Labels for each content, or bare text: at most so many, those that are chosen or so probable."""
-        asked = _Asked(contents, limit, threshold, Future())
-        self._waiting.put(asked)
-        return asked.answer
+        return self._asked.ask((contents, limit, threshold))
 
-    def close(self) -> None:
-        """End the thread."""
-        self._waiting.put(None)
-        self._thread.join()
-
-    def _work(self) -> None:
-        ends = False
-        while not ends:
-            batch = [self._waiting.get()]
-            while batch[-1] is not None and len(batch) < _TOGETHER and not self._waiting.empty():
-                batch.append(self._waiting.get())
-            ends = batch[-1] is None
-            self._answer([asked for asked in batch if asked is not None])
-
-    def _answer(self, batch: list[_Asked]) -> None:
-        contents = [content for asked in batch for content in asked.contents]
+    def _answers(self, batch: list[_Asked]) -> Sequence[Suggestions | Exception]:
+        contents = [content for asked in batch for content in asked[0]]
         try:
             published, names = self.current(), self._store.remembered(label_names)
             found = iter(self._found(published, contents) if contents else ())
             upto = published.position, max(published.position, published.beside.position)
             labels = published.beside.labels
-            answers = [
-                Suggestions(*upto, [_shown(*next(found), labels, names, asked) for _ in asked.contents])
-                for asked in batch
+            return [
+                Suggestions(*upto, [_shown(*next(found), labels, names, limit, threshold) for _ in asked])
+                for asked, limit, threshold in batch
             ]
         except Exception as error:
-            for asked in batch:
-                asked.answer.set_exception(error)
-            return
-        for asked, answer in zip(batch, answers, strict=True):
-            asked.answer.set_result(answer)
+            return [error] * len(batch)
 
     def _found(self, published: Published, contents: list[dict[str, Any] | str]) -> Iterator[tuple[Any, Any]]:
         """Probabilities, and which labels are chosen, for each content."""
@@ -140,17 +108,15 @@ class Predictor:
         return zip(probable, chosen, strict=True)
 
 
-def _shown(probable: Any, chosen: Any, labels: list[str], names: dict[int, str], asked: _Asked) -> Shown:
+def _shown(
+    probable: Any, chosen: Any, labels: list[str], names: dict[int, str], limit: int, threshold: float
+) -> Shown:
     shown: Shown = []
     for k in (-probable).argsort(kind="stable").tolist():
-        name = names.get(int(labels[k]))
-        if name is not None and (chosen[k] or probable[k] >= asked.threshold):
-            told = {
-                "label": name,
-                "probability": round(float(probable[k]), _ROUND),
-                "chosen": bool(chosen[k]),
-            }
-            shown.append({"number": int(labels[k]), **told})
-            if len(shown) == asked.limit:
+        number, value, given = int(labels[k]), float(probable[k]), bool(chosen[k])
+        if number in names and (given or value >= threshold):
+            told = {"label": names[number], "probability": round(value, _ROUND), "chosen": given}
+            shown.append({"number": number, **told})
+            if len(shown) == limit:
                 break
     return shown

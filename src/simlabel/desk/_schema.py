@@ -1,14 +1,19 @@
-"""The folder of a desk: the tables of its SQLite file, how that is opened, and that one server has it."""
+"""The folder of a desk: the tables of its SQLite file, how that is opened and copied, and that one has it."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sqlite3
 import sys
+import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from simlabel.desk._problems import StoreError
+from simlabel.desk._problems import DeskError, StoreError
+from simlabel.support.replacing import replacing
 
 if sys.platform != "win32":
     import fcntl
@@ -177,3 +182,38 @@ def _check(connection: sqlite3.Connection, store: Path) -> None:
     (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(str(found).replace("\n", " ")[:200])
+
+
+def backup(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
+    """Write a desk to one file, the model included; `simlabel serve FILE` opens it. Its size in bytes."""
+    places, target = Places.of(path), Path(target)
+    if not places.store.exists():
+        raise DeskError(f"There is no desk in {path}.")
+    if target.is_dir():
+        raise DeskError(f"{target} is a folder; name a file.")
+    with tempfile.TemporaryDirectory(dir=target.absolute().parent) as beside:
+        copy = Path(beside) / "desk.sqlite"
+        try:
+            _copy(places, copy)
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"The desk could not be copied: {error}.") from None
+        with copy.open("rb") as source, replacing(target) as file:
+            shutil.copyfileobj(source, file)
+    return target.stat().st_size
+
+
+def _copy(places: Places, target: Path) -> None:
+    """A store that needs nothing beside it: without who is at what, with the model that counts."""
+    with closing(read_connection(places.store)) as source:
+        source.execute("VACUUM INTO ?", (str(target),))
+    with closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        copy.execute("DELETE FROM sessions")
+        copy.execute("DELETE FROM leases")
+        for (snapshot,) in copy.execute("SELECT value FROM meta WHERE name = 'snapshot'").fetchall():
+            name = json.loads(snapshot)["file"]
+            try:
+                copy.execute(
+                    "REPLACE INTO carried VALUES (?, ?)", (name, (places.models / name).read_bytes())
+                )
+            except FileNotFoundError:  # a newer one took its place meanwhile: it is learnt again
+                copy.execute("DELETE FROM meta WHERE name = 'snapshot'")

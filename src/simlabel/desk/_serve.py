@@ -14,11 +14,11 @@ from pathlib import Path
 import uvicorn
 
 from simlabel.desk._desk import Desk
-from simlabel.desk._imports import ImportOptions
 from simlabel.desk._journal import By
 from simlabel.desk._people import LOCAL
 from simlabel.desk._people import new_token as make_token
 from simlabel.desk._problems import DeskError
+from simlabel.desk._transfer import ImportOptions
 from simlabel.desk.api import make_app
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -85,7 +85,7 @@ def serve(
         if table is not None:
             place = desk.imports.place()
             shutil.copyfile(table, place)
-            desk.imports.add(LOCAL.name, place, options or ImportOptions(table.name))
+            desk.imports.add(LOCAL.name, place, options or ImportOptions(name=table.name))
         if log:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
         config = uvicorn.Config(

@@ -6,14 +6,15 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from simlabel.desk._problems import DiskFull, StoreError, Unwritable
 from simlabel.desk._schema import Places, open_store, read_connection
 
+A = TypeVar("A")
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 _TOGETHER = 32  # writes that share one transaction, and so one wait for the disk
@@ -32,6 +33,50 @@ class Clock:
         return self._start + time.monotonic() - self._at
 
 
+class Together(Generic[A, T]):
+    """A thread that takes what waits, up to so many at once, and answers each; an error is an answer too."""
+
+    def __init__(self, name: str, most: int, answer: Callable[[list[A]], Sequence[T | Exception]]) -> None:
+        self._waiting: queue.SimpleQueue[tuple[A, Future[T]] | None] = queue.SimpleQueue()
+        self._most, self._answer = most, answer
+        self._closing, self._closed = threading.Lock(), False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def ask(self, asked: A) -> Future[T]:
+        """Have something answered."""
+        answer: Future[T] = Future()
+        with self._closing:
+            if self._closed:
+                answer.set_exception(Unwritable("The desk is closing; ask again when it is back."))
+            else:
+                self._waiting.put((asked, answer))
+        return answer
+
+    def close(self) -> None:
+        """Answer what waits, and end."""
+        with self._closing:
+            if not self._closed:
+                self._waiting.put(None)
+            self._closed = True
+        self._thread.join()
+
+    def _work(self) -> None:
+        ends = False
+        while not ends:
+            batch = [self._waiting.get()]
+            while batch[-1] is not None and len(batch) < self._most and not self._waiting.empty():
+                batch.append(self._waiting.get())
+            ends = batch[-1] is None
+            asked = [one for one in batch if one is not None]
+            answers = self._answer([what for what, _ in asked]) if asked else ()
+            for (_, future), answer in zip(asked, answers, strict=True):
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
+
+
 class DeskStore:
     """The SQLite file of a desk; `read_only` where nothing can be written where it lies."""
 
@@ -40,24 +85,16 @@ class DeskStore:
         self._writer, self.read_only = open_store(places.store)
         (last,) = self._writer.execute("SELECT coalesce(max(at), 0) FROM journal").fetchone()
         self.clock = Clock(last)
-        self._waiting: queue.SimpleQueue[tuple[Work[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._readers: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         for _ in range(_READERS):
             self._readers.put(read_connection(places.store))
         self._version, self._known = 0, dict[Any, tuple[int, Any]]()
-        self._turn, self._closing, self._closed = threading.Lock(), threading.Lock(), False
-        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
-        self._thread.start()
+        self._turn = threading.Lock()
+        self._changes: Together[Work[Any], Any] = Together("writer", _TOGETHER, self._made)
 
     def write(self, change: Work[T]) -> Future[T]:
         """Have a function make changes; the future has its answer when they are on disk, all or none."""
-        answer: Future[T] = Future()
-        with self._closing:
-            if self._closed:
-                answer.set_exception(Unwritable("The desk is closing; ask again when it is back."))
-            else:
-                self._waiting.put((change, answer))
-        return answer
+        return self._changes.ask(change)
 
     def wrote(self, change: Work[T]) -> T:
         """As `write`, waited for."""
@@ -86,13 +123,17 @@ class DeskStore:
         with self.reading() as db:
             return db.execute(query, values).fetchall()
 
+    def read(self, ask: Callable[..., T], *given: Any) -> T:
+        """What a function finds in the store."""
+        with self.reading() as db:
+            return ask(db, *given)
+
     def remembered(self, ask: Work[T]) -> T:
         """What a function finds in the store; asked again only when something was written since."""
         version, found = self._known.get(ask, (-1, None))
         if version != self._version:
             version = self._version  # before it is asked: what is written meanwhile is asked for again
-            with self.reading() as db:
-                found = ask(db)
+            found = self.read(ask)
             self._known[ask] = version, found
         return found
 
@@ -109,44 +150,27 @@ class DeskStore:
 
     def close(self) -> None:
         """Finish what waits, and leave one file."""
-        with self._closing:
-            if self._closed:
-                return
-            self._closed = True
-        self._waiting.put(None)
-        self._thread.join()
+        self._changes.close()
         while not self._readers.empty():
             self._readers.get().close()
         self._writer.close()
 
-    def _work(self) -> None:
-        ends = False
-        while not ends:
-            batch = [self._waiting.get()]
-            while batch[-1] is not None and len(batch) < _TOGETHER and not self._waiting.empty():
-                batch.append(self._waiting.get())
-            ends = batch[-1] is None
-            with self._turn:
-                self._together([asked for asked in batch if asked is not None])
-
-    def _together(self, batch: list[tuple[Work[Any], Future[Any]]]) -> None:
-        db, answers = self._writer, list[Any]()
-        try:
-            if self.read_only:
-                raise sqlite3.OperationalError("attempt to write a readonly database")
-            db.execute("BEGIN IMMEDIATE")
-            answers = [_one(db, change) for change, _ in batch]
-            db.execute("COMMIT")
-        except BaseException as error:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            answers = [_told(error)] * len(batch)
-        self._version += 1
-        for (_, future), answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
-            else:
-                future.set_result(answer)
+    def _made(self, batch: list[Work[Any]]) -> list[Any]:
+        """The answers of changes that share a transaction."""
+        db = self._writer
+        with self._turn:
+            try:
+                if self.read_only:
+                    raise sqlite3.OperationalError("attempt to write a readonly database")
+                db.execute("BEGIN IMMEDIATE")
+                answers = [_one(db, change) for change in batch]
+                db.execute("COMMIT")
+            except BaseException as error:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                answers = [_told(error)] * len(batch)
+            self._version += 1
+        return answers
 
 
 def _one(db: sqlite3.Connection, change: Work[Any]) -> Any:

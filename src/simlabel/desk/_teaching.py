@@ -10,6 +10,7 @@ import sqlite3
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,6 +89,15 @@ def as_rows(contents: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[
 def _taught(lessons: Sequence[Lesson], columns: Sequence[str]) -> dict[str, Any]:
     rows = as_rows([lesson.content for lesson in lessons], columns)
     return {"X": rows, "y": [set(one.labels) for one in lessons], "ids": [one.item for one in lessons]}
+
+
+def opened(file: Path) -> Tagger:
+    """A model that was saved."""
+    from simlabel import Tagger, load
+
+    model = load(file)
+    assert isinstance(model, Tagger)
+    return model
 
 
 def fitted(lessons: Sequence[Lesson]) -> Tagger | None:

@@ -11,8 +11,11 @@ from simlabel.engines._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Pr
 from simlabel.engines._exact import Exact
 from simlabel.engines._prepared import Prepared
 from simlabel.engines.reducers import Exclude
+from simlabel.support.limits import limits
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray
+
+_PAIRS = "pairs"  # where a job keeps for how many queries of which references pairs were the choice
 
 
 class Auto(Engine):
@@ -47,12 +50,18 @@ class Auto(Engine):
         exact, collapsed = Exact(self.memory_mib, self.on_block), Collapsed(self.memory_mib, self.on_block)
         if exclude is None and collapsed.is_ready(jobs):
             return collapsed  # it was the choice for many queries, and for few it is as cheap
-        if exclude is not None or collapsed.why_not(prepared, jobs) is not None:
+        if exclude is not None:
             return exact
-        if collapsed.is_too_large(prepared, jobs):
-            return exact
-        cheaper = collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs)
-        return collapsed if cheaper else exact
+        few = n_queries < limits().few_queries and len(jobs) == 1
+        known, asked = jobs[0].kept.get(_PAIRS, (None, None)) if few else (None, None)
+        if known is prepared and asked == (n_queries, self.memory_mib):
+            return exact  # for few queries the choice takes longer than a good part of their sums
+        possible = collapsed.why_not(prepared, jobs) is None and not collapsed.is_too_large(prepared, jobs)
+        if possible and collapsed.cost(n_queries, prepared, jobs) < exact.cost(n_queries, prepared, jobs):
+            return collapsed
+        if few:
+            jobs[0].kept[_PAIRS] = prepared, (n_queries, self.memory_mib)
+        return exact
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """What the choice for as many queries as references wants done."""

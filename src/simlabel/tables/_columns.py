@@ -70,11 +70,16 @@ class TermColumn:
         parts = [v.encoded(each, width) for v, each in zip(self.vocabularies, counts, strict=True)]
         if len(parts) == 1:
             return parts[0]
-        there = np.sum([np.diff(part.indptr) > 0 for part in parts], axis=0)
-        scale = 1.0 / np.sqrt(np.maximum(there, 1))
-        whole = sp.csr_array(sum(parts[1:], start=parts[0]))
-        whole.data *= np.repeat(scale, np.diff(whole.indptr))
-        return whole
+        lengths = np.array([np.diff(part.indptr) for part in parts])
+        scale = 1.0 / np.sqrt(np.maximum((lengths > 0).sum(axis=0), 1))
+        ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
+        data, slots = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.int64)
+        starts = ends[:-1]
+        for part, n in zip(parts, lengths, strict=True):  # each has columns of its own: nothing is added up
+            at = np.arange(part.nnz) + np.repeat(starts - part.indptr[:-1], n)
+            data[at], slots[at] = part.data * np.repeat(scale, n), part.indices
+            starts = starts + n
+        return sp.csr_array((data, slots, ends), shape=(len(cells), width))
 
     def taught(self, cells: Sequence[Cell], first_slot: int) -> Self:
         """With the terms of more rows."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,7 @@ _RUNS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _INNER = re.compile(r"\w(?:.*\w)?")  # a piece without the signs around it
 _ANY = re.compile(".*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_FEW = 32  # texts up to which each is read by itself: what they share is not worth being looked for
 _ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?", re.IGNORECASE)
 
 
@@ -47,11 +50,15 @@ def counted(items: Sequence[Iterable[str]]) -> Counted:
     """
     number: dict[str, int] = {}
     columns: list[int] = []
+    often: list[int] = []
     ends = [0]
     for row in items:
-        columns.extend([number.setdefault(term, len(number)) for term in row])
+        found = Counter(row)
+        columns.extend([number.setdefault(term, len(number)) for term in found])
+        often.extend(found.values())
         ends.append(len(columns))
-    return Counted(_summed(np.array(columns, dtype=np.int64), np.array(ends), len(number)), list(number))
+    parts = np.array(often, dtype=np.float64), np.array(columns, dtype=np.int64), np.array(ends)
+    return Counted(sp.csr_array(parts, shape=(len(items), len(number))), list(number))
 
 
 def _summed(columns: Positions, ends: Positions, width: int) -> sp.csr_array:
@@ -119,8 +126,14 @@ def split(c: Cell, separator: str) -> list[str]:
 
 def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     """Words and pairs of neighbouring words; and characters within words, three to five in a row."""
-    reading = _Reading([_document(c) for c in cells])
-    return reading.words(), reading.characters()
+    documents = [_document(c) for c in cells]
+    if len(documents) > _FEW:
+        reading = _Reading(documents)
+        return reading.words(), reading.characters()
+    pieces = [text.split() for text in documents]
+    words = [[word for piece in row for word in _words(piece)] for row in pieces]
+    paired = [[*row, *(f"{a} {b}" for a, b in pairwise(row))] for row in words]
+    return counted(paired), counted([[gram for piece in row for gram in _grams(piece)] for row in pieces])
 
 
 def grams_in_words(c: Cell) -> Iterator[tuple[str, str]]:

@@ -79,8 +79,8 @@ class Vocabulary:
 
     def positions(self, terms: list[str]) -> Positions:
         """Where these terms are; -1 for one that no labelled row has."""
-        index = self.index
-        return np.fromiter((index.get(term, -1) for term in terms), np.int64, len(terms))
+        get = self.index.get
+        return np.array([get(term, -1) for term in terms], dtype=np.int64)
 
     def taught(self, counted: Counted, first_slot: int) -> Vocabulary:
         """With the terms of more rows; a new one weighs what a term seen once does."""

@@ -6,16 +6,15 @@ import asyncio
 from typing import Annotated, Any
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from simlabel import __version__
-from simlabel.desk import _changes as changes
+from simlabel.desk._changes import NewItem, Probability, Text, add_items
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk._views import label_names, text_column
-from simlabel.desk.api._asking import Reader, Tagging
-from simlabel.desk.api._schemas import Probability, Text
+from simlabel.desk.api._asking import Reader, Tagging, as_json
 
 router = APIRouter(prefix="/v1", tags=["Annif"])
 PROJECT = "simlabel"
@@ -37,10 +36,6 @@ class _Document(BaseModel):
 class _Learnt(BaseModel):
     text: Text
     subjects: Annotated[list[_Subject], Field(max_length=200)]
-
-
-class _Documents(BaseModel):
-    documents: Annotated[list[_Document], Field(max_length=32)]
 
 
 class _Form(BaseModel):
@@ -81,9 +76,11 @@ def show_project(asks: Reader, project_id: _Project) -> dict[str, Any]:
 
 
 @router.post(
-    "/projects/{project_id}/suggest", openapi_extra={"requestBody": {"required": True, "content": _SENT}}
+    "/projects/{project_id}/suggest",
+    response_model=dict[str, Any],
+    openapi_extra={"requestBody": {"required": True, "content": _SENT}},
 )
-async def suggest(asks: Reader, request: Request, project_id: _Project) -> dict[str, Any]:
+async def suggest(asks: Reader, request: Request, project_id: _Project) -> Any:
     """Subjects for a text."""
     _check(project_id)
     try:
@@ -92,22 +89,22 @@ async def suggest(asks: Reader, request: Request, project_id: _Project) -> dict[
     except ValueError:
         wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
         raise DeskError(wanted) from None
-    return {"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]}
+    return as_json({"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]})
 
 
-@router.post("/projects/{project_id}/suggest-batch")
+@router.post("/projects/{project_id}/suggest-batch", response_model=list[dict[str, Any]])
 async def suggest_batch(
     asks: Reader,
     project_id: _Project,
-    body: _Documents,
+    documents: Annotated[list[_Document], Body(embed=True, max_length=32)],
     limit: Annotated[_Limit, Query()] = 10,
     threshold: Annotated[Probability, Query()] = 0.0,
-) -> list[dict[str, Any]]:
+) -> Any:
     """Subjects for up to 32 texts."""
     _check(project_id)
-    found = await _suggested(asks.desk, [document.text for document in body.documents], limit, threshold)
-    ids = [document.document_id for document in body.documents]
-    return [{"document_id": key, "results": results} for key, results in zip(ids, found, strict=True)]
+    found = await _suggested(asks.desk, [one.text for one in documents], limit, threshold)
+    named = [{"document_id": one.document_id} for one in documents]
+    return as_json([one | {"results": each} for one, each in zip(named, found, strict=True)])
 
 
 @router.post("/projects/{project_id}/learn", status_code=204, response_class=Response)
@@ -124,8 +121,8 @@ async def learn(
         subjects = [by_uri.get(one.uri or "") or one.label or one.uri for one in each.subjects]
         if not all(subjects):
             raise DeskError("A subject needs a label or a uri.")
-        new.append(changes.NewItem({column: each.text}, None, [str(one) for one in subjects], True, "person"))
-    await asks.changed(lambda by: changes.add_items(by, new).updated)
+        new.append(NewItem({column: each.text}, None, [str(one) for one in subjects], True))
+    await asks.changed(lambda by: add_items(by, new, "person").updated)
     return Response(status_code=204)
 
 

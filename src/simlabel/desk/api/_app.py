@@ -31,7 +31,7 @@ _GAUGES = {
     "retuning": "Whether the model's values are being chosen anew",
     "read_only": "Whether the store can only be read",
 }
-_PROBLEM = {"application/problem+json": {"schema": _schemas.ProblemSchema.model_json_schema()}}
+_PROBLEM = {"application/problem+json": {"schema": _schemas.Problem.model_json_schema()}}
 _ADDRESSES = {404: "There is nothing at this address.", 405: "This address does not take this method."}
 
 

@@ -10,14 +10,13 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from simlabel.desk import _views as views
-from simlabel.desk._exports import FORMATS, exported
-from simlabel.desk._imports import ImportOptions
-from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token, revoke_token
+from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token
 from simlabel.desk._problems import DeskError, NotFound, Unknown, Unwritable
+from simlabel.desk._transfer import FORMATS, ImportOptions, exported
 from simlabel.desk.api import _schemas as wire
-from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, check_host, check_site
+from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, as_json, check_host, check_site
 
-router = APIRouter()
+router = APIRouter(tags=["desk"])
 _SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _FILE = {
     "required": True,
@@ -27,13 +26,14 @@ _FILE = {
 _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values()}
 
 
-@router.post("/api/suggest", response_model=wire.Suggestions, tags=["model"])
+@router.post("/api/suggest", response_model=wire.Suggestions)
 async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
     """Labels for one row or many; nothing of them is stored."""
-    return await asyncio.wrap_future(asks.desk.predictor.suggest(body.rows, body.limit, body.threshold))
+    found = asks.desk.predictor.suggest(body.rows, body.limit, body.threshold)
+    return as_json(vars(await asyncio.wrap_future(found)))
 
 
-@router.get("/api/items/{number}/explain", response_model=wire.WhySchema, tags=["model"])
+@router.get("/api/items/{number}/explain", response_model=wire.Why)
 def explain(
     asks: Reader, number: wire.InPath, label: Annotated[str, Query(min_length=1, max_length=200)]
 ) -> Any:
@@ -41,14 +41,14 @@ def explain(
     return asks.desk.explain(number, label)
 
 
-@router.get("/api/suspicious", response_model=wire.Doubts, tags=["model"])
+@router.get("/api/suspicious", response_model=wire.Doubts)
 def suspicious(asks: Reader, limit: wire.Limit = 50) -> Any:
     """Tags that the other items contradict: probably wrong, or probably missing."""
     position = asks.desk.follower.insights.get("quality_position")
     return {"position": position, "suspicious": asks.desk.suspicious(limit)}
 
 
-@router.get("/api/quality", response_model=wire.Quality, tags=["model"])
+@router.get("/api/quality", response_model=wire.Quality)
 def quality(asks: Reader) -> Any:
     """Leave-one-out figures, calibration, and what changed."""
     with asks.desk.store.reading() as db:
@@ -56,14 +56,14 @@ def quality(asks: Reader) -> Any:
     return {"now": asks.desk.follower.insights["quality"], "over_time": over_time, "week": week}
 
 
-@router.post("/api/retune", response_model=wire.Retune, status_code=202, tags=["model"])
+@router.post("/api/retune", response_model=wire.Retune, status_code=202)
 def retune(asks: Admin) -> Any:
     """Choose all values of the model anew; the old one answers until that is done."""
     asks.desk.predictor.current()
     return {"started": asks.desk.follower.retune()}
 
 
-@router.get("/api/status", response_model=wire.StatusSchema, tags=["model"])
+@router.get("/api/status", response_model=wire.State)
 def status(asks: Reader) -> Any:
     """How the desk is, and what it is doing."""
     return asks.desk.status()
@@ -71,20 +71,11 @@ def status(asks: Reader) -> Any:
 
 @router.post(
     "/api/imports",
-    response_model=wire.JobSchema,
+    response_model=wire.Job,
     status_code=202,
     openapi_extra={"requestBody": _FILE},
-    tags=["transfer"],
 )
-async def import_table(
-    asks: Admin,
-    request: Request,
-    name: Annotated[str, Query(min_length=1, max_length=100)] = "table",
-    label_column: wire.Asked = None,
-    separator: Annotated[str | None, Query(min_length=1, max_length=10)] = None,
-    id_column: wire.Asked = None,
-    done: bool = True,
-) -> Any:
+async def import_table(asks: Admin, request: Request, options: Annotated[ImportOptions, Query()]) -> Any:
     """Import a table in the background; the job says how far it is, and what could not be read."""
     if asks.desk.store.read_only:
         raise Unwritable("Nothing was changed: the store lies where this server may only read.")
@@ -95,7 +86,6 @@ async def import_table(
                 await asyncio.to_thread(file.write, piece)
         if not place.stat().st_size:
             raise DeskError("The file is empty.")
-        options = ImportOptions(name, label_column, separator, id_column, done)
         number = await asyncio.to_thread(asks.desk.imports.add, asks.person.name, place, options)
     except BaseException:
         place.unlink(missing_ok=True)
@@ -103,25 +93,21 @@ async def import_table(
     return await asyncio.to_thread(show_job, asks, number)
 
 
-@router.get("/api/jobs", response_model=wire.Jobs, tags=["transfer"])
+@router.get("/api/jobs", response_model=wire.Jobs)
 def list_jobs(asks: Reader) -> Any:
     """Imports, the last first."""
-    with asks.desk.store.reading() as db:
-        return {"jobs": views.job_views(db)}
+    return {"jobs": asks.desk.store.read(views.job_views)}
 
 
-@router.get("/api/jobs/{number}", response_model=wire.JobSchema, tags=["transfer"])
+@router.get("/api/jobs/{number}", response_model=wire.Job)
 def show_job(asks: Reader, number: wire.InPath) -> Any:
     """How far an import is."""
-    with asks.desk.store.reading() as db:
-        for job in views.job_views(db, number):
-            return job
+    for job in asks.desk.store.read(views.job_views, number):
+        return job
     raise NotFound(f"There is no job {number}.")
 
 
-@router.get(
-    "/api/export", response_class=StreamingResponse, responses={200: {"content": _KINDS}}, tags=["transfer"]
-)
+@router.get("/api/export", response_class=StreamingResponse, responses={200: {"content": _KINDS}})
 def export(asks: Reader, format: Literal["csv", "jsonl", "xlsx"] = "csv") -> StreamingResponse:
     """All items with their tags. In CSV and xlsx no cell is a formula."""
     pieces = exported(asks.desk.store, format)
@@ -129,13 +115,13 @@ def export(asks: Reader, format: Literal["csv", "jsonl", "xlsx"] = "csv") -> Str
     return StreamingResponse(pieces, media_type=FORMATS[format], headers=headers)
 
 
-@router.get("/api/session", response_model=wire.SessionSchema, tags=["people"])
+@router.get("/api/session", response_model=wire.Session)
 def show_session(asks: Reader) -> Any:
     """Who is signed in."""
     return vars(asks.person) | {"needs_token": asks.desk.people.needed}
 
 
-@router.post("/api/session", response_model=wire.SessionSchema, tags=["people"])
+@router.post("/api/session", response_model=wire.Session)
 def open_session(request: Request, response: Response, body: wire.SessionBody) -> Any:
     """Sign in with a token; on a desk without tokens, with none."""
     people, secure = request.app.state.desk.people, request.url.scheme == "https"
@@ -152,7 +138,7 @@ def open_session(request: Request, response: Response, body: wire.SessionBody) -
     return vars(person) | {"needs_token": needed}
 
 
-@router.delete("/api/session", response_model=wire.Done, tags=["people"])
+@router.delete("/api/session", response_model=wire.Done)
 def close_session(asks: Reader, request: Request, response: Response) -> Any:
     """Sign out."""
     asks.desk.people.close_session(request.cookies.get(COOKIE, ""))
@@ -160,15 +146,14 @@ def close_session(asks: Reader, request: Request, response: Response) -> Any:
     return {"seq": None}
 
 
-@router.get("/api/tokens", response_model=wire.Tokens, tags=["people"])
+@router.get("/api/tokens", response_model=wire.Tokens)
 def list_tokens(asks: Admin) -> Any:
     """Tokens without their secrets."""
-    return {
-        "tokens": [dict(row) for row in asks.desk.store.rows("SELECT id, name, role, revoked FROM tokens")]
-    }
+    rows = asks.desk.store.rows("SELECT id, name, role, revoked FROM tokens")
+    return {"tokens": [dict(row) for row in rows]}
 
 
-@router.post("/api/tokens", response_model=wire.NewToken, status_code=201, tags=["people"])
+@router.post("/api/tokens", response_model=wire.NewToken, status_code=201)
 async def make_token(asks: Admin, body: wire.TokenBody) -> Any:
     """Make a token; from the first one on, nobody is let in without. The secret is shown this once."""
     if asks.person.name == LOCAL.name and body.role != "administration":
@@ -178,19 +163,13 @@ async def make_token(asks: Admin, body: wire.TokenBody) -> Any:
     return {"id": number, "token": secret}
 
 
-@router.delete("/api/tokens/{number}", response_model=wire.Done, tags=["people"])
-async def end_token(asks: Admin, number: wire.InPath) -> Any:
-    """Revoke a token; its sessions end with it."""
-    return await asks.seq(revoke_token, number)
-
-
-@router.get("/healthz", response_model=wire.Health, tags=["running"])
+@router.get("/healthz", response_model=wire.Health)
 async def health() -> Any:
     """The process answers."""
     return {"status": "ok", "problems": []}
 
 
-@router.get("/readyz", response_model=wire.Health, tags=["running"])
+@router.get("/readyz", response_model=wire.Health)
 def ready(request: Request, response: Response) -> Any:
     """Whether the store is there and can be written to, and what else is wrong."""
     desk, problems = request.app.state.desk, []
@@ -208,7 +187,7 @@ def ready(request: Request, response: Response) -> Any:
     return {"status": "degraded" if problems else "ok", "problems": problems}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, tags=["running"])
+@router.get("/metrics", response_class=PlainTextResponse)
 def metrics(asks: Reader, request: Request) -> Response:
     """Figures in Prometheus' format."""
     gauges, found = request.app.state.gauges, asks.desk.status()

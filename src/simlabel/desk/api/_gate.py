@@ -19,7 +19,7 @@ log = logging.getLogger("simlabel.desk")
 MOST_BYTES, MOST_IMPORT_BYTES = 8 << 20, 1 << 30
 _SLOWEST = 20.0  # seconds between two pieces of a request
 _LONGEST = 60.0  # seconds for an answer
-_PER_SECOND, _BURST, _MOST_CLIENTS = 100.0, 300.0, 10_000
+_PER_SECOND, _BURST, _MOST_CLIENTS = 300.0, 600.0, 10_000
 _UNHURRIED = ("/api/imports", "/api/export")
 
 POLICY = (
@@ -89,16 +89,14 @@ class Gate:
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._take((scope.get("client") or ("", 0))[0])
         large = scope["path"] == "/api/imports"
-        most = MOST_IMPORT_BYTES if large else MOST_BYTES
+        body = _Body(receive, MOST_IMPORT_BYTES if large else MOST_BYTES)
         told = dict(scope["headers"]).get(b"content-length", b"")
-        bounded = _bounded(receive, most)
-        if told.isdigit() and int(told) > most:
-            raise await _too_large(receive, most)
-        if not large:
-            bounded = await _whole(bounded, receive)
+        if told.isdigit() and int(told) > body.most:
+            await body.refuse()
+        given = body if large else await body.whole()
         try:
-            limit = None if scope["path"] in _UNHURRIED else _LONGEST
-            await asyncio.wait_for(self.app(scope, bounded, send), limit)
+            async with asyncio.timeout(None if scope["path"] in _UNHURRIED else _LONGEST):
+                await self.app(scope, given, send)
         except TimeoutError:
             raise _Refused(503, "It takes too long: ask for less at once, or again later.") from None
 
@@ -114,48 +112,42 @@ class Gate:
             raise _Refused(429, "Wait a second, and ask less often.", **{"retry-after": "1"})
 
 
-async def _next(receive: Receive) -> Message:
-    try:
-        return await asyncio.wait_for(receive(), _SLOWEST)
-    except TimeoutError:
-        raise _Refused(408, f"Nothing came for {_SLOWEST:.0f} seconds; send it again.") from None
+class _Body:
+    """What a client sends: so many bytes at most, and not too long between two pieces of it."""
 
+    def __init__(self, receive: Receive, most: int) -> None:
+        self.most, self._receive, self._seen, self._more = most, receive, 0, True
 
-async def _too_large(receive: Receive, most: int, more: bool = True) -> _Refused:
-    """A refusal, when what is still coming has come, up to a bound: a client that sends reads no answer."""
-    seen = 0
-    while more and seen < 4 * most:
-        message = await _next(receive)
-        seen += len(message.get("body", b""))
-        more = message.get("more_body", False)
-    return _Refused(413, f"At most {most:,} bytes are taken in one request; send it in parts.")
-
-
-def _bounded(receive: Receive, most: int) -> Receive:
-    """The body with a limit on its size, and on the time between two pieces of it."""
-    seen, more = 0, True
-
-    async def next_message() -> Message:
-        nonlocal seen, more
-        message = await (_next(receive) if more else receive())
-        seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
-        if seen > most:
-            raise await _too_large(receive, most, more)
+    async def __call__(self) -> Message:
+        """The next piece; once all has come, whatever the server says."""
+        message = await (self._next() if self._more else self._receive())
+        if self._seen > self.most:
+            await self.refuse()
         return message
 
-    return next_message
+    async def refuse(self) -> None:
+        """Say no when what is still coming has come, up to a bound: a client that sends reads no answer."""
+        while self._more and self._seen < 4 * self.most:
+            await self._next()
+        raise _Refused(413, f"At most {self.most:,} bytes are taken in one request; send it in parts.")
 
+    async def whole(self) -> Receive:
+        """All of it, read before anybody works on it: a slow client keeps nobody busy."""
+        body = bytearray()
+        while self._more:
+            body += (await self()).get("body", b"")
+        given: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
-async def _whole(bounded: Receive, receive: Receive) -> Receive:
-    """The body, read before anybody works on it: a slow client keeps nobody busy."""
-    body, more = bytearray(), True
-    while more:
-        message = await bounded()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    given: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        async def replay() -> Message:
+            return given.pop() if given else await self._receive()
 
-    async def replay() -> Message:
-        return given.pop() if given else await receive()
+        return replay
 
-    return replay
+    async def _next(self) -> Message:
+        try:
+            async with asyncio.timeout(_SLOWEST):
+                message = await self._receive()
+        except TimeoutError:
+            raise _Refused(408, f"Nothing came for {_SLOWEST:.0f} seconds; send it again.") from None
+        self._seen, self._more = self._seen + len(message.get("body", b"")), message.get("more_body", False)
+        return message

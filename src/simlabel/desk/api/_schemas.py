@@ -1,21 +1,18 @@
-"""What goes over the wire, described: the OpenAPI document is made from these."""
+"""What goes over the wire, described: the OpenAPI document is made from these, and from what changes take."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import inspect
+from collections.abc import Callable
+from types import GenericAlias
+from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from simlabel.desk._changes import Content, Described, Name, NewItem, Number, Probability
+
 MOST_ROWS = 1000  # in one request
-Number = Annotated[int, Field(ge=1, le=2**53)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Text = Annotated[str, Field(max_length=200_000)]
-Described = Annotated[str, Field(max_length=2000)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Cell = Text | bool | int | Finite | Annotated[list[Name], Field(max_length=1000)] | None
-Content = Annotated[dict[Annotated[str, Field(max_length=200)], Cell], Field(max_length=200)]
 Status = Literal["waiting", "done"]
 Role = Literal["reading", "tagging", "administration"]
 InPath = Annotated[int, Path(ge=1, le=2**53)]
@@ -29,36 +26,10 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ContentBody(Body):
-    """Other content for an item."""
-
-    content: Content
-
-
-class ItemBody(ContentBody):
-    """An item to add; one whose name is known is updated."""
-
-    name: Name | None = None
-    tags: Annotated[list[Name], Field(max_length=200)] = []
-    done: bool = False
-
-
 class ItemsBody(Body):
-    """Items to add."""
+    """Items to add; one whose name is known is updated."""
 
-    items: Annotated[list[ItemBody], Field(min_length=1, max_length=MOST_ROWS)]
-
-
-class LabelNameBody(Body):
-    """A label by its name."""
-
-    label: Name
-
-
-class TagBody(LabelNameBody):
-    """A label for an item; `probability` where a suggestion was accepted."""
-
-    probability: Probability | None = None
+    items: Annotated[list[NewItem], Field(min_length=1, max_length=MOST_ROWS)]
 
 
 class LabelBody(Body):
@@ -66,19 +37,6 @@ class LabelBody(Body):
 
     name: Name
     description: Described = ""
-
-
-class LabelChangeBody(Body):
-    """Another name or description."""
-
-    name: Name | None = None
-    description: Described | None = None
-
-
-class MergeBody(Body):
-    """The number of the label that stays."""
-
-    into: Number
 
 
 class NextBody(Body):
@@ -95,12 +53,6 @@ class SuggestBody(Body):
     threshold: Probability = 0.0
 
 
-class SessionBody(Body):
-    """A token to sign in with; none where the desk needs none."""
-
-    token: Annotated[str, Field(max_length=200)] | None = None
-
-
 class TokenBody(Body):
     """Whom a token is for, and what it allows."""
 
@@ -108,186 +60,134 @@ class TokenBody(Body):
     role: Role
 
 
-class ProblemSchema(BaseModel):
-    """What went wrong, and what to do (RFC 9457)."""
+class SessionBody(Body):
+    """A token to sign in with; none where the desk needs none."""
 
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
+    token: Annotated[str, Field(max_length=200)] | None = None
 
 
-class SuggestionSchema(BaseModel):
-    """A label that is suggested; `chosen` where it would be given."""
-
-    label: str
-    probability: float
-    chosen: bool
-
-
-class TagSchema(BaseModel):
-    """A tag, or the rejection of one, and where it came from."""
-
-    label: str
-    state: Literal["present", "rejected"]
-    source: Literal["person", "import", "accepted", "automatic"]
-    actor: str
-    at: float
-    probability: float | None
+def body_of(change: Callable[..., Any], known: set[str]) -> type[Body] | None:
+    """What a change takes, but for `known`, as a body; None where that is nothing."""
+    kinds = get_type_hints(change, include_extras=True)
+    fields: dict[str, Any] = {
+        one.name: (kinds[one.name], ... if one.default is one.empty else one.default)
+        for one in inspect.signature(change).parameters.values()
+        if one.name not in known
+    }
+    title = change.__name__.title().replace("_", "") + "".join(sorted(name.title() for name in fields))
+    return create_model(title, __base__=Body, **fields) if fields else None
 
 
-class LeaseSchema(BaseModel):
-    """Who is at an item, and until when."""
-
-    holder: str
-    until: float
-
-
-class ItemSchema(BaseModel):
-    """An item."""
-
-    id: int
-    name: str
-    title: str
-    content: dict[str, Any]
-    status: Status
-    actor: str
-    at: float
-    revision: int
-    lease: LeaseSchema | None
-    tags: list[TagSchema]
-    suggestions: list[SuggestionSchema] = []
+def _answer(title: str, words: str, /, fields: dict[Any, str]) -> Any:
+    """A record to answer with: names of fields by their kind."""
+    wanted: dict[str, Any] = {name: (kind, ...) for kind, names in fields.items() for name in names.split()}
+    return create_model(title, __doc__=words, **wanted)
 
 
-class LabelSchema(BaseModel):
-    """A label: how many items have it, and its leave-one-out F1."""
-
-    id: int
-    name: str
-    description: str
-    items: int
-    f1: float | None
+def _many(kind: Any) -> Any:
+    return GenericAlias(list, kind)
 
 
-class EvidenceSchema(BaseModel):
-    """A labelled item that speaks for or against a label, and the words that both have."""
+_Number, _Real, _Object = int | None, float | None, dict[str, Any]
+_Origin = Literal["person", "import", "accepted", "automatic"]
+_Job = Literal["waiting", "done", "failed"]
 
-    item: int
-    title: str
-    contribution: float
-    shared: list[str]
-
-
-class WordSchema(BaseModel):
-    """A word of the item, and how much it speaks for or against a label."""
-
-    column: str
-    term: str
-    contribution: float
-
-
-class WhySchema(BaseModel):
-    """Why a label is suggested."""
-
-    label: str
-    probability: float
-    usual: float
-    items: list[EvidenceSchema]
-    words: list[WordSchema]
-
-
-class DoubtSchema(BaseModel):
-    """A tag that is probably wrong (given), or probably missing (not given)."""
-
-    item: int
-    title: str
-    label: str
-    given: bool
-    probability: float
-
-
-class EntrySchema(BaseModel):
-    """An entry of the journal: ids and names, never content."""
-
-    seq: int
-    at: float
-    actor: str
-    kind: str
-    undoes: int | None
-    undone_by: int | None
-    items: list[int]
-    labels: list[str]
-    n_items: int
-
-
-class JobSchema(BaseModel):
-    """An import: how many rows are in, of how many, and what could not be read."""
-
-    id: int
-    state: Literal["waiting", "done", "failed"]
-    actor: str
-    at: float
-    name: str
-    done: int
-    total: int | None
-    updated: int
-    problems: list[dict[str, Any]]
-
-
-class TokenSchema(BaseModel):
-    """A token without its secret."""
-
-    id: int
-    name: str
-    role: Role
-    revoked: bool
-
-
-class SessionSchema(BaseModel):
-    """Who is signed in; `csrf` goes with every change as the header X-CSRF-Token."""
-
-    name: str
-    role: Role
-    csrf: str | None
-    needs_token: bool
-
-
-class StatusSchema(BaseModel):
-    """How the desk is; a change is in learned influence when model_position has reached its number."""
-
-    items: dict[str, int]
-    position: int
-    model_position: int
-    model: bool
-    rows: int
-    learning: bool
-    retuning: bool
-    progress: dict[str, int | str | None] | None
-    problem: str | None
-    read_only: bool
-    clock_behind: int
-    erasing: int
-    accept_above: float | None
-
-
-def _answer(title: str, /, **fields: Any) -> Any:
-    wanted: dict[str, Any] = {name: (kind, ...) for name, kind in fields.items()}
-    return create_model(title, **wanted)
-
-
-Done = _answer("Done", seq=int | None)  # the number of the change; None where nothing differed
-Added = _answer("Added", ids=list[int], updated=int, position=int)
-Made = _answer("Made", id=int)
-Suggestions = _answer("Suggestions", position=int, plain_position=int, results=list[list[SuggestionSchema]])
-Items = _answer("Items", items=list[ItemSchema])
-Next = _answer("Next", item=ItemSchema | None)
-Forgotten = _answer("Forgotten", erased=bool)
-Labels = _answer("Labels", labels=list[LabelSchema])
-Doubts = _answer("Doubts", position=int | None, suspicious=list[DoubtSchema])
-Quality = _answer("Quality", now=dict[str, Any] | None, over_time=list[dict[str, Any]], week=dict[str, Any])
-Entries = _answer("Entries", changes=list[EntrySchema])
-Jobs = _answer("Jobs", jobs=list[JobSchema])
-Tokens = _answer("Tokens", tokens=list[TokenSchema])
-NewToken = _answer("NewToken", id=int, token=str)
-Retune = _answer("Retune", started=bool)
-Health = _answer("Health", status=Literal["ok", "degraded"], problems=list[str])
+Problem = _answer("Problem", "What went wrong, and what to do.", {str: "type title detail", int: "status"})
+Done = _answer("Done", "The number of the change; null where nothing differed.", {_Number: "seq"})
+Made = _answer("Made", "The number of what is new.", {int: "id"})
+Added = _answer("Added", "Numbers of the items, in order.", {_many(int): "ids", int: "updated position"})
+Forgotten = _answer("Forgotten", "Whether every trace is gone by now.", {bool: "erased"})
+Retune = _answer("Retune", "Whether it begins now: false where it was under way.", {bool: "started"})
+Health = _answer(
+    "Health",
+    "Whether all is well, and what is not.",
+    {_many(str): "problems", Literal["ok", "degraded"]: "status"},
+)
+Suggestion = _answer(
+    "Suggestion",
+    "A label; chosen where it would be given.",
+    {int: "number", str: "label", float: "probability", bool: "chosen"},
+)
+Suggestions = _answer(
+    "Suggestions",
+    "For each row; the last change that the model has learnt, and the last that counts in plain sums.",
+    {int: "position plain_position", _many(_many(Suggestion)): "results"},
+)
+Tag = _answer(
+    "Tag",
+    "A tag, or the rejection of one, and where it came from.",
+    {
+        str: "label actor",
+        Literal["present", "rejected"]: "state",
+        _Origin: "source",
+        float: "at",
+        _Real: "probability",
+    },
+)
+Lease = _answer("Lease", "Who is at an item, and until when.", {str: "holder", float: "until"})
+_Item = _answer(
+    "Stored",
+    "An item: its content, what is known of its labels, and who changed it last.",
+    {int: "id revision", str: "name title actor", float: "at", Status: "status"}
+    | {_Object: "content", Lease | None: "lease", _many(Tag): "tags"},
+)
+Item = create_model("Item", __base__=_Item, suggestions=(_many(Suggestion), []))
+Items = _answer("Items", "Items.", {_many(Item): "items"})
+Next = _answer("Next", "The item; null where none waits.", {Item | None: "item"})
+Label = _answer(
+    "Label",
+    "A label: how many items have it, and its leave-one-out F1.",
+    {int: "id items", str: "name description", _Real: "f1"},
+)
+Labels = _answer("Labels", "All labels.", {_many(Label): "labels"})
+_Evidence = _answer(
+    "Evidence",
+    "A labelled item that speaks for or against a label, and words that both have.",
+    {int: "item", str: "title", float: "contribution", _many(str): "shared"},
+)
+_Word = _answer("Word", "How much a word says.", {str: "column term", float: "contribution"})
+Why = _answer(
+    "Why",
+    "Why a label is suggested.",
+    {str: "label", float: "probability usual", _many(_Evidence): "items", _many(_Word): "words"},
+)
+_Doubt = _answer(
+    "Doubt",
+    "A tag that is probably wrong (given), or probably missing.",
+    {int: "item", str: "title label", bool: "given", float: "probability"},
+)
+Doubts = _answer("Doubts", "Found at a position.", {_Number: "position", _many(_Doubt): "suspicious"})
+Quality = _answer(
+    "Quality", "Leave-one-out figures.", {_Object | None: "now", _many(_Object): "over_time", _Object: "week"}
+)
+_Entry = _answer(
+    "Entry",
+    "An entry of the journal: ids and names, never content.",
+    {int: "seq n_items", float: "at", str: "actor kind", _Number: "undoes undone_by"}
+    | {_many(int): "items", _many(str): "labels"},
+)
+Entries = _answer("Entries", "Changes, the last first.", {_many(_Entry): "changes"})
+Job = _answer(
+    "Job",
+    "An import: how many rows are in, of how many, and what could not be read.",
+    {int: "id done updated", _Job: "state", str: "actor name", float: "at", _Number: "total"}
+    | {_many(_Object): "problems"},
+)
+Jobs = _answer("Jobs", "Imports, the last first.", {_many(Job): "jobs"})
+_Token = _answer(
+    "Token", "A token without its secret.", {int: "id", str: "name", Role: "role", bool: "revoked"}
+)
+Tokens = _answer("Tokens", "All tokens.", {_many(_Token): "tokens"})
+NewToken = _answer("NewToken", "The secret, which is shown this once.", {int: "id", str: "token"})
+Session = _answer(
+    "Session",
+    "Who is signed in; csrf goes with every change as the header X-CSRF-Token.",
+    {str: "name", Role: "role", str | None: "csrf", bool: "needs_token"},
+)
+State = _answer(
+    "State",
+    "How the desk is; a change is in learned influence when model_position has reached its number.",
+    {dict[str, int]: "items", int: "position model_position rows clock_behind erasing"}
+    | {bool: "model learning retuning read_only", _Object | None: "progress", str | None: "problem"}
+    | {_Real: "accept_above"},
+)
