@@ -240,11 +240,20 @@ def _xlsx(table: Iterator[list[list[Any]]]) -> bytes:
     try:
         from openpyxl import Workbook
         from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
+        from openpyxl.cell.cell import WriteOnlyCell
     except ImportError:
         raise DeskError("xlsx needs openpyxl: pip install 'simlabel[excel]'; or take CSV.") from None
     book, out = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet("items")
+
+    def made(cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return cell
+        text = WriteOnlyCell(sheet, ILLEGAL.sub("", cell))
+        text.data_type = "s"  # whatever it begins with: "#N/A" is no error here, nor "=1" a formula
+        return text
+
     for row in chain.from_iterable(table):
-        sheet.append([ILLEGAL.sub("", cell) if isinstance(cell, str) else cell for cell in row])
+        sheet.append([made(cell) for cell in row])
     book.save(out)
     return out.getvalue()
