@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,6 +36,10 @@ class FittedBase(ClassifierMixin, BaseEstimator):
     classes_: npt.NDArray[Any]
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
+
+    @abstractmethod
+    def _publish(self, model: Model) -> None:
+        """Answer from this model from now on."""
 
     @property
     def _model_jobs(self) -> int | None:
