@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,9 +19,10 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.engines import Exact, SlowSimilarityWarning
+from simlabel.engines import Exact, SlowSimilarityWarning, _exact
 from simlabel.engines.running import run_tasks
 from simlabel.similarities import RBF, Function, Laplacian, Linear
+from simlabel.support.limits import limits
 
 
 def test_progress_reaches_the_end(rng, small_blocks):
@@ -52,6 +54,15 @@ def test_blas_is_held_and_given_back(rng, small_blocks):
     ]
     assert set(during) == {1}
     assert before == after
+
+
+def test_small_products_are_not_shared_among_threads_of_blas(rng, monkeypatch):
+    held = []
+    monkeypatch.setattr(_exact, "held_blas", lambda most: held.append(most) or contextlib.nullcontext())
+    X, few = rng.random((40, 3)), limits().few_queries
+    for queries in (few, few - 1):
+        similarity_sums(X[:queries], X, np.ones((40, 1)), Linear(), engine=Exact(), n_jobs=2)
+    assert held == [1, 2]
 
 
 def test_an_error_in_one_task_stops_the_others():

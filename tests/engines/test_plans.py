@@ -69,6 +69,17 @@ def test_sums_in_panels_stay_in_the_cache(material, n_labels):
     assert plan.queries * 8 * n_labels <= limits().cached_sums_bytes or plan.queries == 128
 
 
+@pytest.mark.parametrize("n_queries", [10, 50, 200, 5000])
+def test_few_queries_meet_more_references_in_a_tile_that_stays_in_the_cache(material, n_queries):
+    one = material.few["dot"]
+    prepared = Prepared(np.broadcast_to(0.0, (20_000, 100)), one.leaves, one.beside, one.dtype)
+    plan = make_plan(n_queries, prepared, 80, 2, 1, 256, panels=False)
+    tile = plan.queries * plan.references * prepared.dtype.itemsize
+    assert plan.references >= limits().block_references
+    assert plan.references == limits().block_references or tile <= limits().tile_bytes
+    assert tile > limits().tile_bytes / 2
+
+
 def test_partial_results_of_parts_are_counted(material):
     one = material.few["coordinate"]
     prepared = Prepared(np.broadcast_to(0.0, (10**6, 50)), one.leaves, one.beside, one.dtype)

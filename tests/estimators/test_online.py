@@ -117,7 +117,8 @@ def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
     live(life, steps)
     model = life.model
     X, y, weights = life.rows()
-    fresh = SMLClassifier(model.similarity_, weighting=which.weighting, normalizer=None)
+    assert model.calibration_ is None  # the first rows were too few, and that is held
+    fresh = SMLClassifier(model.similarity_, weighting=which.weighting, normalizer=None, calibration=None)
     fresh.partial_fit(model.normalizer_.transform(X), y, classes=model.classes_, sample_weight=weights)
     Q = rng.random((4, 3))
     ready = model.normalizer_.transform(Q)

@@ -114,11 +114,12 @@ def test_mean_distances_in_closed_form(seed, weighted):
     assert mean_l1_distance(X, w) == pytest.approx((pairs * np.abs(differences).sum(axis=2)).sum())
 
 
+@pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("most", [1, 2000])
-def test_candidates_of_many_labels_in_several_passes_are_scored_the_same(most, rng, change_limits):
+def test_candidates_of_many_labels_in_several_passes_are_scored_the_same(most, n_jobs, rng, change_limits):
     X, Y = rng.random((60, 4)), (rng.random((60, 7)) < 0.4).astype(int)
     wanted = SMLClassifier("rbf").fit(X, Y).tuning_
     change_limits(candidate_bytes=most, candidate_queries=8)
-    found = SMLClassifier("rbf").fit(X, Y).tuning_
+    found = SMLClassifier("rbf", n_jobs=n_jobs).fit(X, Y).tuning_
     assert found.candidates == wanted.candidates
     np.testing.assert_allclose(found.values, wanted.values)

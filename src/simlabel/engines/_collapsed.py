@@ -26,6 +26,7 @@ from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 
 _KEPT = "collapsed"  # where a job keeps its sums
+_SHARED = "shared columns"  # and how many columns of the references more than one of them has
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,10 @@ class Collapsed(Engine):
         plain = sum(_bytes(prepared, job) for job in jobs)
         if plain <= limits().collapsed_bytes or not prepared.sparse:
             return plain > limits().collapsed_bytes
-        numbers = n_shared_columns(prepared.X[:]) * sum(job.reducer.width for job in jobs)
+        known = jobs[0].kept  # asked again for every call that finds no sums ready
+        if _SHARED not in known:
+            known[_SHARED] = n_shared_columns(prepared.X[:])
+        numbers = known[_SHARED] * sum(job.reducer.width for job in jobs)
         return prepared.dtype.itemsize * numbers > limits().merged_bytes
 
     def is_ready(self, jobs: Sequence[Job]) -> bool:
@@ -216,12 +220,14 @@ class Collapsed(Engine):
         with held_blas(effective_jobs(call.n_jobs)):
             if not self.is_ready(call.jobs):
                 self.ready(call.prepared, call.jobs)
-            outputs = [
-                job.kept[_KEPT].of(call.Q, self.memory_mib).astype(call.prepared.dtype, copy=False)
-                for job in call.jobs
-            ]
+            sums = [self._sums(job, call.Q) for job in call.jobs]
+        outputs = [each.astype(call.prepared.dtype, copy=False) for each in sums]
         check_finite_sums(outputs, call.jobs)
         return outputs
+
+    def _sums(self, job: Job, Q: Rows) -> FloatArray:
+        kept: CollapsedSums | MergedSums = job.kept[_KEPT]
+        return kept.of(Q) if isinstance(kept, MergedSums) else kept.of(Q, self.memory_mib)
 
 
 def _in_pieces(prepared: Prepared, job: Job) -> bool:

@@ -93,7 +93,7 @@ class Exact(Engine):
         if not plan.references and plan.n_references:
             run = SparseRun
         # each of our threads calls BLAS; one alone may use its threads, as many as the user allows
-        with held_blas(1 if plan.threads > 1 else effective_jobs(call.n_jobs)):
+        with held_blas(1 if plan.threads > 1 or _is_small(plan) else effective_jobs(call.n_jobs)):
             outputs = run(call, plan, self.on_block).results()
         check_finite_sums(outputs, call.jobs)
         return outputs
@@ -114,6 +114,11 @@ class Exact(Engine):
         if few:
             jobs[0].kept[_FEW] = prepared, asked, plan
         return plan
+
+
+def _is_small(plan: Plan) -> bool:
+    """Whether products are so small that threads of BLAS would wait for each other longer than they work."""
+    return plan.n_queries >= limits().few_queries and plan.operations < limits().serial_operations
 
 
 def check_finite_sums(outputs: Sequence[FloatArray], jobs: Sequence[Job]) -> None:

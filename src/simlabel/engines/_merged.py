@@ -68,7 +68,7 @@ class MergedSums:
         shape = Z.shape[1], n_kinds + Z.shape[0]
         return cls(leaf, sp.csr_array((amount, (columns, place)), shape=shape), U, V)
 
-    def of(self, Q: Rows, memory_mib: float = 0.0) -> FloatArray:
+    def of(self, Q: Rows) -> FloatArray:
         """The sums for queries, (n_queries, n_columns)."""
         at, n_kinds = sp.csr_array(self.leaf.expanded(Q)) @ self.places, len(self.U)
         out = sparse_product(at[:, :n_kinds], self.U).astype(np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,15 +37,14 @@ class FittedBase(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
 
-    @property
-    def _current(self) -> Model:
-        """What answers."""
-        return self._model
+    @abstractmethod
+    def _publish(self, model: Model) -> None:
+        """Answer from this model from now on."""
 
     @property
     def _model_jobs(self) -> int | None:
         """The threads that what answers was fitted with."""
-        return self._current.scorer.stages.n_jobs
+        return self._model.scorer.stages.n_jobs
 
     @contextmanager
     def _changing(self) -> Iterator[Self]:
@@ -66,7 +66,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
     def _check_queries(self, X: Any) -> tuple[Model, Rows]:
         """The model, and X as it takes it."""
         check_is_fitted(self)
-        model = self._current
+        model = self._model
         if model.encoder is not None:
             return model, model.encoder.aligned(checked_table(X))
         if not hasattr(self, "n_features_in_"):
@@ -201,7 +201,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         'Linear()'
         """
         check_is_fitted(self)
-        return describe(self, self._current)
+        return describe(self, self._model)
 
     def _html_repr(self) -> str:
         diagram: str = super()._html_repr()

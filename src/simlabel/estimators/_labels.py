@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any, Self
@@ -19,10 +18,6 @@ from simlabel.support.validation import check_ids, check_known
 
 class LabelsMixin(FittedBase):
     """Changes of labels that need no refit: the instances stay, and so does what was chosen for them."""
-
-    @abstractmethod
-    def _publish(self, model: Model) -> None:
-        """Answer from this model from now on."""
 
     def rename_labels(self, names: Any) -> Self:
         """Give labels other names.

@@ -1,8 +1,7 @@
-"""What a fitted classifier can do besides predicting: learn more, forget, retune, be saved."""
+"""What a fitted classifier can do besides predicting: learn more, forget, retune."""
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
@@ -15,6 +14,7 @@ from simlabel.engines import Plan, Sampled, resolve_engine
 from simlabel.estimators._checks import client_of, labels_here
 from simlabel.estimators._labels import LabelsMixin
 from simlabel.estimators._picked import PickedMixin
+from simlabel.estimators._saved import SAVED, SavedMixin
 from simlabel.fitted import (
     Batch,
     Model,
@@ -31,37 +31,16 @@ from simlabel.fitted import (
 from simlabel.influence import RetuneWarning
 from simlabel.label_rules import LABEL_RULES
 from simlabel.labels import Partial
-from simlabel.persistence import (
-    Arrays,
-    Reader,
-    Writer,
-    check_fitted,
-    model_state,
-    restored_model,
-    told,
-    write_file,
-)
 from simlabel.rows import is_remote, n_rows, take_rows
 from simlabel.support.advice import advise
-from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import check_ids, check_known, check_same_length, is_one_id
 from simlabel.tuning import TuningResult
 
 _GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
-_SAVED = (
-    "n_features_in_",
-    "feature_names_in_",
-    "tuning_",
-    "label_separator_",
-    "title_column_",
-    "label_column_",
-    "tried_",
-    "n_picked_",
-)  # beside the model itself
 
 
-class OnlineMixin(PickedMixin, LabelsMixin):
-    """Teach, forget, retune, change and save, for a classifier that publishes an immutable model."""
+class OnlineMixin(PickedMixin, LabelsMixin, SavedMixin):
+    """Teach, forget, retune and change, for a classifier that publishes an immutable model."""
 
     label_rule: Any
     calibration: Any
@@ -268,7 +247,7 @@ class OnlineMixin(PickedMixin, LabelsMixin):
             labels, Y, unknown = model.labels.restricted(references.Y, references.knowledge)
             weights, ids, groups = references.weights, references.ids, references.group_names
             batch = Batch(references.raw[:], labels, Y, weights, ids, groups=groups, unknown=unknown)
-            changed._reset(*(name for name in _SAVED if name != "tuning_"))
+            changed._reset(*(name for name in SAVED if name != "tuning_"))
             changed._learn(batch, model.columns)
             changed._model.scorer.references.next_id = references.next_id
         return self
@@ -319,39 +298,3 @@ class OnlineMixin(PickedMixin, LabelsMixin):
             changed.engine = engine
             changed._publish(replace(changed._model, scorer=scorer))
         return self
-
-    @within_n_jobs
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, for `simlabel.load`.
-
-        Arrays are stored as safetensors, the rest as JSON, all under checksums. The file is written
-        beside its place and then renamed: at any moment the old model or the new one is there, whole.
-        A similarity, weighting or rule given as a Python function is saved by the name under which it
-        was registered (`simlabel.persistence.register`); scikit-learn transformers cannot be saved.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from simlabel import SMLClassifier
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "photos.simlabel"
-        >>> SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}]).save(path)
-        """
-        check_is_fitted(self)
-        writer = Writer()
-        params = {name: writer.encode(value, name) for name, value in self.get_params(deep=False).items()}
-        fitted = {name: writer.encode(getattr(self, name), name) for name in _SAVED if hasattr(self, name)}
-        model = model_state(self._model, writer)
-        state = {"class": type(self).__name__, "params": params, "fitted": fitted, "model": model}
-        write_file(path, state, writer.arrays)
-
-    @classmethod
-    def _restored(cls, state: dict[str, Any], arrays: Arrays, mmap: bool) -> Self:
-        reader = Reader(arrays)
-        with told("params"):
-            made = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
-        with told("fitted"):
-            fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in _SAVED}
-            check_fitted(fitted)
-        made.__dict__ |= fitted
-        made._publish(restored_model(state["model"], reader, fitted.get("n_features_in_"), mmap=mmap))
-        return made

@@ -113,12 +113,12 @@ class SetsMixin(FittedBase):
                 PickedRowsWarning,
                 stacklevel=3,
             )
-        return guarantee.promise(Grounds(self._current, self._chosen_on_rows, fresh))
+        return guarantee.promise(Grounds(self._model, self._chosen_on_rows, fresh))
 
     def _promise(self, guarantee: Guarantee | Promise) -> Promise:
         if not isinstance(guarantee, Promise):
             return self.guarantee(guarantee)
-        if guarantee.model is not self._current:
+        if guarantee.model is not self._model:
             raise ValueError(
                 f"This promise of {guarantee.guarantee!r} was made for another model, or for this one before "
                 f"it was changed; ask for it again with model.guarantee(...)."

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import scipy.linalg
 
+from simlabel._kernels import cholesky_in_place, invert_lower_in_place
 from simlabel.engines.running import run_tasks
 from simlabel.influence._groups import Positions
 from simlabel.influence._products import Block
@@ -147,13 +147,11 @@ class Tiles:
 
 
 def _inverse_factor(A: Block) -> Block:
-    try:
-        factor = scipy.linalg.cholesky(A, lower=True, check_finite=False)
-    except np.linalg.LinAlgError as error:
-        raise NotPositiveDefinite(str(error)) from error
-    (trtri,) = scipy.linalg.get_lapack_funcs(("trtri",), (factor,))
-    inverse, _ = trtri(factor, lower=1)
-    return np.ascontiguousarray(inverse)
+    factor = np.array(A, order="F")
+    if cholesky_in_place(factor):
+        raise NotPositiveDefinite("A tile on the diagonal is not positive definite in single precision.")
+    invert_lower_in_place(factor)
+    return np.ascontiguousarray(np.tril(factor))
 
 
 def _length(part: slice) -> int:

@@ -12,6 +12,7 @@ from simlabel.fitted import Model, Scorer
 from simlabel.influence import Solved, Stages
 from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.persistence._chunks import restored_chunks
+from simlabel.persistence._fits import check_model, check_rows
 from simlabel.persistence._layout import told
 from simlabel.persistence._migrations import State
 from simlabel.persistence._schema import (
@@ -20,9 +21,7 @@ from simlabel.persistence._schema import (
     STAGES,
     check_hierarchy,
     check_labels,
-    check_model,
     check_parts,
-    check_rows,
 )
 from simlabel.persistence._values import Reader, Writer
 from simlabel.rows import Chunk, References

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from simlabel.tables._cells import Cell, Cells
+from simlabel.tables._separators import ENOUGH, separator_of
 from simlabel.tables._terms import has_unspaced, split
 from simlabel.tables._values import YES_NO, decimal_of, is_absent, moment, number
 
@@ -27,17 +27,13 @@ KINDS = {
 }
 #: kinds that say nothing about a row
 LEFT_OUT = ("id", "constant", "ignore")
-SEPARATORS = ("|", ";", "\n", "\t", ",", " / ")
 
 _URL = re.compile(r"^(?:https?://|ftp://|www\.)\S+$", re.IGNORECASE)
 _ID_NAME = re.compile(r"(?:^|[\W_])(?:id|ids|uuid|guid|key|nr|no|index)$|^(?:id|Id|ID)$|[a-z]I[dD]$")
 _HEX = re.compile(r"^[0-9a-fA-F]{8,}$|^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
 _DIGITS = re.compile(r"\d+")
-_ENOUGH = 20  # cells from which on it means something that no two are alike
 _NEARLY_ALL = 0.95
 _SHORT_WORDS = 4.0  # on average, of a category
-_SHORT_ITEM = 3.0  # of a value among several
-_RECUR = 0.25  # of the values among several: where fewer are in other rows, too, they are no values
 _LOOKED_AT = 2000  # cells of a long column that are read closely
 
 
@@ -150,7 +146,7 @@ class _Facts:
     @property
     def all_differ(self) -> bool:
         """Whether no two of many are alike."""
-        return self.n >= _ENOUGH and self.distinct >= 0.99 * self.n
+        return self.n >= ENOUGH and self.distinct >= 0.99 * self.n
 
 
 def _as_said(facts: _Facts, kind: str) -> Column:
@@ -189,7 +185,7 @@ def _numbers(facts: _Facts) -> Column | None:
         return None
     found = [each for each in (number(value, decimal) for value in cells) if each is not None]
     odd = len(cells) - len(found)
-    if odd and (len(cells) < _ENOUGH or len(found) < _NEARLY_ALL * len(cells)):
+    if odd and (len(cells) < ENOUGH or len(found) < _NEARLY_ALL * len(cells)):
         return None
     whole = all(value.is_integer() for value in found)
     if whole and facts.all_differ and not odd:
@@ -249,100 +245,4 @@ def _categories(facts: _Facts) -> Column | None:
     return None
 
 
-def separator_of(texts: Sequence[str]) -> str | None:
-    """What stands between short items that make up many of the texts; None where nothing does.
-
-    Examples
-    --------
-    >>> separator_of(["Tom Hanks, Meg Ryan", "Meg Ryan", "Bill Pullman, Tom Hanks"])
-    ','
-    >>> separator_of(["He came, saw the whole of Gaul, and won the war.", "A day in May, and nothing to do"])
-    >>> separator_of(["Hello, where is my order", "Printer broken, please help", "Slow, since Monday"])
-    """
-    best: tuple[float, str] | None = None
-    for candidate in SEPARATORS:
-        parts = [split(text, candidate) for text in texts]
-        several = [each for each in parts if len(each) > 1]
-        if len(several) < max(1, 0.05 * len(texts)) or not _short(parts):
-            continue
-        if candidate == "," and _run_on(several) and _recurring(parts) < _RECUR:
-            continue
-        share = len(several) / len(texts)
-        if best is None or share > best[0]:
-            best = share, candidate
-    if best is not None:
-        return best[1]
-    return " " if _are_codes(texts) else None
-
-
-def _short(parts: Sequence[Sequence[str]]) -> bool:
-    """Whether the items are names rather than parts of sentences."""
-    lengths = sorted(len(item.split()) for each in parts for item in each)
-    if (
-        not lengths
-        or sum(lengths) / len(lengths) > _SHORT_ITEM
-        or lengths[int(0.95 * (len(lengths) - 1))] > 5
-    ):
-        return False
-    sentences = sum(
-        item.endswith((".", "!", "?")) and len(item.split()) > 3 for each in parts for item in each
-    )
-    return sentences <= 0.02 * len(lengths)
-
-
-def _run_on(several: Sequence[Sequence[str]]) -> bool:
-    """Whether what follows a comma goes on in lower case, as in sentences, and not as names do."""
-    return sum(any(item[:1].islower() for item in each[1:]) for each in several) > 0.5 * len(several)
-
-
-def _recurring(parts: Sequence[Sequence[str]]) -> float:
-    """The share of items that are in other texts, too: of values many are, of halves of sentences few."""
-    different = {tuple(each) for each in parts}
-    seen = Counter(item.lower() for each in different for item in set(each))
-    return sum(n for n in seen.values() if n > 1) / max(1, seen.total())
-
-
-def _are_codes(texts: Sequence[str]) -> bool:
-    """Whether the texts are codes with spaces between, such as ``libc6 zlib1g``, and not words."""
-    tokens = [token for text in texts for token in text.split()]
-    several = sum(len(text.split()) > 1 for text in texts) >= 0.05 * len(texts)
-    odd = sum(not token.strip(".,;:!?()'\"").isalpha() for token in tokens)
-    return (
-        several
-        and len(tokens) >= _ENOUGH
-        and odd >= 0.6 * len(tokens)
-        and len(set(tokens)) < 0.5 * len(tokens)
-    )
-
-
 _LOOKS = (_constant, _lists, _yes_no, _numbers, _dates, _urls, _ids, _multi, _categories)
-
-
-def guess_separator(texts: Sequence[str]) -> str:
-    """What stands between the labels of a row; empty where each text is one label.
-
-    A separator is believed where what it separates recurs: most items of cells that hold several are
-    found in other cells too, or there are few cells to look at.
-
-    Examples
-    --------
-    >>> guess_separator(["sea;sunset", "sea", "trees;sea"]), guess_separator(["Sci-Fi, Drama", "Drama"])
-    (';', ',')
-    >>> guess_separator(["sea", "trees"])
-    ''
-    """
-    best = (0.0, "")
-    for candidate in SEPARATORS:
-        rows = [set(split(text, candidate)) for text in texts]
-        several = [row for row in rows if len(row) > 1]
-        if not several:
-            continue
-        seen: dict[str, int] = {}
-        for row in rows:
-            for item in row:
-                seen[item] = seen.get(item, 0) + 1
-        inside = [item for row in several for item in row]
-        recurring = sum(seen[item] > 1 for item in inside) / len(inside)
-        if recurring >= 0.5 or len(texts) < _ENOUGH:
-            best = max(best, (len(several) * (0.5 + recurring), candidate), key=lambda pair: pair[0])
-    return best[1]

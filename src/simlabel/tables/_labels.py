@@ -11,7 +11,8 @@ from simlabel.labels import Partial
 from simlabel.support.validation import is_missing
 from simlabel.tables._cells import Cells, cell
 from simlabel.tables._encoder import TableEncoder
-from simlabel.tables._kinds import LEFT_OUT, guess_separator
+from simlabel.tables._kinds import LEFT_OUT
+from simlabel.tables._separators import guess_separator
 from simlabel.tables._terms import plain, split
 
 _SETS = (set, frozenset, list, tuple, np.ndarray)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simlabel.engines import Job, ReduceCall, prepare, reducer_for
+from simlabel.engines.running import run_tasks
 from simlabel.fitted import KnownSums, Rescaling, own_entries
 from simlabel.influence import Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock
 from simlabel.metrics import Criterion
-from simlabel.rows import Stack, blocks, take_rows
+from simlabel.rows import Stack, blocks, is_lazy, take_rows
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, IntArray
+from simlabel.support.threads import effective_jobs
+from simlabel.support.validation import FloatArray, IntArray, Rows
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, on_rows, resolved
+
+_CACHED_BYTES = 1 << 24  # of scores in one go: summed, turned over, rounded and ranked, they stay in cache
+_FEWEST_QUERIES = 16
 
 
 def measure(
@@ -37,38 +43,78 @@ def measure(
     symmetric : bool
         Whether they are all references, and each pair is to be touched once.
     """
-    references = problem.references
-    solved = problem.solve()
-    few = criterion.needs_scores and references.is_complete  # else what labels are divided by is summed too
-    V: Any = _label_columns(solved.V, references.n_labels) if few else solved.V
-    problems = [resolved(problem, candidate) for candidate in candidates]
-    tried = [one.stages for one in problems]
-    jobs = _jobs(tried, V, references.weights)
-    prepared = prepare(references.X, [one.similarity for one in tried])
-    judges = [Judge(criterion, references.sizes) for _ in jobs]
-    finished, rescaled = [_Finish(one, solved) for one in problems], Rescaling(problem, solved.scale)
-    each = 8 * max(1, V.shape[1])  # bytes of a candidate's scores for one query
-    symmetric = symmetric and each * len(jobs) * len(rows) <= limits().symmetric_bytes
-    at_once, size, most = len(jobs), len(rows), limits().candidate_bytes
-    if not symmetric:
-        at_once = max(1, min(at_once, most // (each * limits().candidate_queries)))
-        size = max(1, most // (each * at_once))
+    references, tried = problem.references, _Tried(problem, candidates, criterion)
+    n = len(candidates)
+    symmetric = symmetric and tried.bytes_each * n * len(rows) <= limits().symmetric_bytes
+    at_once, size = (n, len(rows)) if symmetric else _chunk(tried.bytes_each, n, len(rows))
+    some = list(blocks(n, at_once))
+    threads = 1 if len(some) == 1 else _threads(problem)
     for part in blocks(len(rows), size):
-        asked = rows[part]
-        truth = problem.truth[asked]
-        queries = references.X if symmetric else take_rows(references.X, asked)
-        for some in blocks(len(jobs), at_once):
-            own = own_entries(asked, references)
-            call = ReduceCall(queries, prepared, jobs[some], own, symmetric, problem.stages.n_jobs)
-            results = problem.stages.engine.reduce(call)
-            for judge, finish, sums in zip(judges[some], finished[some], results, strict=True):
-                scores = finish(sums, asked)
-                labels = rescaled(scores.labels, asked)
-                judge.add(truth, replace(scores, labels=labels, ranking=labels))
+        queries = references.X if symmetric else take_rows(references.X, rows[part])
+        run_tasks(partial(tried.score, queries, rows[part], symmetric, threads > 1), some, threads)
     counted = problem.stands_for[rows]
     if not is_every_row(rows, problem):
         counted = counted / references.weights[rows]
-    return _results(problem, judges, rows, counted)
+    return _results(problem, tried.judges, rows, counted)
+
+
+class _Tried:
+    """Candidates as jobs of the engine, what makes scores of their sums, and who judges them."""
+
+    def __init__(self, problem: Problem, candidates: Sequence[Candidate], criterion: Criterion) -> None:
+        self.problem = problem
+        references, solved = problem.references, problem.solve()
+        few = criterion.needs_scores and references.is_complete  # else what divides labels is summed too
+        V: Any = _label_columns(solved.V, references.n_labels) if few else solved.V
+        problems = [resolved(problem, candidate) for candidate in candidates]
+        self.jobs = _jobs([one.stages for one in problems], V, references.weights)
+        self.prepared = prepare(references.X, [one.stages.similarity for one in problems])
+        self.judges = [Judge(criterion, references.sizes) for _ in problems]
+        self.finished = [_Finish(one, solved) for one in problems]
+        self.rescaled = Rescaling(problem, solved.scale)
+        #: of a candidate's scores for one query
+        self.bytes_each = 8 * max(1, V.shape[1])
+
+    def score(
+        self,
+        queries: Rows,
+        asked: IntArray,
+        symmetric: bool,
+        alone: bool,
+        some: slice,
+        stopped: Callable[[], bool],
+    ) -> None:
+        """Let some candidates be judged by their scores of the references `asked`; `alone`: on one thread."""
+        if stopped():
+            return
+        stages, own = self.problem.stages, own_entries(asked, self.problem.references)
+        n_jobs = 1 if alone else stages.n_jobs
+        results = stages.engine.reduce(
+            ReduceCall(queries, self.prepared, self.jobs[some], own, symmetric, n_jobs)
+        )
+        truth = self.problem.truth[asked]
+        for judge, finish, sums in zip(self.judges[some], self.finished[some], results, strict=True):
+            scores = finish(sums, asked)
+            labels = self.rescaled(scores.labels, asked)
+            judge.add(truth, replace(scores, labels=labels, ranking=labels))
+
+
+def _chunk(each: int, n_candidates: int, n_queries: int) -> tuple[int, int]:
+    """How many candidates are scored at once, and for how many queries, with `each` bytes of scores."""
+    most, fewest = limits().candidate_bytes, limits().candidate_queries
+    most, fewest = min(most, _CACHED_BYTES), min(fewest, _FEWEST_QUERIES)
+    at_once = max(1, min(n_candidates, most // (each * fewest)))
+    size = max(1, most // (each * at_once))
+    return at_once, -(-n_queries // -(-n_queries // size))  # all chunks of about one size
+
+
+def _threads(problem: Problem) -> int:
+    """On how many threads candidates are scored: on one where the engine is to have all there are."""
+    engine, leaves = problem.stages.engine, problem.stages.similarity.leaves()
+    in_python = any(leaf.similarity.form == "block" for leaf in leaves)
+    if in_python or engine.at_home is not engine or is_lazy(problem.references.X):
+        return 1
+    return effective_jobs(problem.stages.n_jobs)
 
 
 def is_every_row(rows: IntArray, problem: Problem) -> bool:

@@ -46,7 +46,10 @@ def make_plan(
         queries = min(queries, max(limit.fewest_panel_queries, limit.panel_bytes // row))
         cached = limit.cached_sums_bytes // max(1, bytes_per_query)
         queries = min(queries, max(limit.fewest_cached_queries, cached))
-    references = min(limit.panel_references if panels else limit.block_references, max(1, n_references))
+    references = limit.panel_references if panels else limit.block_references
+    if not panels and not sizes.copies:  # few queries with more references: fewer tiles, still in cache
+        references = max(references, limit.tile_bytes // (prepared.dtype.itemsize * queries))
+    references = min(references, max(1, n_references))
     if n_queries < limit.few_queries and _only_products(prepared):
         threads, references = 1, min(limit.whole_references, max(1, n_references))
         reasons.append("few queries: one product, which the BLAS library shares among the cores")
