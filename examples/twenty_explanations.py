@@ -16,6 +16,7 @@ import pandas as pd
 from simlabel import SMLClassifier, Tagger
 from simlabel.datasets import load_dataset
 from simlabel.inspection import told
+from simlabel.inspection._likely import legend
 from simlabel.inspection._told import headline
 
 ROWS, KNOWN_GENES, KNOWN_FILMS = 5, 2000, 1500
@@ -24,6 +25,7 @@ ROWS, KNOWN_GENES, KNOWN_FILMS = 5, 2000, 1500
 def show(what: str, model: Any, queries: Any) -> None:
     print(f"\n{what}")
     why = model.explain(queries)
+    print(*legend(why), sep="\n")
     for query in range(len(why)):
         print(headline(why, query))
         for each in told(why, query):

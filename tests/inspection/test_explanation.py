@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -158,11 +160,9 @@ def test_it_prints_and_plots(rng):
     text = str(why)
     assert "Query 0: sea, sunset" in text
     text = " ".join(text.split())
-    assert (
-        "sea, 100% likely: 100% of this row's similarity is to rows that have it, the closest 'beach'" in text
-    )
-    assert "while 67% of all rows do" in text
-    assert "2 labels: the row gets the 2 strongest labels, since" in text
+    assert "sea, 100% likely: rows that have it are 67% of all rows and make up 100% of the" in text
+    assert "of the resemblance; the closest are 'beach' and 'pier'" in text
+    assert "2 labels: the row gets the 2 labels that score highest, since" in text
     assert "Query 1: trees" in text
     bars = why.plot(0)
     assert {label.get_text() for label in bars.get_yticklabels()} == {"beach"}
@@ -214,7 +214,7 @@ def test_what_a_sentence_names_has_what_it_explains(influence, rng):
     )
     for query in range(len(why)):
         for each in told(why, query):
-            text = each.sentence.partition(", the closest ")[2].partition(", while")[0].partition(":")[0]
+            text = re.split("; (?:the closest (?:that do )?(?:are|is)|namely) ", each.sentence)[1]
             named = [int(word) for word in text.replace(" and ", ", ").split(", ")]
             assert named
             if each.name in NAMES:
@@ -237,11 +237,11 @@ def test_what_a_sentence_counts(influence, rng):
             share = sum(s for s, there in zip(similar, have, strict=True) if there) / sum(similar)
             count = sum(have[i] for i in first)
             said = (
-                f"{share:.0%} of this row's"
+                f"of the resemblance, {share:.0%}"
                 if influence == "uniform"
                 else f"{count or 'none'} of the 10 most"
             )
-            assert said in each.sentence
+            assert said in each.sentence.replace(f"{share:.0%} of the resemblance", said)
             assert f"{sum(have) / len(X):.0%} of all rows" in each.sentence
 
 
@@ -257,10 +257,10 @@ def test_a_sentence_says_why_what_is_unlikely_is_given():
     likely = told_of(X, y, [3.0, 1.0, 1.0], calibration=None)
     assert likely["a"].startswith("a, 60% likely: ")
     two = told_of(X, [{"a", "b"}, {"b", "c"}, {"c", "a"}], [2.0, 2.0, 2.0], calibration=None)
-    assert "strongest" not in two["a"]
-    three = [{"a", "b"}, {"c", "d"}, {"e", "f"}]
+    assert "given" not in two["a"]
+    three = [{"a", "b"}, {"c", "d"}, {"c", "e"}]
     assert (
-        "34% likely, given only because the row is to get 2 labels and this is one of the 2 strongest: "
+        "likely, given only because the row is to get 2 labels and this is one of the 2 that score highest"
         in told_of(X, three, [3.0, 2.9, 2.8], calibration=None)["a"]
     )
 
@@ -268,12 +268,9 @@ def test_a_sentence_says_why_what_is_unlikely_is_given():
 @pytest.mark.parametrize(
     ("many", "said"),
     [
-        (
-            49,
-            "it is frequent, 50% of all rows have it; rows like this one have it no more often: 49% of this",
-        ),
-        (54, "50% of all rows have it; rows like this one have it hardly more often: 54% of this row's"),
-        (58, "58% of this row's similarity is to rows that have it, the closest 0, while 50% of all rows do"),
+        (49, "rows that have it are 50% of all rows and make up no more of the resemblance, 49%; the"),
+        (54, "rows that have it are 50% of all rows and make up hardly more of the resemblance, 54%; the"),
+        (58, "rows that have it are 50% of all rows and make up 58% of the resemblance; the closest is 0"),
     ],
 )
 def test_a_sentence_does_not_call_more_no_more(many, said):
@@ -284,7 +281,9 @@ def test_a_sentence_does_not_call_more_no_more(many, said):
 def test_what_all_rows_have_needs_no_figures():
     sentences = told_of(np.eye(2), [{"a"}, {"a"}], [1.0, 2.0])
     assert sentences["a"].endswith(" likely: all rows have it")
-    assert sentences["1 label"] == "1 label: the row gets the strongest label, since all rows have 1 label"
+    assert sentences["1 label"] == (
+        "1 label: the row gets the label that scores highest, since all rows have 1 label"
+    )
 
 
 def test_lift_is_over_what_frequency_alone_gives(rng):

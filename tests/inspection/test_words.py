@@ -167,7 +167,7 @@ def test_what_is_taken_for_a_title(names, kinds, wanted):
 
 def test_a_plain_list_of_texts_is_shown_by_its_texts():
     why = Tagger().fit(FILMS["plot"].tolist(), TAGS).explain(["a shark in the deep sea"])
-    assert str(why).startswith("Query 0, 'a shark in the deep sea'")
+    assert "\nQuery 0, 'a shark in the deep sea': " in str(why)
     assert np.isfinite(why.scores).all()
 
 

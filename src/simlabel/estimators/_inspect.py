@@ -89,10 +89,13 @@ class InspectionMixin(PickedMixin):
         >>> model = SMLClassifier("linear")
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
         >>> print(model.explain([[0.1, 0.9]]))
+        likely: the score itself, not checked on labelled rows
+        score: which part of the resemblance rows with the label make up, closer rows counting more; labels
+        are ranked by score, not by how likely they are
         Query 0: trees
-          trees, 90% likely: 90% of this row's similarity is to rows that have it, the closest 'wood',
-          while 50% of all rows do
-          1 label: the row gets the strongest label, since all rows have 1 label
+          trees, 90% likely: rows that have it are 50% of all rows and make up 90% of the resemblance; the
+        closest is 'wood'
+          1 label: the row gets the label that scores highest, since all rows have 1 label
         trees
          instance    contribution  share   times the average
          wood        0.9939        100.0%  1.0                ████████████████████

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from simlabel.engines import prepare
 from simlabel.fitted import Model
 from simlabel.inspection._bent import rbf_by_column
+from simlabel.label_rules import ScoreBlock
 from simlabel.rows import Stack, dense_rows, take_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows, object_array
@@ -49,6 +50,15 @@ class Evidence:
     given: Rows
     queries: Rows
     title_column: str | None
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether influence is learned, so that similarities do not add up to scores."""
+        return self.model.scorer.stages.influence.learned
+
+    def scores(self, query: int) -> ScoreBlock:
+        """What the label rule and the calibration see of a query."""
+        return self.model.scorer.score(self.queries[query : query + 1])
 
     def titles(self, positions: npt.NDArray[np.integer]) -> list[str] | None:
         """By what some references are shown beside their ids; None where they are not rows of a table."""

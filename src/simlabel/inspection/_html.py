@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simlabel.inspection._told import Bar, Bars, Told, headline, told
+from simlabel.inspection._bars import Bar, Bars
+from simlabel.inspection._likely import legend
+from simlabel.inspection._told import Told, headline, told
 from simlabel.support.html import element, escaped, table
 
 if TYPE_CHECKING:
@@ -16,8 +18,8 @@ _FOR, _AGAINST = "#2a78b5", "#d1662b"
 
 
 def page(explanation: Explanation) -> str:
-    """For each query its labels, each with a sentence and, folded, the figures behind it."""
-    parts = []
+    """What figures mean, and for each query its labels: a sentence and, folded, the figures behind it."""
+    parts = [element("p", escaped(line)) for line in legend(explanation)]
     for query in range(min(_MOST, len(explanation))):
         parts.append(element("h4", escaped(headline(explanation, query))))
         parts += [_reason(each) for each in told(explanation, query)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simlabel.inspection._told import Bar, Bars, Told, headline, told
+from simlabel.inspection._bars import Bar, Bars
+from simlabel.inspection._told import Told, headline, told
 from simlabel.support.text import PLAIN, for_figure
 
 if TYPE_CHECKING:

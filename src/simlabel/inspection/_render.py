@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from simlabel.inspection._told import Bars, headline
+from simlabel.inspection._bars import Bars
+from simlabel.inspection._likely import legend
+from simlabel.inspection._told import headline
 from simlabel.inspection._told import told as told_of
 from simlabel.support.text import for_terminal
 
@@ -20,7 +22,8 @@ _FOR, _AGAINST = "█", "░"
 
 
 def told(explanation: Explanation) -> Iterator[Text | Table]:
-    """For each query a headline, a sentence for each predicted label, and then the figures."""
+    """What figures mean; for each query a headline, a sentence for each predicted label, and the figures."""
+    yield from (Text(line, style="dim") for line in legend(explanation))
     for query in range(len(explanation)):
         yield Text(for_terminal(headline(explanation, query)), style="bold")
         reasons = list(told_of(explanation, query))

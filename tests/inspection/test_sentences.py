@@ -1,0 +1,311 @@
+"""What sentences say where a probability does not seem to follow, or a label is given that is not likely."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from simlabel import SMLClassifier, Tagger
+from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.influence import Ridge
+from simlabel.inspection import told
+from simlabel.inspection._likely import follows, legend, turning_point
+from simlabel.label_rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+from simlabel.similarities import RBF
+
+
+def line(n=120):
+    """Rows on a line; "low" up to 0.3, "odd" for every third."""
+    X = np.linspace(0.0, 1.0, n)[:, None]
+    y = [{"low"} if x <= 0.3 else {"high"} for x in X[:, 0]]
+    for i in range(0, n, 3):
+        y[i] = y[i] | {"odd"}
+    return X, y
+
+
+def explained(q, **settings):
+    X, y = line()
+    settings = {"calibration": "loo", "label_rule": FixedSize(3)} | settings
+    return SMLClassifier(RBF(3.0), normalizer=None, **settings).fit(X, y).explain([[q]])
+
+
+def sentences(why):
+    return {each.name: each.sentence for each in told(why, 0)}
+
+
+def test_what_likely_means_is_said_once_on_a_terminal_and_in_a_notebook():
+    X, y = line()
+    why = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo").fit(X, y).explain([[0.1], [0.9]])
+    text, html = " ".join(str(why).split()), why._repr_html_()
+    for said in legend(why):
+        assert text.count(said) == 1
+        assert html.count(said) == 1
+    for each in told(why, 0):
+        assert each.sentence in html.replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize(
+    ("settings", "likely", "score"),
+    [
+        ({"calibration": "loo"}, "each left out, scored as high", "which part of the resemblance"),
+        ({"calibration": None}, "the score itself, not checked", "which part of the resemblance"),
+        ({"influence": Ridge(0.1), "calibration": "loo"}, "each left out", "what all labelled rows, weighed"),
+        ({"influence": Ridge(0.1), "calibration": None}, "as a share of the whole, not checked", "weighed"),
+        ({"label_rule": PerLabel(), "calibration": "loo"}, "each left out", "above their own threshold"),
+    ],
+)
+def test_what_likely_means_is_what_the_model_does(settings, likely, score):
+    first, second = legend(explained(0.1, **settings))
+    assert likely in first
+    assert score in second
+
+
+def test_what_likely_means_of_one_class():
+    X, y = line()
+    single = ["low" if "low" in labels else "high" for labels in y]
+    checked = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo").fit(X, single).explain([[0.1]])
+    assert "as sure as was right for labelled rows" in legend(checked)[0]
+    plain = SMLClassifier(RBF(3.0), normalizer=None, calibration=None).fit(X, single).explain([[0.1]])
+    assert legend(plain)[0] == "likely: which part of all scores is the label's"
+    assert "tuned" not in str(plain)
+
+
+def test_of_one_class_among_many_the_first_is_given_however_unlikely():
+    why = SMLClassifier("linear", normalizer=None, calibration=None).fit(np.eye(3), ["a", "b", "c"])
+    said = sentences(why.explain([[3.0, 2.9, 2.8]]))["a"]
+    assert said.startswith("a, 34% likely, given because every row gets 1 label and no other scores higher: ")
+    assert "given" not in sentences(why.explain([[3.0, 0.1, 0.1]]))["a"]
+
+
+@pytest.mark.parametrize("enough", [10, 1000])
+def test_the_turning_point_is_where_a_label_becomes_more_likely_than_not(enough):
+    """For both kinds of curve, seen from new rows on either side of it."""
+    X, y = line()
+    calibration = LeaveOneOutCalibration(enough=enough)
+    model = SMLClassifier(RBF(3.0), normalizer=None, calibration=calibration).fit(X, y)
+    Q = np.linspace(0.0, 1.0, 200)[:, None]
+    why, shares, likely = model.explain(Q), model.decision_function(Q)[:, 1], model.predict_proba(Q)[:, 1]
+    turn = turning_point(why, 1)
+    assert why.labels[1] == "low"
+    assert shares.min() < turn < shares.max()
+    assert (likely[shares > turn + 1e-6] >= 0.5).all()
+    assert (likely[shares < turn - 1e-6] < 0.5).all()
+
+
+def test_a_share_that_is_enough_or_not_says_from_which_on_it_is():
+    """Similarities so wide that shares differ little between rows: a little more tells a lot."""
+    X, y = line()
+    model = SMLClassifier(RBF(0.3), normalizer=None, calibration="loo", label_rule=FixedSize(3)).fit(X, y)
+    enough, short = (sentences(model.explain([[q]]))["low"] for q in (0.0, 1.0))
+    for said, words in ((enough, "enough: from"), (short, "not enough: only from")):
+        share, turn = map(
+            float, re.findall(r"([\d.]+)%[^%]*, which is (?:not )?enough: .*?([\d.]+)%", said)[0]
+        )
+        assert f", which is {words} " in said
+        assert (share >= turn - 0.5) if said is enough else (share <= turn + 0.5)
+    assert enough.startswith(("low, 9", "low, 100%"))
+
+
+def test_where_no_share_was_enough_it_is_said():
+    X, y = line()
+    y = [labels | ({"rare"} if i % 10 == 0 else set()) for i, labels in enumerate(y)]
+    model = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo", label_rule=FixedSize(4)).fit(X, y)
+    why = model.explain([[0.5]])
+    k = why.labels.tolist().index("rare")
+    assert turning_point(why, k) == np.inf
+    assert follows(why, 0, k, 0.9) == ", which is not enough: no share made it more likely than not"
+    assert follows(why, 0, k, 0.1) == ""
+
+
+def changed(why, k, likely, score=None):
+    why.probabilities[0, k] = likely
+    if score is not None:
+        why.terms.totals[0, k] = score
+    return why
+
+
+@pytest.mark.parametrize(
+    ("share", "likely", "said"),
+    [
+        (0.9, 0.70, ", which tells little: of labelled rows with as much, 70% have it"),  # 70% of all have it
+        (0.9, 0.85, ""),
+        (0.7, 0.70, ""),
+    ],
+)
+def test_a_share_above_the_frequency_that_makes_nothing_likelier(share, likely, said):
+    why = explained(0.9)
+    k = why.labels.tolist().index("high")
+    assert why.usual[k] == pytest.approx(0.7, abs=0.01)
+    assert follows(changed(why, k, likely), 0, k, share) == said
+
+
+AGAINST, FOR = (f", but all rows weighed together speak {side} it" for side in ("against", "for"))
+
+
+@pytest.mark.parametrize(
+    ("share", "likely", "score", "said"),
+    [
+        (0.9, 0.6, -0.1, AGAINST),
+        (0.9, 0.6, 0.1, ", but of labelled rows that scored as high only 60% have it"),
+        (0.5, 0.9, 0.1, FOR),
+        (0.5, 0.9, -0.1, ", but of labelled rows that scored as high 90% have it"),
+        (0.9, 0.9, -0.1, ""),
+        (0.5, 0.5, 0.1, ""),
+        (0.6, 0.4, 0.1, ", but of labelled rows that scored as high only 40% have it"),
+    ],
+)
+def test_where_similar_rows_and_all_rows_point_apart_it_says_which_way(share, likely, score, said):
+    why = explained(0.9, influence=Ridge(0.1))
+    k = why.labels.tolist().index("high")  # which 70% of all rows have
+    assert follows(changed(why, k, likely, score), 0, k, share) == said
+
+
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.1)])
+def test_without_calibration_nothing_is_said_of_labelled_rows(influence):
+    why = explained(0.9, influence=influence, calibration=None)
+    for k in range(3):
+        for share in (0.1, 0.5, 0.9):
+            assert "labelled rows" not in follows(changed(why, k, 1 - share), 0, k, share)
+
+
+def test_a_label_that_a_threshold_gives_though_unlikely_says_from_where_on():
+    X, y = line()
+    rule = PerLabel(thresholds=[0.0, 0.0, 0.0])
+    model = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo", label_rule=rule).fit(X, y)
+    said = sentences(model.explain([[0.9]]))
+    assert re.match(
+        r"low, \d+% likely, given although it is less likely than not, since here this label is given from "
+        r"\d+% on \(a threshold that was set\): ",
+        said["low"],
+    )
+    assert "given" not in said["high"]
+
+
+def given_from(said):
+    likely, least = map(int, re.findall(r"(\d+)% likely.* given from (\d+)% on", said)[0])
+    return likely, least
+
+
+def test_the_percentage_from_which_a_label_is_given_is_the_one_at_its_threshold():
+    """A row that scores just the threshold has that probability."""
+    X, y = line()
+    at = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo").fit(X, y)
+    Q = np.linspace(0.31, 0.6, 50)[:, None]
+    scores, likely = at.label_weights(Q)[:, 1], at.predict_proba(Q)[:, 1]
+    there = int(np.flatnonzero((likely < 0.4) & (likely > 0.02))[0])
+    query = Q[there]
+    rule = PerLabel(thresholds={1: float(scores[there]) * (1 - 1e-4)}, minimum=0)
+    model = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo", label_rule=rule).fit(X, y)
+    told_likely, least = given_from(sentences(model.explain([query]))["low"])
+    assert told_likely == round(100 * likely[there])
+    assert abs(told_likely - least) <= 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "by"),
+    [
+        (PerLabel("f1_micro", minimum=3), "a rule tuned for micro F1"),
+        (PerLabel("f1_macro"), "a rule tuned for macro F1"),
+        (PerLabel(thresholds={2: 0.0}), "a threshold that was set"),
+        (CutoffRule(criterion="hamming_loss", minimum=3), "a rule tuned for few wrong labels"),
+        (CutoffRule(0.5), "a threshold that was set"),
+        (AimedRule("recall", 0.99), "a rule that aims at a recall of 99%"),
+        (Threshold(minimum=3), "a threshold that was learned from all scores of a row"),
+    ],
+    ids=repr,
+)
+def test_it_says_where_a_threshold_comes_from(rule, by):
+    """The label "odd" says nothing of a row, so that it is given to all or to none."""
+    said = sentences(explained(0.5, label_rule=rule))
+    assert f"({by}): " in said["odd"]
+
+
+def test_a_label_that_only_the_least_number_lets_in_says_so():
+    X, y = line()
+    high = PerLabel(thresholds=[1e9, 1e9, 1e9], minimum=1)
+    said = sentences(SMLClassifier(RBF(3.0), normalizer=None, label_rule=high).fit(X, y).explain([[0.9]]))
+    assert len(said) == 1
+    assert ", given only so that no prediction is empty; else this label is given from " in str(said)
+    two = PerLabel(thresholds=[1e9, 1e9, 1e9], minimum=2)
+    said = sentences(SMLClassifier(RBF(3.0), normalizer=None, label_rule=two).fit(X, y).explain([[0.9]]))
+    assert all(
+        ", given only so that every row gets at least 2 labels; else " in each for each in said.values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            SetSize(minimum=2),
+            "2 labels: {}2 labels that score highest, since every row gets at least so many; ",
+        ),
+        (SetSize(maximum=1), "1 label: {}label that scores highest, since no row gets more; similar rows "),
+    ],
+)
+def test_bounds_are_named_where_they_decide_how_many_labels_there_are(rule, said):
+    y = [{"a"}, {"b", "c"}]
+    query = [[1.0, 0.1]] if rule.minimum else [[0.1, 1.0]]
+    why = SMLClassifier("linear", normalizer=None, label_rule=rule).fit(np.eye(2), y).explain(query)
+    assert str(sentences(why)).count(said.format("the row gets the ")) == 1
+
+
+def test_a_frequent_label_fills_the_place_where_nothing_fits_well():
+    y = [{"a"}, {"a"}, {"b"}, {"c"}, {"d"}]
+    model = SMLClassifier("linear", normalizer=None, calibration=None).fit(np.eye(5), y)
+    said = sentences(model.explain([[1.0, 1.0, 1.0, 1.0, 1.0]]))["a"]
+    assert said.startswith(
+        "a, 40% likely, given only because the row is to get 1 label and nothing fits well: "
+        "the most frequent label fills the place; rows that have it are 40% of all rows and make up no more "
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        (
+            [{"a"}, {"a"}, {"b"}, {"c"}, {"d"}],
+            "1 label and no other scores higher, not even b, which is 80% ",
+        ),
+        (
+            [{"a", "b"}, {"a", "b"}, {"c", "d"}],
+            "2 labels and this is one of the 2 that score highest, unlike c",
+        ),
+    ],
+)
+def test_a_label_that_is_likelier_and_scores_lower_is_named(sizes, said):
+    model = SMLClassifier("linear", normalizer=None, calibration=None).fit(np.eye(len(sizes)), sizes)
+    why = model.explain([[1.0] * len(sizes)])
+    left = 1 if len(sizes) == 5 else 2
+    why.probabilities[0] = 0.3
+    why.probabilities[0, left] = 0.8
+    assert f", given only because the row is to get {said}" in sentences(why)["a"]
+
+
+def test_it_says_whether_words_or_similar_rows_decided():
+    """A word that is rare and sure, in a row that is otherwise like many without the label."""
+    rng = np.random.default_rng(0)
+    common = [f"w{i}" for i in range(12)]
+    texts = [" ".join(rng.permutation(common)) for _ in range(40)]
+    texts += [f"zebra v{i} u{i} t{i} s{i}" for i in range(12)]
+    labels = ["plain"] * 40 + ["stripes"] * 12
+    tagger = Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, labels)
+    alone = sentences(tagger.explain([f"zebra {' '.join(common)}"]))["stripes"]
+    assert "'zebra'" in alone
+    assert ", not because of similar rows: none of the 10 most similar rows has it" in alone
+    both = sentences(tagger.explain(["zebra"]))["stripes"]
+    assert "because of similar rows" not in both
+
+
+def test_words_that_outweigh_a_few_similar_rows_are_said_to():
+    texts = [f"sea {i}" for i in range(6)] + [f"hill {i}" for i in range(6)]
+    tagger = Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, ["sea"] * 6 + ["hill"] * 6)
+    why = tagger.explain(["sea"])
+    k = why.labels.tolist().index("sea")
+    assert why.probabilities[0, k] >= 0.5
+    words = "more than because of similar rows"
+    assert words not in sentences(why)["sea"]
+    why.evidence._kept[0][:] = np.arange(12)  # as if the hills were the most similar
+    assert words in sentences(why)["sea"]
