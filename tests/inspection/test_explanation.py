@@ -268,7 +268,8 @@ def test_a_sentence_says_why_what_is_unlikely_is_given():
 @pytest.mark.parametrize(
     ("many", "said"),
     [
-        (49, "rows that have it are 50% of all rows and make up no more of the resemblance, 49%; the"),
+        (49, "rows that have it are 50% of all rows and make up less of the resemblance, 49%; the"),
+        (50, "rows that have it are 50% of all rows and make up no more of the resemblance, 50%; the"),
         (54, "rows that have it are 50% of all rows and make up hardly more of the resemblance, 54%; the"),
         (58, "rows that have it are 50% of all rows and make up 58% of the resemblance; the closest is 0"),
     ],

@@ -49,7 +49,7 @@ def test_what_likely_means_is_said_once_on_a_terminal_and_in_a_notebook():
 @pytest.mark.parametrize(
     ("settings", "likely", "score"),
     [
-        ({"calibration": "loo"}, "each left out, scored as high", "which part of the resemblance"),
+        ({"calibration": "loo"}, "each left out, scored about as much", "which part of the resemblance"),
         ({"calibration": None}, "the score itself, not checked", "which part of the resemblance"),
         ({"influence": Ridge(0.1), "calibration": "loo"}, "each left out", "what all labelled rows, weighed"),
         ({"influence": Ridge(0.1), "calibration": None}, "as a share of the whole, not checked", "weighed"),
@@ -129,7 +129,11 @@ def changed(why, k, likely, score=None):
 @pytest.mark.parametrize(
     ("share", "likely", "said"),
     [
-        (0.9, 0.70, ", which tells little: of labelled rows with as much, 70% have it"),  # 70% of all have it
+        (
+            0.9,
+            0.70,
+            ", which tells little of a frequent label: of labelled rows with as much, 70% have it",
+        ),  # 70% of all have it
         (0.9, 0.85, ""),
         (0.7, 0.70, ""),
     ],
@@ -141,19 +145,22 @@ def test_a_share_above_the_frequency_that_makes_nothing_likelier(share, likely, 
     assert follows(changed(why, k, likely), 0, k, share) == said
 
 
-AGAINST, FOR = (f", but all rows weighed together speak {side} it" for side in ("against", "for"))
+AGAINST, FOR = (
+    f", but all rows weighed together make it {side} likely than its frequency does"
+    for side in ("less", "more")
+)
 
 
 @pytest.mark.parametrize(
     ("share", "likely", "score", "said"),
     [
         (0.9, 0.6, -0.1, AGAINST),
-        (0.9, 0.6, 0.1, ", but of labelled rows that scored as high only 60% have it"),
+        (0.9, 0.6, 0.1, ", but of labelled rows that scored about as much only 60% have it"),
         (0.5, 0.9, 0.1, FOR),
-        (0.5, 0.9, -0.1, ", but of labelled rows that scored as high 90% have it"),
+        (0.5, 0.9, -0.1, ", but of labelled rows that scored about as much 90% have it"),
         (0.9, 0.9, -0.1, ""),
         (0.5, 0.5, 0.1, ""),
-        (0.6, 0.4, 0.1, ", but of labelled rows that scored as high only 40% have it"),
+        (0.6, 0.4, 0.1, ", but of labelled rows that scored about as much only 40% have it"),
     ],
 )
 def test_where_similar_rows_and_all_rows_point_apart_it_says_which_way(share, likely, score, said):

@@ -26,7 +26,7 @@ def legend(why: Explanation) -> list[str]:
         )
         likely = f"which part of all scores is the label's{checked}"
     elif model.calibration is not None:
-        likely = "how often a label was right where labelled rows, each left out, scored as high for it"
+        likely = "how often a label was right where labelled rows, each left out, scored about as much for it"
     else:
         likely = (
             f"the score {'as a share of the whole' if learned else 'itself'}, not checked on labelled rows"
@@ -59,7 +59,9 @@ def follows(why: Explanation, query: int, k: int, share: float) -> str:
     if why._model.calibration is None:
         return ""
     if likely >= LIKELY and round(likely, 2) < round(share, 2) and likely <= HARDLY_MORE * usual < share:
-        return f", which tells little: of labelled rows with as much, {likely:.0%} have it"
+        return (
+            f", which tells little of a frequent label: of labelled rows with as much, {likely:.0%} have it"
+        )
     if abs(likely - share) < _APART or (likely >= LIKELY) != (likely > share):
         return ""  # about the same, or between what all rows say and these: as a reader expects
     turn = turning_point(why, k)
@@ -81,16 +83,16 @@ def _weighed(why: Explanation, query: int, k: int, likely: float, usual: float, 
     score = float(why.terms.totals[query, k])
     if (above and less and score < 0) or (below and more and score > 0):
         who = "all its words together" if why.evidence.has_words else "all rows weighed together"
-        return f", but {who} speak {'for' if more else 'against'} it"
+        return f", but {who} make it {'more' if more else 'less'} likely than its frequency does"
     if why._model.calibration is None:
         return ""
     if (above and less) or (likely < LIKELY <= share and share - likely >= _APART):
-        return f", but of labelled rows that scored as high only {likely:.0%} have it"
+        return f", but of labelled rows that scored about as much only {likely:.0%} have it"
     # where there are words, they are what decided, and that is said before
     if not why.evidence.has_words and (
         (below and more) or (share < LIKELY <= likely and likely - share >= _APART)
     ):
-        return f", but of labelled rows that scored as high {likely:.0%} have it"
+        return f", but of labelled rows that scored about as much {likely:.0%} have it"
     return ""
 
 

@@ -170,7 +170,7 @@ def _counted(
     )
     if not _is_usual(usual, have / n):
         return f"{having}, while {usual:.0%} of all rows do{apart}; {closest}"
-    more = "hardly more" if round(have / n, 2) > round(usual, 2) else "no more"
+    more = _how_much_more(have / n, usual)
     frequent = _frequent(why, query, column)
     return f"{frequent}, {usual:.0%} of all rows have {what}; {having}, {more} often{apart}; {closest}"
 
@@ -186,13 +186,19 @@ def _summed(
     closest = f"the closest are {_listed(names)}" if len(names) > 1 else f"the closest is {_listed(names)}"
     if not _is_usual(usual, share):
         return f"{rows} {share:.0%} of the resemblance{apart}; {closest}"
-    more = "hardly more" if round(share, 2) > round(usual, 2) else "no more"
+    more = _how_much_more(share, usual)
     return f"{_frequent(why, query, column)}; {rows} {more} of the resemblance, {share:.0%}{apart}; {closest}"
 
 
 def _is_usual(usual: float, share: float) -> bool:
     """Whether something is there for being frequent, and rows like this one have it hardly more often."""
     return usual >= _FREQUENT and share <= HARDLY_MORE * usual
+
+
+def _how_much_more(share: float, usual: float) -> str:
+    if round(share, 2) == round(usual, 2):
+        return "no more"
+    return "hardly more" if share > usual else "less"
 
 
 def _frequent(why: Explanation, query: int, column: int) -> str:
