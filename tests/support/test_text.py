@@ -140,7 +140,7 @@ def test_names_are_data_to_every_verb(run, folder, verb):
         shown = run("explain", model, data, "--rows", f"0-{len(NAMES) - 1}", read=False).stdout
         lines = [line.strip() for line in shown.splitlines()]
         for name in map(for_terminal, NAMES):
-            assert any(line.startswith(f"{name}, ") and "similarity is to rows" in line for line in lines)
+            assert any(line.startswith(f"{name}, ") and "of the resemblance" in line for line in lines)
     elif verb == "predict":
         found = predicted(run, folder, model, data, "--raw")
         assert found == NAMES * 2
