@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import naive
 from simlabel import SMLClassifier, Tagger
 from simlabel.calibration import LeaveOneOutCalibration
 from simlabel.influence import Ridge
@@ -190,24 +191,19 @@ def test_a_label_that_a_threshold_gives_though_unlikely_says_from_where_on():
     assert "given" not in said["high"]
 
 
-def given_from(said):
-    likely, least = map(int, re.findall(r"(\d+)% likely.* given from (\d+)% on", said)[0])
-    return likely, least
-
-
 def test_the_percentage_from_which_a_label_is_given_is_the_one_at_its_threshold():
-    """A row that scores just the threshold has that probability."""
+    """Of the share of the resemblance that the threshold is, by plain loops."""
     X, y = line()
-    at = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo").fit(X, y)
-    Q = np.linspace(0.31, 0.6, 50)[:, None]
-    scores, likely = at.label_weights(Q)[:, 1], at.predict_proba(Q)[:, 1]
-    there = int(np.flatnonzero((likely < 0.4) & (likely > 0.02))[0])
-    query = Q[there]
-    rule = PerLabel(thresholds={1: float(scores[there]) * (1 - 1e-4)}, minimum=0)
-    model = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo", label_rule=rule).fit(X, y)
-    told_likely, least = given_from(sentences(model.explain([query]))["low"])
-    assert told_likely == round(100 * likely[there])
-    assert abs(told_likely - least) <= 1
+    similar = [naive.rbf(3.0)([0.35], x) for x in X.tolist()]
+    score = sum(s for s, labels in zip(similar, y, strict=True) if "low" in labels)
+    rule = PerLabel(thresholds={1: 0.97 * score}, minimum=0)
+    calibration = LeaveOneOutCalibration(enough=1000)  # a smooth curve
+    model = SMLClassifier(RBF(3.0), normalizer=None, calibration=calibration, label_rule=rule).fit(X, y)
+    at, here = model.calibration_.curves_[1](np.array([0.97, 1.0]) * score / sum(similar))
+    assert at + 0.05 < here < 0.5
+    said = sentences(model.explain([[0.35]]))["low"]
+    assert said.startswith(f"low, {here:.0%} likely, given although")
+    assert f" this label is given from {at:.0%} on (" in said
 
 
 @pytest.mark.parametrize(

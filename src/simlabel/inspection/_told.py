@@ -118,7 +118,7 @@ def _bound(why: Explanation, query: int, n: int) -> str:
 def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame) -> str:
     """Why a label is given, in few words: which words, and whether similar rows agree."""
     named = "" if words is None else _named_words(why, words)
-    compared = _compared(why, query, k, "it", nearest, by_words=bool(named))
+    compared = _compared(why, query, k, "it", nearest)
     if not named:
         return compared
     return f"because of {named}{_against_similar_rows(why, query, k)}{compared}"
@@ -135,9 +135,7 @@ def _against_similar_rows(why: Explanation, query: int, k: int) -> str:
     return ", more than because of similar rows: " if weak else "; "
 
 
-def _compared(
-    why: Explanation, query: int, column: int, what: str, nearest: pd.DataFrame, by_words: bool = False
-) -> str:
+def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.DataFrame) -> str:
     """How many of the most similar instances, or how much of the resemblance, and the first of them.
 
     Where influence is learned, similarities do not add up to scores, and the most similar are counted. Where
@@ -150,14 +148,10 @@ def _compared(
     if usual == 1:
         return f"all rows have {what}"
     names = some["title" if "title" in some else "id"].tolist()
-    return (_counted if why.evidence.is_learned else _summed)(
-        why, query, column, what, usual, names, by_words
-    )
+    return (_counted if why.evidence.is_learned else _summed)(why, query, column, what, usual, names)
 
 
-def _counted(
-    why: Explanation, query: int, column: int, what: str, usual: float, names: list[Any], by_words: bool
-) -> str:
+def _counted(why: Explanation, query: int, column: int, what: str, usual: float, names: list[Any]) -> str:
     """How many of the most similar have what is explained, and which."""
     have, n = why.evidence.among_nearest(query, column, NEAREST)
     having = f"{have or 'none'} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
@@ -166,7 +160,9 @@ def _counted(
         closest = f"the closest are {_listed(names[:have])}" if have > 1 else f"namely {_listed(names[:1])}"
     # what words brought is told before: nothing is left that would not follow
     apart = (
-        "" if column >= len(why.labels) or (by_words and not have) else follows(why, query, column, have / n)
+        ""
+        if column >= len(why.labels) or (why.evidence.has_words and not have)
+        else follows(why, query, column, have / n)
     )
     if not _is_usual(usual, have / n):
         return f"{having}, while {usual:.0%} of all rows do{apart}; {closest}"
@@ -175,9 +171,7 @@ def _counted(
     return f"{frequent}, {usual:.0%} of all rows have {what}; {having}, {more} often{apart}; {closest}"
 
 
-def _summed(
-    why: Explanation, query: int, column: int, what: str, usual: float, names: list[Any], by_words: bool
-) -> str:
+def _summed(why: Explanation, query: int, column: int, what: str, usual: float, names: list[Any]) -> str:
     """How much of the resemblance those make up that have what is explained, and the first of them."""
     sums = why.terms.totals[query]
     share = float(sums[column] / sums[len(why.labels) :].sum())
