@@ -35,6 +35,12 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
 LIMIT = 120.0  # processor seconds of a fold
 HUGE = ("debdeps_bookworm",)  # 6,892 labels: nobody but Omikuji ends in that time
 SMALL = ("autosml", "sml", "prior", "lr")
+SETTLED = (
+    "How AutoSML makes log-odds of its scores was settled on emotions, flags, parts of goemotions, bibtex "
+    "and delicious, and sets made by the same laws with other seeds: there our figures may be a little too "
+    "good. "
+    "yeast, scene, image and tv were not looked at for it."
+)
 
 
 def played(scale: Scale) -> tuple[League, League]:
@@ -100,10 +106,12 @@ def page(league: League, ablation: League) -> Part:
     if ablation.scores:
         part.section("AutoSML, less without each ingredient: mean over the sets")
         for rival in ablation.rivals():
+            if rival == "autosml":
+                continue
             both = {c: ablation.means(c)[["autosml", rival]].dropna() for c in MAIN}
             gains = [(frame["autosml"] - frame[rival]).mean() for frame in both.values()]
             part.row(ablation.titles[rival], *(f"{gain:+.4f}" for gain in gains))
-    part.notes += [*checked(league), *notes(league)]
+    part.notes += [SETTLED, *checked(league), *notes(league)]
     return part
 
 
