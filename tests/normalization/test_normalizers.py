@@ -20,8 +20,14 @@ from simlabel.normalization import (
 from simlabel.rows import open_rows
 
 
-def fitted(spec, X, w=None):
-    return fit_normalizer(resolve_normalizer(spec), X, w)
+def fitted(spec, X, w=None, Y=None):
+    return fit_normalizer(resolve_normalizer(spec), X, w, Y)
+
+
+def some_labels(X):
+    """Labels that follow from rows: rows that are repeated have them repeated."""
+    X = X.toarray() if sp.issparse(X) else X
+    return np.column_stack([X[:, 0] > 0.5, X[:, 1] ** 2 > 0.1, X.sum(axis=1) > 1.3]).astype(float)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -35,7 +41,7 @@ def test_equal_scikit_learn(dtype, rng):
         "minmax": MinMaxScaler().fit_transform(X),
         "quantile": np.column_stack([ndtri((rankdata(column) - 0.5) / len(X)) for column in X.T]),
     }
-    assert set(wanted) == set(NORMALIZERS.names)
+    assert {*wanted, "relevance"} == set(NORMALIZERS.names)  # it has tests of its own
     for name, want in wanted.items():
         got = fitted(name, X).transform(X)
         assert got.dtype == dtype
@@ -50,7 +56,7 @@ SPARSE = [name for name in NORMALIZERS.names if name != "quantile"]
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse_stays_sparse(name, rng):
     X = sp.random_array((20, 6), density=0.3, format="csr", rng=rng)
-    got = fitted(name, X).transform(X)
+    got = fitted(name, X, Y=some_labels(X)).transform(X)
     assert sp.issparse(got)
     assert got.nnz == X.nnz
     if name == "l2":
@@ -61,8 +67,9 @@ def test_sparse_stays_sparse(name, rng):
 def test_weights_are_repetition(seed, name):
     rng = np.random.default_rng(seed)
     X, counts = rng.random((8, 3)), rng.integers(1, 4, 8)
-    weighted = fitted(name, X, counts.astype(float)).transform(X)
-    np.testing.assert_allclose(weighted, fitted(name, np.repeat(X, counts, axis=0)).transform(X), rtol=1e-9)
+    repeated = np.repeat(X, counts, axis=0)
+    weighted = fitted(name, X, counts.astype(float), some_labels(X)).transform(X)
+    np.testing.assert_allclose(weighted, fitted(name, repeated, None, some_labels(repeated)).transform(X))
 
 
 def test_queries_outside_the_range_are_brought_to_its_edge():

@@ -9,7 +9,7 @@ SIMILARITIES = (
     *("rbf", "laplacian", "polynomial", "linear", "quadratic", "cosine", "chi_square", "jaccard"),
     "precomputed",
 )
-NORMALIZERS = ("l2", "zscore", "minmax", "quantile")
+NORMALIZERS = ("l2", "zscore", "minmax", "quantile", "relevance")
 INFLUENCES = ("uniform", "label_mean", "ridge")
 LABEL_RULES = ("set_size", "threshold", "fixed_size", "cutoff", "per_label", "aimed", "auto")
 

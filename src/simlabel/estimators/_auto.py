@@ -13,10 +13,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from simlabel.estimators._blends import best_blend, record_of
-from simlabel.estimators._configurations import checked_configurations, default_configurations
+from simlabel.estimators._configurations import (
+    Configuration,
+    checked_configurations,
+    default_configurations,
+)
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import can_be_mixed
+from simlabel.estimators._relevant import best_weighed
 from simlabel.estimators._rounds import FITTED_ROWS, Rounds
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
@@ -41,9 +46,11 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
 
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The best of
     each kind of similarity stand for it: the best six of these are tuned again on 800 rows where there are
-    many, and the best three of them on all rows (up to 2,500). The winner is fitted; where its influence is
-    learned, from 100 rows on, scores of label sets are log-odds (`Ridge(mixing=True)`). Nothing outside the
-    training rows is looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
+    many, and the best three of them on all rows (up to 2,500). From 100 rows on, the winner is tried with
+    columns weighed by `simlabel.normalization.Relevance` too, which five folds must say gains more than a
+    standard error. What has won is fitted; where its influence is learned, from 100 rows on, scores of label
+    sets are log-odds (`Ridge(mixing=True)`), and plain sums are not tried. Nothing outside the training
+    rows is looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
 
     Parameters
     ----------
@@ -174,20 +181,24 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             raise ValueError(f"AutoSMLClassifier: effort must be 'normal' or 'high', got {self.effort!r}.")
         rule, given = self._rule(), self.configurations
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        configurations = default_configurations(batch.X) if given is None else checked_configurations(given)
+        configurations = self._configurations(batch)
         names = getattr(self, "feature_names_in_", None)
         trials = Trials(batch, names, search, self.n_jobs, seed)
         criterion = criterion_of(self.criterion)
         high = self.effort == "high" and batch.is_complete  # what learns from labels needs all of them
         rounds = Rounds(trials, criterion.higher_is_better, self.budget)
         last = 1 + trials.n_rows // FITTED_ROWS
-        n_steps = rounds.n_steps(configurations) + 5 * high * rounds.work + last
+        n_steps = rounds.n_steps(configurations) + (1 + 5 * high) * rounds.work + last
         with progress("choosing", n_steps, self.verbose) as advance:
+            one = partial(advance, rounds.work)
             ranking = rounds.run(configurations, advance)
-            blend = (
-                best_blend(ranking, trials.n_rows, criterion, partial(advance, rounds.work)) if high else None
-            )
-            chosen = self._recipe(ranking[0], rule, trials)
+            blend = best_blend(ranking, trials.n_rows, criterion, one) if high else None
+            weighed = None
+            if blend is None and given is None:
+                weighed = best_weighed(ranking, trials, rounds.n_rows, criterion)
+            one()
+            best = ranking[0] if weighed is None else weighed.trial
+            chosen = self._recipe(best, rule, trials)
             if blend is not None:
                 chosen.set_params(similarity=blend.similarity, normalizer=blend.normalizer)
                 chosen.influence.set_params(penalty=blend.penalty)
@@ -200,8 +211,15 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.tried_ = records(ranking)
         if blend is not None:
             self.tried_ = (record_of(blend, criterion.name, rounds.n_rows), *self.tried_)
-        self.tuning_ = replace(ranking[0].curve, n_rows=trials.n_rows)
+        elif weighed is not None:
+            self.tried_ = (weighed.record, *self.tried_)
+        self.tuning_ = replace(best.curve, n_rows=trials.n_rows)
         self._publish(chosen._model)
+
+    def _configurations(self, batch: Batch) -> list[Configuration]:
+        if self.configurations is not None:
+            return checked_configurations(self.configurations)
+        return default_configurations(batch.X, plain=not can_be_mixed(batch, self.absent))
 
     def _rule(self) -> LabelRule:
         """The rule that was given; a name says nothing of a criterion, so it follows the one asked for."""

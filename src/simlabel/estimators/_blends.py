@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.estimators._trials import Trial, readable
+from simlabel.estimators._trials import Trial, record
 from simlabel.influence import Problem, Ridge, Stages
 from simlabel.influence._by_folds import fold_scores, fold_similarities, folds_of
 from simlabel.influence._linear import fits_in_matrix
@@ -22,7 +22,7 @@ from simlabel.influence._ridge import ridge_targets
 from simlabel.metrics import Criterion, Truth
 from simlabel.rows import References
 from simlabel.similarities import ForestProximity, OnColumns, Similarity, Sum
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, IntArray
 from simlabel.tuning import two_sided
 from simlabel.tuning._criterion import Judge, learned_scores
 
@@ -89,7 +89,9 @@ def best_blend(
         if len(rest) == 0:
             return None
         made = [fold_similarities(each.stages, each.references, rest, held) for each in parts]
-        values.append([_judged(made, chosen, p, first, (rest, held), criterion) for chosen, p in tried])
+        sums = [[np.sum([made[i][side] for i in chosen], axis=0) for side in (0, 1)] for chosen, _ in tried]
+        both = zip(sums, tried, strict=True)
+        values.append([judged(S, Q, p, first, (rest, held), criterion) for (S, Q), (_, p) in both])
         advance()
     return _chosen(np.array(values), tried, parts, criterion.higher_is_better)
 
@@ -118,16 +120,16 @@ def _part(problem: Problem, normalizer: Any, similarity: Similarity) -> Part:
     return Part(normalizer, similarity, penalty, problem.stages, two_sided(problem).references)
 
 
-def _judged(
-    made: Sequence[tuple[FloatArray, FloatArray]],
-    chosen: tuple[int, ...],
+def judged(
+    S: FloatArray,
+    across: FloatArray,
     penalty: float,
     references: References,
-    fold: tuple[Any, Any],
+    fold: tuple[IntArray, IntArray],
     criterion: Criterion,
 ) -> float:
+    """The criterion on the rows of a fold, from similarities of the rest to itself and of the fold to it."""
     rest, held = fold
-    S, across = (np.sum([made[i][side] for i in chosen], axis=0) for side in (0, 1))
     targets, n = ridge_targets(references).toarray(), references.n_labels
     scores = fold_scores(S, across, targets[rest], references.weights[rest], penalty)
     truth, judge = Truth.of(references.Y[held]), Judge(criterion, references.sizes)
@@ -154,12 +156,9 @@ def _chosen(
 def record_of(blend: Blend, criterion: str, n_rows: int) -> dict[str, Any]:
     """A row of the leaderboard."""
     steps = blend.normalizer
-    return {
-        "normalizer": "+".join(steps) if isinstance(steps, list) else steps,
-        "similarity": readable(blend.similarity),
-        "influence": readable(Ridge(blend.penalty)),
-        criterion: blend.value,
-        "standard_error": blend.error,
-        "rows": n_rows,
-        "judged": "5 folds",
-    }
+    return record(
+        "+".join(steps) if isinstance(steps, list) else steps,
+        blend.similarity,
+        Ridge(blend.penalty),
+        {criterion: blend.value, "standard_error": blend.error, "rows": n_rows, "judged": "5 folds"},
+    )

@@ -31,8 +31,11 @@ class Configuration:
         return f"{self.steps} / {self.similarity!r} / {self.influence}"
 
 
-def default_configurations(X: Rows) -> list[Configuration]:
-    """The fixed list: what suits dense or sparse features, of any sign or not.
+def default_configurations(X: Rows, *, plain: bool = True) -> list[Configuration]:
+    """The fixed list: what suits dense or sparse features, of any sign or not; plain sums where `plain`.
+
+    Learned scores that become log-odds gain by that, and are compared before: plain sums that are ahead by
+    little are behind in the end.
 
     Examples
     --------
@@ -50,15 +53,16 @@ def default_configurations(X: Rows) -> list[Configuration]:
     if sp.issparse(X):  # sums over coordinates would make rows dense
         normalizers: list[str | list[str]] = ["l2", ["zscore", "l2"]]
         learned: list[Similarity] = [RBF(), Polynomial("auto", "auto")]
-        plain: list[Similarity] = [RBF(), Cosine()]
+        summed: list[Similarity] = [RBF(), Cosine()]
     else:
         normalizers = ["l2", ["zscore", "l2"], "zscore", "minmax", "quantile"]
         learned = [RBF(), Laplacian(), RBF() + Laplacian(), Polynomial("auto", "auto")]
-        plain = [RBF(), Laplacian()]
+        summed = [RBF(), Laplacian()]
     chosen = [Configuration(n, s, "ridge") for s in learned for n in normalizers if _goes_with(s, n)]
     if not sp.issparse(X) and (X.size == 0 or X.min() >= 0):
         chosen += [Configuration(n, ChiSquare(), "ridge") for n in ("l2", "minmax")]
-    return chosen + [Configuration(n, s, "uniform") for s in plain for n in normalizers if _goes_with(s, n)]
+    sums = [Configuration(n, s, "uniform") for s in summed for n in normalizers if _goes_with(s, n)]
+    return chosen + sums if plain else chosen
 
 
 def _goes_with(similarity: Similarity, normalizer: str | list[str]) -> bool:

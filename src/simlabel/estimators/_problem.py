@@ -45,7 +45,10 @@ def make_problem(
     if stages.similarity.form == "precomputed" or not hasattr(X, "shape"):
         normalizer = None
     weights = batch.weights if (batch.weights != 1.0).any() else None
-    fitted = fit_normalizer(resolve_normalizer(normalizer), X, weights)
+    chosen = resolve_normalizer(normalizer)
+    if chosen is not None and chosen.learns_labels:
+        refuse_unknown(batch.unknown, "a normalizer that learns from labels needs all of them")
+    fitted = fit_normalizer(chosen, X, weights, batch.Y)
     if raw is None and fitted is not None and fitted.learns:
         raw = X
     X = X if fitted is None else transformed(fitted, X)

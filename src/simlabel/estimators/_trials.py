@@ -20,6 +20,8 @@ from simlabel.similarities import Similarity, Sum
 from simlabel.tuning import LeaveOneOut, RidgeSearch, TuningResult, Walk, two_sided
 from simlabel.tuning._criterion import criterion_of
 
+Record = dict[str, Any]  # a row of the leaderboard, in plain values
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -176,17 +178,19 @@ def readable(stage: Any) -> str:
     return re.sub(r"\d+\.\d{4,}(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", line)
 
 
-def records(trials: Sequence[Trial]) -> tuple[dict[str, Any], ...]:
-    """What was tried, in plain values: a row of the leaderboard each."""
-    return tuple(
-        {
-            "normalizer": None if trial.configuration.steps is None else str(trial.configuration.steps),
-            "similarity": readable(trial.similarity),
-            "influence": readable(trial.best.stages.influence),
-            trial.curve.criterion: trial.value,
-            "standard_error": trial.error,
-            "rows": trial.n_rows,
-            "judged": "leave-one-out",
-        }
-        for trial in trials
-    )
+def record(normalizer: Any, similarity: Similarity, influence: Any, figures: Record) -> Record:
+    """A row of the leaderboard."""
+    names = {"normalizer": None if normalizer is None else str(normalizer)}
+    return names | {"similarity": readable(similarity), "influence": readable(influence)} | figures
+
+
+def record_of_trial(trial: Trial, value: float, error: float, judged: str) -> Record:
+    """The same of a trial."""
+    figures: Record = {trial.curve.criterion: value, "standard_error": error}
+    figures |= {"rows": trial.n_rows, "judged": judged}
+    return record(trial.configuration.steps, trial.similarity, trial.best.stages.influence, figures)
+
+
+def records(trials: Sequence[Trial]) -> tuple[Record, ...]:
+    """What was tried, a row of the leaderboard each."""
+    return tuple(record_of_trial(trial, trial.value, trial.error, "leave-one-out") for trial in trials)

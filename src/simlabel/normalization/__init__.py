@@ -11,6 +11,7 @@ from simlabel.normalization._normalizers import (
     resolve_normalizer,
 )
 from simlabel.normalization._quantile import Quantile
+from simlabel.normalization._relevance import Relevance
 from simlabel.normalization._units import UnitsWarning, told_units
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ZScore",
     "MinMax",
     "Quantile",
+    "Relevance",
     "Chain",
     "Normalizer",
     "UnitsWarning",

@@ -17,6 +17,8 @@ class Normalizer(TransformerMixin, BaseEstimator):
     nonnegative_output: bool = False
     #: whether fit learns something from the rows, so that they are needed to learn it anew
     learns: bool = True
+    #: whether it learns from their labels too
+    learns_labels: bool = False
     #: names of what fit learns, for a model file
     fitted_state: ClassVar[tuple[str, ...]] = ()
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from simlabel.normalization._base import Normalizer
 from simlabel.normalization._quantile import Quantile
+from simlabel.normalization._relevance import Relevance
 from simlabel.rows import LazyRows, fold, lazy_moments, transformed
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, Rows, check_finite, check_numbers
@@ -154,7 +155,9 @@ def _wider(one: _Extremes, other: _Extremes) -> _Extremes:
     return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
 
 
-NORMALIZERS: Registry[Normalizer] = Registry("normalizer", Normalizer, [UnitLength, ZScore, MinMax, Quantile])
+NORMALIZERS: Registry[Normalizer] = Registry(
+    "normalizer", Normalizer, [UnitLength, ZScore, MinMax, Quantile, Relevance]
+)
 
 
 class Chain(Normalizer):
@@ -207,11 +210,16 @@ class Chain(Normalizer):
         """Whether one of them does."""
         return any(step.learns for step in map(resolve_normalizer, self.steps) if step is not None)
 
+    @property
+    def learns_labels(self) -> bool:  # type: ignore[override]
+        """Whether one of them learns from labels."""
+        return any(step.learns_labels for step in map(resolve_normalizer, self.steps) if step is not None)
+
     def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Fit each on what the former ones give."""
         self.fitted_ = []
         for step in self.steps:
-            normalizer = fit_normalizer(resolve_normalizer(step), X, sample_weight)
+            normalizer = fit_normalizer(resolve_normalizer(step), X, sample_weight, y)
             if normalizer is not None:
                 X = transformed(normalizer, X)
                 self.fitted_.append(normalizer)
@@ -270,7 +278,7 @@ def resolve_normalizer(spec: Any) -> Normalizer | None:
 
 
 def fit_normalizer(
-    normalizer: Normalizer | None, X: Rows, sample_weight: FloatArray | None = None
+    normalizer: Normalizer | None, X: Rows, sample_weight: FloatArray | None = None, Y: Rows | None = None
 ) -> Normalizer | None:
-    """A fitted copy, or None for none."""
-    return None if normalizer is None else clone(normalizer).fit(X, sample_weight=sample_weight)
+    """A fitted copy, or None for none; Y is the labels, for those that learn from them."""
+    return None if normalizer is None else clone(normalizer).fit(X, Y, sample_weight=sample_weight)
