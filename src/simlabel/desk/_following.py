@@ -199,7 +199,9 @@ class Follower:
 
     def _erase_rest(self) -> bool:
         """Finish forgetting: snapshots that held the items, and the bytes that were deleted."""
-        rows = self.store.rows("SELECT item FROM forgotten WHERE NOT erased")
+        # what the model has not followed is still in its snapshot: a forgetting may be stored at any moment
+        learnt = "SELECT item FROM forgotten WHERE NOT erased AND seq <= ?"
+        rows = self.store.rows(learnt, self.state["position"])
         if not rows or any(self.store.places.incoming.glob("*")):
             return False
         if self._retuner is not None:  # it learns from what is to be forgotten
