@@ -15,7 +15,7 @@ from typing import Any
 from simlabel.desk import _views as views
 from simlabel.desk._changes import accept, forget_item
 from simlabel.desk._following import Follower
-from simlabel.desk._insights import shared_words, why
+from simlabel.desk._insights import why
 from simlabel.desk._journal import By
 from simlabel.desk._people import People, Person
 from simlabel.desk._predicting import Predictor
@@ -119,6 +119,8 @@ class Desk:
 
     def explain(self, number: int, label: str) -> views.View:
         """Why a label is suggested for an item: other items and words for and against it."""
+        from simlabel.inspection import shared_words
+
         model = self.predictor.current().model
         content = self.store.read(views.item_view, number)["content"]
         numbers = {name: key for key, name in self.store.remembered(views.label_names).items()}

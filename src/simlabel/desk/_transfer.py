@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +18,6 @@ from simlabel.desk._changes import NewItem, add_items, checked_name
 from simlabel.desk._journal import By
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk._store import DeskStore
-from simlabel.support.text import for_spreadsheet
 
 FORMATS = {
     "csv": "text/csv; charset=utf-8",
@@ -140,23 +137,21 @@ def _chunks(
     from simlabel.tables import label_sets, separator_for
 
     table = read_table(file)
-    frame, names = table.frame, [str(name) for name in table.frame.columns]
+    frame, names = table.frame, table.frame.columns.tolist()
     for what in ("label_column", "id_column"):
         if (name := getattr(options, what)) is not None and name not in names:
             raise NotFound(f"{what}: there is no column {name!r}; there are {', '.join(map(repr, names))}.")
-    given: list[Any] = [None] * len(frame)
-    tags = given
+    given = tags = [None] * len(frame)
     if options.label_column is not None:
         given = frame[options.label_column].tolist()
         tags = label_sets(given, separator_for(given, options.separator or "auto"))
     problems = [{"row": problem.line, "problem": problem.what} for problem in table.problems]
-    rows = enumerate(zip(frame.itertuples(index=False, name=None), given, tags, strict=True), start=1)
+    rows = enumerate(zip(table.records(), given, tags, strict=True), start=1)
     for _ in range(0, max(1, len(frame)), _CHUNK):
         made: list[NewItem | None] = []
-        for place, (cells, told, labels) in islice(rows, _CHUNK):
-            row, done = dict(zip(names, cells, strict=True)), options.done and told is not None
+        for place, (row, told, labels) in islice(rows, _CHUNK):
             try:
-                made.append(_item(row, options, sorted(labels or ()), done, place))
+                made.append(_item(row, options, labels or (), told is not None, place))
             except DeskError as error:
                 made.append(None)
                 problems.append({"row": place, "problem": str(error)})
@@ -164,96 +159,39 @@ def _chunks(
         problems = []
 
 
-def _item(row: dict[str, Any], options: ImportOptions, tags: list[str], done: bool, place: int) -> NewItem:
+def _item(
+    row: dict[str, Any], options: ImportOptions, tags: Iterable[str], told: bool, place: int
+) -> NewItem:
     row.pop(options.label_column or "", None)
     name = row.get(options.id_column or "")
     name = f"{options.name}, row {place}" if name is None else str(name)
-    tags = [checked_name(tag, "label") for tag in tags]
-    content = {column: plain_cell(value) for column, value in row.items()}
-    return NewItem(content, checked_name(name, "name"), tags, done)
-
-
-def plain_cell(value: Any) -> Any:
-    """A cell as JSON can hold it; None for what is not a number."""
-    if value is None or isinstance(value, str | bool):
-        return value
-    if isinstance(value, list | tuple):
-        return [str(part) for part in value]
-    value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, int | float):
-        return value if abs(value) < float("inf") else None
-    return None if value != value else str(value)
+    tags = [checked_name(tag, "label") for tag in sorted(tags)]
+    return NewItem(row, checked_name(name, "name"), tags, options.done and told)
 
 
 def exported(store: DeskStore, format: str) -> Iterator[bytes]:
     """Pieces of a file with all items; nothing in it is a formula to a spreadsheet."""
+    from simlabel.datasets import table_pieces
+
     if format == "jsonl":
-        lines = (
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in page) for page in _pages(store)
-        )
-        return (text.encode() for text in lines)
-    return _csv(_table(store)) if format == "csv" else iter([_xlsx(_table(store))])
-
-
-def _pages(store: DeskStore) -> Iterator[list[dict[str, Any]]]:
-    named = "SELECT json_group_array(name) FROM (SELECT l.name FROM tags t JOIN labels l ON l.id = t.label "
-    named += "WHERE t.item = items.id AND t.state = '{}' ORDER BY l.name)"
-    query = (
-        f"SELECT id, name, status, ({named.format('present')}) AS tags, "
-        f"({named.format('rejected')}) AS rejected, content FROM items "
-        "WHERE id > ? AND status <> 'removed' ORDER BY id LIMIT ?"
-    )
-    last = 0
-    while rows := store.rows(query, last, _PAGE):
-        last = rows[-1]["id"]
-        yield [
-            {name: row[name] for name in ("name", "status")}
-            | {name: json.loads(row[name]) for name in ("tags", "rejected", "content")}
-            for row in rows
-        ]
-
-
-def _table(store: DeskStore) -> Iterator[list[list[Any]]]:
-    """Headings, then pages of rows, as a spreadsheet may have them."""
+        return table_pieces([*_OWN, "content"], _rows(store), format)
     query = "SELECT DISTINCT j.key FROM items, json_each(items.content) j WHERE status <> 'removed'"
     columns = [row["key"] for row in store.rows(query)]
-    yield [[_cell(name) for name in (*_OWN, *columns)]]
-    for page in _pages(store):
-        own = ([row[name] for name in _OWN] for row in page)
-        content = ([row["content"].get(name) for name in columns] for row in page)
-        yield [[_cell(value) for value in (*a, *b)] for a, b in zip(own, content, strict=True)]
-
-
-def _cell(value: Any) -> Any:
-    text = "; ".join(value) if isinstance(value, list) else value
-    return for_spreadsheet(text) if isinstance(text, str) else text
-
-
-def _csv(table: Iterator[list[list[Any]]]) -> Iterator[bytes]:
-    for page in table:
-        stream = io.StringIO()
-        csv.writer(stream, lineterminator="\n").writerows(page)
-        yield stream.getvalue().encode()
-
-
-def _xlsx(table: Iterator[list[list[Any]]]) -> bytes:
+    rows = ([*own, *map(content.get, columns)] for *own, content in _rows(store))
     try:
-        from openpyxl import Workbook
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
-        from openpyxl.cell.cell import WriteOnlyCell
-    except ImportError:
-        raise DeskError("xlsx needs openpyxl: pip install 'simlabel[excel]'; or take CSV.") from None
-    book, out = Workbook(write_only=True), io.BytesIO()
-    sheet = book.create_sheet("items")
+        return table_pieces([*_OWN, *columns], rows, format)
+    except ImportError as error:
+        raise DeskError(f"{error}; or take CSV.") from None
 
-    def made(cell: Any) -> Any:
-        if not isinstance(cell, str):
-            return cell
-        text = WriteOnlyCell(sheet, ILLEGAL.sub("", cell))
-        text.data_type = "s"  # whatever it begins with: "#N/A" is no error here, nor "=1" a formula
-        return text
 
-    for row in chain.from_iterable(table):
-        sheet.append([made(cell) for cell in row])
-    book.save(out)
-    return out.getvalue()
+def _rows(store: DeskStore) -> Iterator[list[Any]]:
+    """What `_OWN` names, and the content, of all items."""
+    named = "SELECT json_group_array(name) FROM (SELECT l.name FROM tags t JOIN labels l ON l.id = t.label "
+    named += "WHERE t.item = items.id AND t.state = '{}' ORDER BY l.name)"
+    query = f"SELECT id, name, status, ({named.format('present')}), ({named.format('rejected')}), content "
+    query += "FROM items WHERE id > ? AND status <> 'removed' ORDER BY id LIMIT ?"
+    last = 0
+    while page := store.rows(query, last, _PAGE):
+        last = page[-1]["id"]
+        for _, name, status, *texts in page:
+            yield [name, status, *map(json.loads, texts)]
