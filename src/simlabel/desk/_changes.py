@@ -9,22 +9,13 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from simlabel.desk._journal import By, Change, current, differing, erase, undo
+from simlabel.desk._kinds import MOST_NAMED, MOST_ROWS, Content, Described, Name, Number, Probability
 from simlabel.desk._problems import Conflict, DeskError, NotFound
+from simlabel.desk._teaching import position_of
 
 LEASE_SECONDS = 600.0
-MOST_NAMED = 200  # characters of a label or an item's name
 _STATUS_KINDS = {"waiting": "reopen", "done": "done", "removed": "remove"}
 _TAG_KINDS = {"present": "tag", "rejected": "reject", None: "clear"}
-
-# what comes from outside is held to these before it comes here
-Number = Annotated[int, Field(ge=1, le=2**53)]
-Name = Annotated[str, Field(min_length=1, max_length=MOST_NAMED)]
-Text = Annotated[str, Field(max_length=200_000)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-Described = Annotated[str, Field(max_length=2000)]
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
-_Cell = Text | bool | int | _Finite | Annotated[list[Name], Field(max_length=1000)] | None
-Content = Annotated[dict[Annotated[str, Field(max_length=200)], _Cell], Field(max_length=200)]
 
 
 @dataclass(frozen=True)
@@ -39,12 +30,16 @@ class NewItem:
     done: bool = False
 
 
+NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MOST_ROWS)]
+
+
 @dataclass
 class Added:
-    """What became of items that came: numbers of the items, in order, and how many were there already."""
+    """What became of items that came: their numbers, in order, how many were there, and the last change."""
 
     ids: list[int] = field(default_factory=list)
     updated: int = 0
+    position: int = 0
 
 
 def checked_name(name: str, what: str) -> str:
@@ -106,7 +101,7 @@ def _free(by: By, name: str) -> str:
     return name
 
 
-def add_items(by: By, items: Sequence[NewItem], source: str = "import") -> Added:
+def add_items(by: By, items: NewItems, source: str = "import") -> Added:
     """New items; one whose name is known gets the content, and those tags that nobody touched."""
     added = Added()
     for item in items:
@@ -118,6 +113,7 @@ def add_items(by: By, items: Sequence[NewItem], source: str = "import") -> Added
             _update(by, known["id"], item, tags)
             added.updated += 1
         added.ids.append(known["id"] if known else _add(by, name, item, tags))
+    added.position = position_of(by.db)
     return added
 
 

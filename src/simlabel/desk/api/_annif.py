@@ -10,8 +10,9 @@ from fastapi import APIRouter, Body, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from simlabel import __version__
-from simlabel.desk._changes import NewItem, Probability, Text, add_items
+from simlabel.desk._changes import NewItem, add_items
 from simlabel.desk._desk import Desk
+from simlabel.desk._kinds import Probability, Text
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk._views import label_names, text_column
 from simlabel.desk.api._asking import Reader, Tagging, as_json

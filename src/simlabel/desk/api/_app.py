@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from simlabel import __version__
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError
-from simlabel.desk.api import _annif, _desk, _items, _schemas
+from simlabel.desk.api import _annif, _desk, _schemas, _table
 from simlabel.desk.api._gate import Gate, log, problem
 
 _PAGE = Path(__file__).parent.parent / "page"
@@ -56,17 +58,31 @@ def make_app(desk: Desk) -> ASGIApp:
     )
     app.state.desk = desk
     app.state.registry = registry = CollectorRegistry()
-    app.state.gauges = {
-        name: Gauge(f"simlabel_{name}", words, registry=registry) for name, words in _GAUGES.items()
-    }
-    app.state.gauges["items"] = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
-    for room in (_items, _desk, _annif):
+    registry.register(_Figures(desk))
+    for room in (_table, _desk, _annif):
         app.include_router(room.router)
     for kind in (DeskError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _told)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_PAGE / "index.html"))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     return Gate(app, registry)
+
+
+class _Figures(Collector):
+    """How the desk is, found out when somebody asks."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def collect(self) -> Iterator[Metric]:
+        """A figure after the other."""
+        found = self._desk.status()
+        items = GaugeMetricFamily("simlabel_items", "Items by status", labels=["status"])
+        for status, n in found["items"].items():
+            items.add_metric([status], n)
+        yield items
+        for name, words in _GAUGES.items():
+            yield GaugeMetricFamily(f"simlabel_{name}", words, int(found[name]))
 
 
 def _told(request: Request, error: Any) -> Response:

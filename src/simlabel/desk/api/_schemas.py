@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from types import GenericAlias
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
-from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from simlabel.desk._changes import Content, Described, Name, NewItem, Number, Probability
-
-MOST_ROWS = 1000  # in one request
-Status = Literal["waiting", "done"]
-Role = Literal["reading", "tagging", "administration"]
-InPath = Annotated[int, Path(ge=1, le=2**53)]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Asked = Annotated[str | None, Query(max_length=200)]
+from simlabel.desk._kinds import MOST_ROWS, Content, Name, Number, Probability, Role, Status
 
 
 class Body(BaseModel):
     """What is sent: a field that nobody knows is a mistake."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class ItemsBody(Body):
-    """Items to add; one whose name is known is updated."""
-
-    items: Annotated[list[NewItem], Field(min_length=1, max_length=MOST_ROWS)]
-
-
-class LabelBody(Body):
-    """A new label."""
-
-    name: Name
-    description: Described = ""
 
 
 class NextBody(Body):
@@ -64,18 +41,6 @@ class SessionBody(Body):
     """A token to sign in with; none where the desk needs none."""
 
     token: Annotated[str, Field(max_length=200)] | None = None
-
-
-def body_of(change: Callable[..., Any], known: set[str]) -> type[Body] | None:
-    """What a change takes, but for `known`, as a body; None where that is nothing."""
-    kinds = get_type_hints(change, include_extras=True)
-    fields: dict[str, Any] = {
-        one.name: (kinds[one.name], ... if one.default is one.empty else one.default)
-        for one in inspect.signature(change).parameters.values()
-        if one.name not in known
-    }
-    title = change.__name__.title().replace("_", "") + "".join(sorted(name.title() for name in fields))
-    return create_model(title, __base__=Body, **fields) if fields else None
 
 
 def _answer(title: str, words: str, /, fields: dict[Any, str]) -> Any:
