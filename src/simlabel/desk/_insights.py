@@ -27,9 +27,8 @@ def why(model: Tagger, content: dict[str, Any], label: int) -> dict[str, Any] | 
     told = model.explain(as_rows([content], model.feature_names_in_.tolist()), top=_ITEMS)
     column, words = known.index(str(label)), []
     if told.evidence.has_words:
-        names = ["column", "term", "contribution"]
-        frame = told.words(0, str(label)).head(_WORDS)[names].round({"contribution": 6})
-        words = [dict(zip(names, row, strict=True)) for row in frame.to_numpy().tolist()]
+        frame = told.words(0, str(label)).head(_WORDS).round({"contribution": 6})
+        words = frame[["column", "term", "contribution"]].to_dict("records")
     return {
         "probability": round(float(told.probabilities[0, column]), 4),
         "usual": round(float(told.usual[column]), 4),

@@ -9,8 +9,8 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from simlabel.desk._changes import checked_name
-from simlabel.desk._journal import By, current
-from simlabel.desk._problems import DeskError, NotFound, Unknown
+from simlabel.desk._journal import By, known
+from simlabel.desk._problems import DeskError, Unknown
 from simlabel.desk._store import DeskStore
 
 ROLES = ("reading", "tagging", "administration")  # each may do what those before it may
@@ -54,9 +54,7 @@ def new_token(by: By, name: str, role: str) -> tuple[int, str]:
 
 def revoke_token(by: By, number: int) -> int:
     """End a token and the sessions that were opened with it."""
-    before = current(by.db, "token", number)
-    if before is None or before["revoked"]:
-        raise NotFound(f"There is no token {number}.")
+    known(by, "token", number)
     by.db.execute("DELETE FROM sessions WHERE token = ?", (number,))
     return by.append("token", [("token", number, {"revoked": 0}, {"revoked": 1})])
 

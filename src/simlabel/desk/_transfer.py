@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
@@ -17,7 +16,7 @@ from pydantic import BaseModel, Field
 from simlabel.desk._changes import NewItem, add_items, checked_name
 from simlabel.desk._journal import By
 from simlabel.desk._problems import DeskError, NotFound
-from simlabel.desk._store import DeskStore
+from simlabel.desk._store import DeskStore, Together
 
 FORMATS = {
     "csv": "text/csv; charset=utf-8",
@@ -47,20 +46,20 @@ class Imports:
     def __init__(self, store: DeskStore, applied: Callable[[], None]) -> None:
         self._store, self._applied = store, applied
         self._incoming = store.places.incoming
-        self._wake, self._closed = threading.Event(), False
-        self._thread = threading.Thread(target=self._work, name="imports", daemon=True)
+        self._closed = False
+        self._jobs: Together[int, None] = Together("imports", 1, self._run)
 
     def start(self) -> None:
         """Go on with what a crash has interrupted, then with what comes."""
-        if not self._store.read_only:
-            self._incoming.mkdir(parents=True, exist_ok=True)
-            waiting = self._store.rows("SELECT id FROM jobs WHERE state = 'waiting'")
-            for left in {path.name for path in self._incoming.iterdir()} - {
-                str(row["id"]) for row in waiting
-            }:
-                (self._incoming / left).unlink()  # came in by half
-            self._thread.start()
-            self._wake.set()
+        if self._store.read_only:
+            return
+        self._incoming.mkdir(parents=True, exist_ok=True)
+        waiting = [row["id"] for row in self._store.rows("SELECT id FROM jobs WHERE state = 'waiting'")]
+        for file in self._incoming.iterdir():
+            if file.name not in map(str, waiting):
+                file.unlink(missing_ok=True)  # came in by half
+        for number in waiting:
+            self._jobs.ask(number)
 
     def place(self) -> Path:
         """Where a file is written while it comes in."""
@@ -79,26 +78,24 @@ class Imports:
             return int(number)
 
         number = self._store.wrote(work)
-        self._wake.set()
+        self._jobs.ask(number)
         return number
 
     def close(self) -> None:
         """Stop after the present chunk; the rest is done when the desk is opened again."""
         self._closed = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._jobs.close()
 
-    def _work(self) -> None:
-        query = "SELECT id, actor, done, data FROM jobs WHERE state = 'waiting' ORDER BY id LIMIT 1"
-        while not self._closed:
-            self._wake.wait()
-            self._wake.clear()
-            while not self._closed and (rows := self._store.rows(query)):
-                number, actor, done, data = rows[0]
-                self._run(number, actor, done, json.loads(data))
+    def _run(self, asked: list[int]) -> list[Exception | None]:
+        query = "SELECT id, actor, done, data FROM jobs WHERE id = ? AND state = 'waiting'"
+        try:
+            for number, actor, done, data in [] if self._closed else self._store.rows(query, *asked):
+                self._import(number, actor, done, json.loads(data))
+        except DeskError as error:  # as on a full disk: the rest when the desk is opened again
+            return [error]
+        return [None]
 
-    def _run(self, number: int, actor: str, done: int, data: dict[str, Any]) -> None:
+    def _import(self, number: int, actor: str, done: int, data: dict[str, Any]) -> None:
         file, state = self._incoming / str(number), "done"
 
         def take(db: sqlite3.Connection, state: str, new: list[NewItem], upto: int) -> None:
