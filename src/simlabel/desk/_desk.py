@@ -67,7 +67,7 @@ class Desk:
         try:
             self.store = DeskStore(self.places)
         except BaseException:
-            self._unlock()
+            self._lock.close()
             raise
         self.people = People(self.store)
         self.predictor = Predictor(self.store)
@@ -81,14 +81,8 @@ class Desk:
 
     def close(self) -> None:
         """End everything in order."""
-        for part in (self.imports, self.follower, self.predictor, self.store):
+        for part in (self.imports, self.follower, self.predictor, self.store, self._lock):
             part.close()
-        self._unlock()
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def change(self, person: Person, make: Callable[[By], Any], once: Once | None = None) -> Future[Any]:
         """Have something changed; the future has the answer when it is on disk."""
@@ -142,14 +136,11 @@ class Desk:
         found = why(model, content, numbers.get(label, 0))
         if found is None:
             raise NotFound(f"The model knows no label {label!r}: no item that is done has it.")
-        telling = [word["term"] for word in found["words"]]
-        speaking = self.store.read(views.item_views, [one["item"] for one in found["items"]])
-        others = {
-            view["id"]: {"title": view["title"], "shared": shared_words(content, view["content"], telling)}
-            for view in speaking
-            if view["id"] != number
-        }
-        items = [one | others[one["item"]] for one in found["items"] if one["item"] in others]
+        telling, items = [word["term"] for word in found["words"]], []
+        for one in found["items"]:
+            for view in self.store.read(views.item_views, [one["item"]] if one["item"] != number else []):
+                shared = shared_words(content, view["content"], telling)
+                items.append(one | {"title": view["title"], "shared": shared})
         return found | {"label": label, "items": items}
 
     def suspicious(self, limit: Limit = 50) -> views.View:

@@ -106,13 +106,11 @@ class Imports:
 
         upto = 0
         try:
-            for rows, problems, total in _chunks(file, ImportOptions(**data["options"])):
+            for upto, new, problems, total in _chunks(file, ImportOptions(**data["options"])):
                 if self._closed:
                     return  # the rest when the desk is opened again
-                start, upto = upto, upto + len(rows)
-                if upto > done or not rows:
+                if upto > done or not total:
                     data["total"], data["problems"] = total, (data["problems"] + problems)[:_MOST_PROBLEMS]
-                    new = [row for row in rows[max(0, done - start) :] if row is not None]
                     self._store.wrote(partial(take, state="waiting", new=new, upto=upto))
                     self._applied()
         except Exception as error:
@@ -128,8 +126,8 @@ class Imports:
 
 def _chunks(
     file: Path, options: ImportOptions
-) -> Iterator[tuple[list[NewItem | None], list[dict[str, Any]], int]]:
-    """Rows of a file as items, None where one cannot be taken; what is wrong; how many there are."""
+) -> Iterator[tuple[int, list[NewItem], list[dict[str, Any]], int]]:
+    """The rows of a file some at a time: up to which, as items, what cannot be taken, and how many in all."""
     from simlabel.datasets import read_table
     from simlabel.tables import label_sets, separator_for
 
@@ -144,15 +142,14 @@ def _chunks(
         tags = label_sets(given, separator_for(given, options.separator or "auto"))
     problems = [{"row": problem.line, "problem": problem.what} for problem in table.problems]
     rows = enumerate(zip(table.records(), given, tags, strict=True), start=1)
-    for _ in range(0, max(1, len(frame)), _CHUNK):
-        made: list[NewItem | None] = []
+    for start in range(0, max(1, len(frame)), _CHUNK):
+        made: list[NewItem] = []
         for place, (row, told, labels) in islice(rows, _CHUNK):
             try:
                 made.append(_item(row, options, labels or (), told is not None, place))
             except DeskError as error:
-                made.append(None)
                 problems.append({"row": place, "problem": str(error)})
-        yield made, problems, len(frame)
+        yield min(start + _CHUNK, len(frame)), made, problems, len(frame)
         problems = []
 
 

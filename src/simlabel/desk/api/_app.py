@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
-from prometheus_client import CollectorRegistry, Metric
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
@@ -24,15 +22,6 @@ from simlabel.desk.api import _annif, _desk, _schemas, _table
 from simlabel.desk.api._gate import Gate, log, problem
 
 _PAGE = Path(__file__).parent.parent / "page"
-_GAUGES = {
-    "position": "Entries in the journal",
-    "model_position": "Entry up to which the model has learnt",
-    "rows": "Items that the model has learnt",
-    "erasing": "Items whose traces are being erased",
-    "learning": "Whether the model is learning",
-    "retuning": "Whether the model's values are being chosen anew",
-    "read_only": "Whether the store can only be read",
-}
 _PROBLEM = {"application/problem+json": {"schema": _schemas.Problem.model_json_schema()}}
 _ADDRESSES = {404: "There is nothing at this address.", 405: "This address does not take this method."}
 
@@ -57,32 +46,14 @@ def make_app(desk: Desk) -> ASGIApp:
         responses={"default": {"description": "What went wrong, and what to do", "content": _PROBLEM}},
     )
     app.state.desk = desk
-    app.state.registry = registry = CollectorRegistry()
-    registry.register(_Figures(desk))
+    app.state.registry = CollectorRegistry()
     for room in (_table, _desk, _annif):
         app.include_router(room.router)
     for kind in (DeskError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _told)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_PAGE / "index.html"))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
-    return Gate(app, registry)
-
-
-class _Figures(Collector):
-    """How the desk is, found out when somebody asks."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def collect(self) -> Iterator[Metric]:
-        """A figure after the other."""
-        found = self._desk.status()
-        items = GaugeMetricFamily("simlabel_items", "Items by status", labels=["status"])
-        for status, n in found["items"].items():
-            items.add_metric([status], n)
-        yield items
-        for name, words in _GAUGES.items():
-            yield GaugeMetricFamily(f"simlabel_{name}", words, int(found[name]))
+    return Gate(app, app.state.registry)
 
 
 def _told(request: Request, error: Any) -> Response:

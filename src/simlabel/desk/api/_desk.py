@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
 from simlabel.desk._changes import lease, lease_first
 from simlabel.desk._kinds import Number
@@ -20,6 +20,15 @@ from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, Tagging, as
 
 router = APIRouter(tags=["desk"])
 _FORGET_SECONDS = 30.0
+_GAUGES = {
+    "position": "Entries in the journal",
+    "model_position": "Entry up to which the model has learnt",
+    "rows": "Items that the model has learnt",
+    "erasing": "Items whose traces are being erased",
+    "learning": "Whether the model is learning",
+    "retuning": "Whether the model's values are being chosen anew",
+    "read_only": "Whether the store can only be read",
+}
 _SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _FILE = {
     "required": True,
@@ -155,4 +164,11 @@ def ready(request: Request, response: Response) -> Any:
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(asks: Reader, request: Request) -> Response:
     """Figures in Prometheus' format."""
-    return Response(generate_latest(request.app.state.registry), media_type=CONTENT_TYPE_LATEST)
+    found, registry = asks.desk.status(), CollectorRegistry()
+    items = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
+    for status, n in found["items"].items():
+        items.labels(status).set(n)
+    for name, words in _GAUGES.items():
+        Gauge(f"simlabel_{name}", words, registry=registry).set(int(found[name]))
+    figures = generate_latest(registry) + generate_latest(request.app.state.registry)
+    return Response(figures, media_type=CONTENT_TYPE_LATEST)
