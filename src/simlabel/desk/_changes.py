@@ -78,10 +78,10 @@ def label_id(by: By, name: str) -> int:
 def add_label(by: By, name: Name, description: Described = "") -> int:
     """A new label."""
     name = _free(by, name)
-    (number,) = by.one("SELECT coalesce(max(id), 0) + 1 FROM labels")
+    number = by.new_number("labels")
     fields = {"name": name, "description": description, "deleted": 0}
     by.append("label", [("label", number, None, fields)])
-    return int(number)
+    return number
 
 
 def _free(by: By, name: str) -> str:
@@ -98,7 +98,7 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
         name = None if item.name is None else checked_name(item.name, "name")
         labels = {label_id(by, label) for label in item.tags}
         row = name and by.one("SELECT id FROM items WHERE name = ?", name)
-        number = row["id"] if row else _new_number(by)
+        number = row["id"] if row else by.new_number("touched", "item")  # nor one that was forgotten
         before = current(by.db, "item", number)
         after: dict[str, Any] = {"content": item.content}
         if before is None:
@@ -113,12 +113,6 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
         added.updated += before is not None
     added.position = position_of(by.db)
     return added
-
-
-def _new_number(by: By) -> int:
-    """A number is never given twice: that of a forgotten item stays its own."""
-    (last,) = by.one("SELECT max(id) FROM (SELECT id FROM items UNION ALL SELECT item FROM touched)")
-    return int(last or 0) + 1
 
 
 def _tag(by: By, state: str, source: str, probability: float | None = None) -> dict[str, Any]:

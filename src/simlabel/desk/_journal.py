@@ -38,6 +38,10 @@ class By:
         """The first row of a question; None where there is none."""
         return self.db.execute(query, values).fetchone()
 
+    def new_number(self, table: str, column: str = "id") -> int:
+        """A number that nothing in a table has had."""
+        return int(self.one(f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")[0])
+
     def append(self, kind: str, changes: Iterable[Change], undoes: int | None = None) -> int:
         """Write an entry and make its changes; the number of the entry."""
         changes = list(changes)

@@ -19,7 +19,6 @@ from simlabel.desk._problems import DeskError
 from simlabel.desk._transfer import ImportOptions
 from simlabel.desk.api import make_app
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -74,7 +73,7 @@ def serve(
         os.environ.setdefault(name, "1")  # for a few rows threads take longer to meet than to work
     desk = Desk(path, accept_above)
     try:
-        if host not in _LOOPBACK and not desk.people.needed:
+        if host not in people.LOOPBACK and not desk.people.needed:
             raise DeskError(
                 f"host {host} can be reached by others, and there are no tokens: anybody could "
                 f"change everything. Make one first: simlabel serve {path} --new-token NAME:administration."
