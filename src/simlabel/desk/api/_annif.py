@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Annotated, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -90,8 +90,8 @@ def show_project(asks: Reader) -> dict[str, Any]:
 async def suggest(asks: Reader, request: Request) -> Any:
     """Subjects for a text."""
     try:
-        fields = parse_qs((await request.body()).decode(), keep_blank_values=True)
-        form = _Form.model_validate({name: values[-1] for name, values in fields.items()})
+        sent = parse_qsl((await request.body()).decode(), keep_blank_values=True)
+        form = _Form.model_validate(dict(sent))
     except ValueError:
         wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
         raise DeskError(wanted) from None

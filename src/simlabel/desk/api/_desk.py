@@ -30,11 +30,8 @@ _GAUGES = {
     "read_only": "Whether the store can only be read",
 }
 _SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-_FILE = {
-    "required": True,
-    "description": "The file: CSV, JSON, JSON Lines, Parquet or xlsx.",
-    "content": _SENT,
-}
+_TABLE = "The file: CSV, JSON, JSON Lines, Parquet or xlsx."
+_FILE = {"required": True, "description": _TABLE, "content": _SENT}
 _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values()}
 
 
@@ -64,12 +61,7 @@ def forget_item(asks: Admin, number: Number) -> Any:
     return {"erased": asks.desk.forget(asks.person, number, _FORGET_SECONDS)}
 
 
-@router.post(
-    "/api/imports",
-    response_model=wire.Job,
-    status_code=202,
-    openapi_extra={"requestBody": _FILE},
-)
+@router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
 async def import_table(asks: Admin, request: Request, options: Annotated[ImportOptions, Query()]) -> Any:
     """Import a table in the background; the job says how far it is, and what could not be read."""
     if asks.desk.store.read_only:
