@@ -47,7 +47,7 @@ def make_app(desk: Desk) -> ASGIApp:
     )
     app.state.desk = desk
     app.state.registry = CollectorRegistry()
-    for room in (_table, _desk, _annif):
+    for room in (_desk, _annif, _table):  # addresses are looked for in this order: suggest comes first
         app.include_router(room.router)
     for kind in (DeskError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _told)
