@@ -232,6 +232,20 @@ def test_forgetting_that_was_killed_is_finished_at_the_next_start(tmp_path):
     desk.close()
 
 
+def test_nothing_counts_as_erased_before_the_model_has_followed(tmp_path):
+    """A forgetting that is stored right after the follower has looked at the journal waits for its turn."""
+    desk = Desk(tmp_path / "desk")
+    numbers = added(desk, 5)
+    desk.follower.state["position"] = desk.status()["position"]
+    desk.change(ADA, lambda who: changes.forget_item(who, numbers[0])).result()
+    assert not desk.follower._erase_rest()
+    assert desk.status()["erasing"] == 1
+    desk.start()
+    assert desk.follower.wait_for(lambda: desk.status()["erasing"] == 0, 120)
+    assert sorted(desk.predictor.current().model.ids_.tolist()) == numbers[1:]
+    desk.close()
+
+
 def test_a_backup_is_taken_while_it_runs_and_opened_where_it_lies(tmp_path):
     folder, file = tmp_path / "desk", tmp_path / "copy.desk"
     desk = Desk(folder)

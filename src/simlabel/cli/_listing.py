@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +11,6 @@ from rich.table import Table
 
 from simlabel.cli._console import Terminal, say, show_json
 from simlabel.support.replacing import replacing
-from simlabel.support.text import for_spreadsheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +25,11 @@ def show_list(frame: pd.DataFrame, output: Path | None, json: bool, spreadsheet_
     if output is not None and output.suffix.lower() != ".csv":
         raise typer.BadParameter(f"a list goes to a file whose name ends in .csv; got {str(output)!r}.")
     if output is not None:
-        _write(frame, output, for_spreadsheet if spreadsheet_safe else str)
+        from simlabel.datasets import table_pieces
+
+        rows = frame.itertuples(index=False)
+        with replacing(output) as file:
+            file.writelines(table_pieces(list(frame.columns), rows, spreadsheet_safe=spreadsheet_safe))
         say(f"wrote {len(frame):,} rows to {output}")
     if json:
         plain = frame.astype(object)
@@ -45,13 +45,3 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _write(frame: pd.DataFrame, output: Path, written: Callable[[object], str]) -> None:
-    with replacing(output) as file:
-        stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(frame.columns)
-        for row in frame.itertuples(index=False):
-            writer.writerow([written(cell) if isinstance(cell, str) else cell for cell in row])
-        stream.detach()  # the file is not ours to close

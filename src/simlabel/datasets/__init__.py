@@ -6,7 +6,14 @@ from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import Format
 from simlabel.datasets._formats import FORMATS
 from simlabel.datasets._load import list_datasets, load_dataset
-from simlabel.datasets.tables import TABLE_FORMATS, TableChunks, TableFile, read_table, table_chunks
+from simlabel.datasets.tables import (
+    TABLE_FORMATS,
+    TableChunks,
+    TableFile,
+    read_table,
+    table_chunks,
+    table_pieces,
+)
 
 __all__ = [
     "load_dataset",
@@ -18,6 +25,7 @@ __all__ = [
     "Format",
     "read_table",
     "table_chunks",
+    "table_pieces",
     "TableFile",
     "TableChunks",
     "TABLE_FORMATS",

@@ -8,23 +8,14 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from simlabel.desk._journal import By, Change, current, differing, erase, undo
+from simlabel.desk._journal import By, Change, current, differing, erase, known, undo
+from simlabel.desk._kinds import MOST_NAMED, MOST_ROWS, Content, Described, Name, Number, Probability
 from simlabel.desk._problems import Conflict, DeskError, NotFound
+from simlabel.desk._teaching import position_of
 
 LEASE_SECONDS = 600.0
-MOST_NAMED = 200  # characters of a label or an item's name
 _STATUS_KINDS = {"waiting": "reopen", "done": "done", "removed": "remove"}
 _TAG_KINDS = {"present": "tag", "rejected": "reject", None: "clear"}
-
-# what comes from outside is held to these before it comes here
-Number = Annotated[int, Field(ge=1, le=2**53)]
-Name = Annotated[str, Field(min_length=1, max_length=MOST_NAMED)]
-Text = Annotated[str, Field(max_length=200_000)]
-Probability = Annotated[float, Field(ge=0, le=1)]
-Described = Annotated[str, Field(max_length=2000)]
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
-_Cell = Text | bool | int | _Finite | Annotated[list[Name], Field(max_length=1000)] | None
-Content = Annotated[dict[Annotated[str, Field(max_length=200)], _Cell], Field(max_length=200)]
 
 
 @dataclass(frozen=True)
@@ -39,12 +30,16 @@ class NewItem:
     done: bool = False
 
 
+NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MOST_ROWS)]
+
+
 @dataclass
 class Added:
-    """What became of items that came: numbers of the items, in order, and how many were there already."""
+    """What became of items that came: their numbers, in order, how many were there, and the last change."""
 
     ids: list[int] = field(default_factory=list)
     updated: int = 0
+    position: int = 0
 
 
 def checked_name(name: str, what: str) -> str:
@@ -59,19 +54,9 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-def known_label(by: By, number: int) -> dict[str, Any]:
-    """A label that is there."""
-    found = current(by.db, "label", number)
-    if found is None or found["deleted"]:
-        raise NotFound(f"There is no label {number}.")
-    return found
-
-
 def known_item(by: By, number: int) -> dict[str, Any]:
     """An item that is there, and that nobody else is at."""
-    found = current(by.db, "item", number)
-    if found is None or found["status"] == "removed":
-        raise NotFound(f"There is no item {number}.")
+    found = known(by, "item", number)
     row = by.one("SELECT holder, until FROM leases WHERE item = ?", number)
     if row and row["until"] > by.at and row["holder"] != by.actor:
         minutes = max(1, round((row["until"] - by.at) / 60))
@@ -93,10 +78,10 @@ def label_id(by: By, name: str) -> int:
 def add_label(by: By, name: Name, description: Described = "") -> int:
     """A new label."""
     name = _free(by, name)
-    (number,) = by.one("SELECT coalesce(max(id), 0) + 1 FROM labels")
+    number = by.new_number("labels")
     fields = {"name": name, "description": description, "deleted": 0}
     by.append("label", [("label", number, None, fields)])
-    return int(number)
+    return number
 
 
 def _free(by: By, name: str) -> str:
@@ -106,46 +91,28 @@ def _free(by: By, name: str) -> str:
     return name
 
 
-def add_items(by: By, items: Sequence[NewItem], source: str = "import") -> Added:
+def add_items(by: By, items: NewItems, source: str = "import") -> Added:
     """New items; one whose name is known gets the content, and those tags that nobody touched."""
-    added = Added()
+    added, tag = Added(), _tag(by, "present", source)
     for item in items:
         name = None if item.name is None else checked_name(item.name, "name")
-        tag = _tag(by, "present", source)
-        tags = {label_id(by, label): tag for label in item.tags}
-        known = name and by.one("SELECT id FROM items WHERE name = ?", name)
-        if known:
-            _update(by, known["id"], item, tags)
-            added.updated += 1
-        added.ids.append(known["id"] if known else _add(by, name, item, tags))
+        labels = {label_id(by, label) for label in item.tags}
+        row = name and by.one("SELECT id FROM items WHERE name = ?", name)
+        number = row["id"] if row else by.new_number("touched", "item")  # nor one that was forgotten
+        before = current(by.db, "item", number)
+        after: dict[str, Any] = {"content": item.content}
+        if before is None:
+            after["name"] = name or f"item-{number}"
+        if before is None or before["status"] == "removed" or (item.done and before["status"] == "waiting"):
+            after |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
+        keys = [[number, label] for label in sorted(labels)]
+        untouched = [key for key in keys if current(by.db, "tag", key) is None]  # nor rejected by somebody
+        changes = [("tag", key, None, tag) for key in untouched]
+        by.changed("add", [*differing("item", number, before, after), *changes])
+        added.ids.append(number)
+        added.updated += before is not None
+    added.position = position_of(by.db)
     return added
-
-
-def _add(by: By, name: str | None, item: NewItem, tags: dict[int, Any]) -> int:
-    # a number is never given twice: that of a forgotten item stays its own
-    (number,) = by.one(
-        "SELECT 1 + max("
-        "(SELECT coalesce(max(id), 0) FROM items), (SELECT coalesce(max(item), 0) FROM touched))"
-    )
-    fields: dict[str, Any] = {"name": name or f"item-{number}", "content": item.content}
-    fields |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
-    given = [("tag", [number, label], None, tag) for label, tag in tags.items()]
-    by.append("add", [("item", number, None, fields), *given])
-    return int(number)
-
-
-def _update(by: By, number: int, item: NewItem, tags: dict[int, Any]) -> None:
-    before = current(by.db, "item", number)
-    assert before is not None
-    after = {"content": item.content, "status": before["status"]}
-    if before["status"] == "removed" or (item.done and before["status"] == "waiting"):
-        after |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
-    changes = differing("item", number, before, after)
-    for label, tag in tags.items():
-        if current(by.db, "tag", [number, label]) is None:  # what a person rejected does not come back
-            changes.append(("tag", [number, label], None, tag))
-    if changes:
-        by.append("add", changes)
 
 
 def _tag(by: By, state: str, source: str, probability: float | None = None) -> dict[str, Any]:
@@ -154,8 +121,7 @@ def _tag(by: By, state: str, source: str, probability: float | None = None) -> d
 
 def edit_item(by: By, number: int, content: Content) -> int | None:
     """Other content for an item; the number of the entry, None where nothing differs."""
-    changes = differing("item", number, known_item(by, number), {"content": content})
-    return by.append("edit", changes) if changes else None
+    return by.changed("edit", differing("item", number, known_item(by, number), {"content": content}))
 
 
 def set_status(by: By, number: int, status: str) -> int | None:
@@ -203,20 +169,19 @@ def change_label(
     by: By, number: int, name: Name | None = None, description: Described | None = None
 ) -> int | None:
     """Another name or description."""
-    before = known_label(by, number)
+    before = known(by, "label", number)
     after = dict(before)
     if name is not None and checked_name(name, "label") != before["name"]:
         after["name"] = _free(by, name)
     if description is not None:
         after["description"] = description
-    changes = differing("label", number, before, after)
     kind = "rename" if after["name"] != before["name"] else "describe"
-    return by.append(kind, changes) if changes else None
+    return by.changed(kind, differing("label", number, before, after))
 
 
 def merge_labels(by: By, number: int, into: Number) -> int:
     """All that is tagged with one label gets another; a tag beats a rejection."""
-    known_label(by, into)
+    known(by, "label", into)
     if number == into:
         raise DeskError("A label cannot be merged with itself.")
     changes = _without(by, number)
@@ -233,7 +198,7 @@ def delete_label(by: By, number: int) -> int:
 
 
 def _without(by: By, number: int) -> list[Change]:
-    known_label(by, number)
+    known(by, "label", number)
     keys = [[item, number] for (item,) in by.db.execute("SELECT item FROM tags WHERE label = ?", (number,))]
     gone: list[Change] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
     return [*gone, ("label", number, {"deleted": 0}, {"deleted": 1})]
@@ -241,11 +206,9 @@ def _without(by: By, number: int) -> list[Change]:
 
 def undo_last(by: By) -> int:
     """Undo what this person did last and has not undone."""
-    row = by.one(
-        "SELECT seq FROM journal WHERE actor = ? AND undone_by IS NULL "
-        "AND kind NOT IN ('undo', 'forget', 'token') AND changes <> '[]' ORDER BY seq DESC LIMIT 1",
-        by.actor,
-    )
+    query = "SELECT seq FROM journal WHERE actor = ? AND undone_by IS NULL AND changes <> '[]' "
+    query += "AND kind NOT IN ('undo', 'forget', 'token') ORDER BY seq DESC LIMIT 1"
+    row = by.one(query, by.actor)
     if row is None:
         raise Conflict("There is nothing of yours to undo.")
     return undo(by, row["seq"])

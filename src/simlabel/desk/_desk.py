@@ -15,8 +15,9 @@ from typing import Any
 from simlabel.desk import _views as views
 from simlabel.desk._changes import accept, forget_item
 from simlabel.desk._following import Follower
-from simlabel.desk._insights import shared_words, why
+from simlabel.desk._insights import why
 from simlabel.desk._journal import By
+from simlabel.desk._kinds import Limit, Name
 from simlabel.desk._people import People, Person
 from simlabel.desk._predicting import Predictor
 from simlabel.desk._problems import Conflict, NotFound
@@ -52,7 +53,7 @@ class Once:
             return json.loads(row["body"])
         answer = make()
         by.db.execute("DELETE FROM answers WHERE at < ?", (by.at - _KEPT_ANSWERS,))
-        values = (by.actor, self.key, self.digest, json.dumps(answer), by.at)
+        values = (by.actor, self.key, self.digest, json.dumps(answer, default=vars), by.at)
         by.db.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", values)
         return answer
 
@@ -66,7 +67,7 @@ class Desk:
         try:
             self.store = DeskStore(self.places)
         except BaseException:
-            self._unlock()
+            self._lock.close()
             raise
         self.people = People(self.store)
         self.predictor = Predictor(self.store)
@@ -80,14 +81,8 @@ class Desk:
 
     def close(self) -> None:
         """End everything in order."""
-        for part in (self.imports, self.follower, self.predictor, self.store):
+        for part in (self.imports, self.follower, self.predictor, self.store, self._lock):
             part.close()
-        self._unlock()
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def change(self, person: Person, make: Callable[[By], Any], once: Once | None = None) -> Future[Any]:
         """Have something changed; the future has the answer when it is on disk."""
@@ -117,39 +112,66 @@ class Desk:
             item["suggestions"] = [one for one in suggested if one["label"] not in settled][:_SHOWN]
         return items
 
-    def explain(self, number: int, label: str) -> views.View:
-        """Why a label is suggested for an item: other items and words for and against it."""
+    def item(self, number: int) -> views.View:
+        """An item with its tags and with suggestions."""
+        return self.with_suggestions([self.store.read(views.item_view, number)])[0]
+
+    def queue(self, limit: Limit = 20) -> list[views.View]:
+        """Waiting items, most useful first, with suggestions."""
+        order = self.follower.insights["order"]
+        return self.with_suggestions(self.store.read(views.waiting_items, order, limit))
+
+    def labels(self) -> list[views.View]:
+        """All labels with how often they are used and how well they are recognised."""
+        quality = self.follower.insights["quality"] or {}
+        return self.store.read(views.label_views, quality.get("by_label", {}))
+
+    def explain(self, number: int, label: Name) -> views.View:
+        """Labelled items and words that speak for a label of an item, or against it."""
+        from simlabel.inspection import shared_words
+
         model = self.predictor.current().model
         content = self.store.read(views.item_view, number)["content"]
         numbers = {name: key for key, name in self.store.remembered(views.label_names).items()}
         found = why(model, content, numbers.get(label, 0))
         if found is None:
             raise NotFound(f"The model knows no label {label!r}: no item that is done has it.")
-        telling = [word["term"] for word in found["words"]]
-        speaking = self.store.read(views.item_views, [one["item"] for one in found["items"]])
-        others = {
-            view["id"]: {"title": view["title"], "shared": shared_words(content, view["content"], telling)}
-            for view in speaking
-            if view["id"] != number
-        }
-        items = [one | others[one["item"]] for one in found["items"] if one["item"] in others]
+        telling, items = [word["term"] for word in found["words"]], []
+        for one in found["items"]:
+            for view in self.store.read(views.item_views, [one["item"]] if one["item"] != number else []):
+                shared = shared_words(content, view["content"], telling)
+                items.append(one | {"title": view["title"], "shared": shared})
         return found | {"label": label, "items": items}
 
-    def suspicious(self, limit: int) -> list[views.View]:
-        """Tags that the other items contradict, and that nobody has looked at meanwhile."""
-        found: list[views.View] = []
+    def suspicious(self, limit: Limit = 50) -> views.View:
+        """Tags that the other items contradict: probably wrong, or probably missing.
+
+        Those that somebody has looked at meanwhile are left out.
+        """
+        insights, found = self.follower.insights, list[views.View]()
         with self.store.reading() as db:
             names = views.label_names(db)
-            for one in self.follower.insights["suspicious"]:
+            for one in insights["suspicious"]:
                 label = names.get(one["label"])
                 for item in views.item_views(db, [one["item"]] if label and len(found) < limit else []):
                     states = {tag["state"] for tag in item["tags"] if tag["label"] == label}
                     if states == ({"present"} if one["given"] else set()):
                         found.append({**one, "title": item["title"], "label": label})
-        return found
+        return {"position": insights.get("quality_position"), "suspicious": found}
+
+    def quality(self) -> views.View:
+        """Leave-one-out figures, calibration, and what changed."""
+        with self.store.reading() as db:
+            over_time, week = views.quality_over_time(db, 200), views.week(db, self.store.clock())
+        return {"now": self.follower.insights["quality"], "over_time": over_time, "week": week}
+
+    def retune(self) -> bool:
+        """Choose all values of the model anew; the old one answers until that is done."""
+        self.predictor.current()
+        return self.follower.retune()
 
     def status(self) -> dict[str, Any]:
-        """How the desk is."""
+        """How the desk is, and what it is doing."""
         with self.store.reading() as db:
             items, position = views.counts(db), position_of(db)
             (erasing,) = db.execute("SELECT count(*) FROM forgotten WHERE NOT erased").fetchone()

@@ -158,23 +158,24 @@ class Follower:
         self.state["learning"] = True
         self._advanced_at = time.monotonic()
         answer = self._learner().ask("follow", self._progress, file=_new_name())
-        published = self.predictor.published
-        if answer["file"] is None:
-            self.predictor.published = None
-            self.store.execute("DELETE FROM meta WHERE name = 'snapshot'")
-        elif published is None or published.file != answer["file"]:
-            self._publish(answer["file"], answer["position"])
+        file, position, published = answer["file"], answer["position"], self.predictor.published
+        if published is not None and published.file == file:
+            self.predictor.published = replace(published, position=position)
         else:
-            self.predictor.published = replace(published, position=answer["position"])
-        self._keep(answer["file"], answer["position"])
-        self.state |= {"position": answer["position"], "rows": answer["rows"]}
+            self._publish(file, position)
+        self._keep(file, position)
+        self.state |= {"position": position, "rows": answer["rows"]}
         self.state |= {"learning": False, "progress": None, "problem": None}
         if answer["tuned"] and answer["rows"] >= _GROWN * answer["tuned"]:
             self.retune()
 
-    def _publish(self, file: str, position: int) -> None:
+    def _publish(self, file: str | None, position: int) -> None:
+        """Have a model answer, or none."""
         from simlabel.desk._beside import Beside  # here: the desk takes changes before there is a model
 
+        if file is None:
+            self.predictor.published = None
+            return
         model = opened(self._models / file)
         published = Published(model, position, file, Beside(self.store, model, position))
         published.warm()
@@ -183,7 +184,9 @@ class Follower:
 
     def _keep(self, file: str | None, position: int) -> None:
         """Note which snapshot counts, and remove the others."""
-        if file is not None:
+        if file is None:
+            self.store.execute("DELETE FROM meta WHERE name = 'snapshot'")
+        else:
             value = json.dumps({"file": file, "position": position})
             self.store.execute("REPLACE INTO meta VALUES ('snapshot', ?)", value)
         if self._retuner is None:
@@ -199,7 +202,8 @@ class Follower:
 
     def _erase_rest(self) -> bool:
         """Finish forgetting: snapshots that held the items, and the bytes that were deleted."""
-        rows = self.store.rows("SELECT item FROM forgotten WHERE NOT erased")
+        learnt = self.state["position"]  # what is forgotten later is still in the model, and in its snapshot
+        rows = self.store.rows("SELECT 1 FROM forgotten WHERE NOT erased AND seq <= ?", learnt)
         if not rows or any(self.store.places.incoming.glob("*")):
             return False
         if self._retuner is not None:  # it learns from what is to be forgotten
@@ -210,10 +214,7 @@ class Follower:
         published = self.predictor.published
         self._remove_but(published.file if published else None)
         self.store.shrink()
-        erased = json.dumps([row["item"] for row in rows])
-        self.store.execute(
-            "UPDATE forgotten SET erased = 1 WHERE item IN (SELECT value FROM json_each(?))", erased
-        )
+        self.store.execute("UPDATE forgotten SET erased = 1 WHERE seq <= ?", learnt)
         return True
 
     def _start_retuning(self) -> None:

@@ -2,14 +2,14 @@
 
 A change is ``[what, key, before, after]``, where `what` is "item", "tag", "label" or "token", and before and
 after are the fields that differ, None where there is nothing. An entry of the journal is a list of them that
-holds whole or not at all. The tables are what one gets by making all changes in order (`replay`).
+holds whole or not at all. The tables are what one gets by making all changes in order (`make`).
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,10 @@ class By:
         """The first row of a question; None where there is none."""
         return self.db.execute(query, values).fetchone()
 
+    def new_number(self, table: str, column: str = "id") -> int:
+        """A number that nothing in a table has had."""
+        return int(self.one(f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")[0])
+
     def append(self, kind: str, changes: Iterable[Change], undoes: int | None = None) -> int:
         """Write an entry and make its changes; the number of the entry."""
         changes = list(changes)
@@ -48,6 +52,10 @@ class By:
         assert found.lastrowid is not None
         make(self.db, found.lastrowid, kind, changes, undoes)
         return found.lastrowid
+
+    def changed(self, kind: str, changes: list[Change]) -> int | None:
+        """As `append`; None where there are no changes."""
+        return self.append(kind, changes) if changes else None
 
 
 def as_json(value: Any) -> str:
@@ -103,8 +111,18 @@ def current(db: sqlite3.Connection, what: str, key: Any) -> Fields:
     return {name: json.loads(row[name]) if name == "content" else row[name] for name in _COLUMNS[what]}
 
 
-def differing(what: str, key: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+def known(by: By, what: str, key: Any) -> dict[str, Any]:
+    """The same of what is there, and was not taken away."""
+    found = current(by.db, what, key)
+    if not found or found.get("deleted") or found.get("revoked") or found.get("status") == "removed":
+        raise NotFound(f"There is no {what} {key}.")
+    return found
+
+
+def differing(what: str, key: Any, before: Fields, after: dict[str, Any]) -> list[Change]:
     """The change of the fields that differ; none where all are as they were."""
+    if before is None:
+        return [(what, key, None, after)]
     names = [name for name in after if after[name] != before[name]]
     pair = {name: before[name] for name in names}, {name: after[name] for name in names}
     return [(what, key, *pair)] if names else []
@@ -169,9 +187,3 @@ def erase(db: sqlite3.Connection, item: int) -> None:
         db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (as_json(kept), seq))
     for table, column in (("items", "id"), ("tags", "item"), ("leases", "item")):
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (item,))
-
-
-def replay(journal: sqlite3.Connection, db: sqlite3.Connection) -> None:
-    """Make the tables of an empty store from another one's journal: what `make` did, in order."""
-    for row in journal.execute("SELECT seq, kind, changes, undoes FROM journal ORDER BY seq"):
-        make(db, row["seq"], row["kind"], json.loads(row["changes"]), row["undoes"])

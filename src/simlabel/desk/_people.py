@@ -7,14 +7,17 @@ import hmac
 import secrets
 import sqlite3
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from simlabel.desk._changes import checked_name
-from simlabel.desk._journal import By, current
-from simlabel.desk._problems import DeskError, NotFound, Unknown
+from simlabel.desk._journal import By, known
+from simlabel.desk._kinds import Role
+from simlabel.desk._problems import DeskError, Unknown
 from simlabel.desk._store import DeskStore
 
-ROLES = ("reading", "tagging", "administration")  # each may do what those before it may
+ROLES = get_args(Role)  # each may do what those before it may
 SESSION_SECONDS = 12 * 3600
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -45,18 +48,16 @@ def new_token(by: By, name: str, role: str) -> tuple[int, str]:
         raise DeskError(f"A role is one of {', '.join(ROLES)}, not {role!r}.")
     if name == LOCAL.name or by.one("SELECT 1 FROM tokens WHERE name = ? AND NOT revoked", name):
         raise DeskError(f"There is a token for {name!r} already; revoke it first, or choose another name.")
-    (number,) = by.one("SELECT coalesce(max(id), 0) + 1 FROM tokens")
+    number = by.new_number("tokens")
     secret = f"sl_{number}_{secrets.token_urlsafe(32)}"
     fields = {"name": name, "role": role, "hash": hashed(secret), "revoked": 0}
     by.append("token", [("token", number, None, fields)])
-    return int(number), secret
+    return number, secret
 
 
 def revoke_token(by: By, number: int) -> int:
     """End a token and the sessions that were opened with it."""
-    before = current(by.db, "token", number)
-    if before is None or before["revoked"]:
-        raise NotFound(f"There is no token {number}.")
+    known(by, "token", number)
     by.db.execute("DELETE FROM sessions WHERE token = ?", (number,))
     return by.append("token", [("token", number, {"revoked": 0}, {"revoked": 1})])
 
@@ -92,16 +93,14 @@ class People:
 
     def by_session(self, cookie: str) -> Person:
         """The person whose session this is."""
-        found = self._store.rows(
-            "SELECT s.csrf, s.token, t.name, t.role FROM sessions s LEFT JOIN tokens t ON t.id = s.token "
-            "WHERE s.hash = ? AND s.until > ? AND coalesce(t.revoked, 0) = 0",
-            hashed(cookie),
-            self._store.clock(),
-        )
-        if not found or (found[0]["token"] is None and self.needed):
-            raise Unknown("The session has ended; sign in again.")
-        csrf, token, name, role = found[0]
-        return replace(LOCAL if token is None else Person(name, role), csrf=csrf)
+        query = "SELECT s.token, s.csrf, t.name, t.role FROM sessions s LEFT JOIN tokens t ON t.id = s.token "
+        query += "WHERE s.hash = ? AND s.until > ? AND coalesce(t.revoked, 0) = 0"
+        for token, csrf, name, role in self._store.rows(query, hashed(cookie), self._store.clock()):
+            if token is not None:
+                return Person(name, role, csrf)
+            if not self.needed:
+                return replace(LOCAL, csrf=csrf)
+        raise Unknown("The session has ended; sign in again.")
 
     def close_session(self, cookie: str) -> None:
         """End a session."""

@@ -1,51 +1,40 @@
-"""What can go wrong at a desk, in words that say what to do; `status` is what HTTP calls it."""
+"""What can go wrong at a desk, in words that say what to do."""
 
 from __future__ import annotations
 
 
 class DeskError(ValueError):
-    """Something that was asked for cannot be done."""
+    """Something that was asked for cannot be done; `status` is what HTTP calls that."""
 
     status = 400
 
+    def __init_subclass__(cls, status: int) -> None:
+        cls.status = status
 
-class Unknown(DeskError):
+
+class Unknown(DeskError, status=401):
     """It is not known who asks."""
 
-    status = 401
 
-
-class NotAllowed(DeskError):
+class NotAllowed(DeskError, status=403):
     """Who asks has no right to it."""
 
-    status = 403
 
-
-class NotFound(DeskError):
+class NotFound(DeskError, status=404):
     """There is no such thing."""
 
-    status = 404
 
-
-class Conflict(DeskError):
+class Conflict(DeskError, status=409):
     """It does not fit with what is there now."""
 
-    status = 409
 
-
-class StoreError(DeskError):
+class StoreError(DeskError, status=503):
     """The store cannot be opened or read."""
 
-    status = 503
 
-
-class Unwritable(DeskError):
+class Unwritable(DeskError, status=503):
     """The store cannot be written to; reading goes on."""
 
-    status = 503
 
-
-class DiskFull(Unwritable):
+class DiskFull(Unwritable, status=507):
     """There is no room left."""
-
-    status = 507

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,25 +78,26 @@ class Places:
         return cls(at / "desk.sqlite", at / "models", at / "incoming", at / "lock")
 
 
-def locked(path: Path) -> int | None:
-    """A handle that keeps other servers off as long as the process lives, however it ends."""
+def locked(path: Path) -> ExitStack:
+    """What keeps other servers off until it is closed, or the process ends, however it does."""
+    lock = ExitStack()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
-        return None  # where nothing can be written, two servers do no harm
+        return lock  # where nothing can be written, two servers do no harm
+    lock.callback(os.close, handle)
     try:
         if sys.platform != "win32":
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        holder = os.read(handle, 20).decode("ascii", "replace").strip() or "?"
-        os.close(handle)
-        raise StoreError(
-            f"{path.parent} is open in another server (process {holder}). End that one first, or use it."
-        ) from None
+        with lock:
+            holder = os.read(handle, 20).decode("ascii", "replace").strip() or "?"
+        told = f"{path.parent} is open in another server (process {holder}). End that one first, or use it."
+        raise StoreError(told) from None
     os.ftruncate(handle, 0)
     os.pwrite(handle, str(os.getpid()).encode(), 0)
-    return handle
+    return lock
 
 
 def connect(store: Path, mode: str) -> sqlite3.Connection:

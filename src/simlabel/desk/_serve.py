@@ -13,15 +13,12 @@ from pathlib import Path
 
 import uvicorn
 
+from simlabel.desk import _people as people
 from simlabel.desk._desk import Desk
-from simlabel.desk._journal import By
-from simlabel.desk._people import LOCAL
-from simlabel.desk._people import new_token as make_token
 from simlabel.desk._problems import DeskError
 from simlabel.desk._transfer import ImportOptions
 from simlabel.desk.api import make_app
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -76,7 +73,7 @@ def serve(
         os.environ.setdefault(name, "1")  # for a few rows threads take longer to meet than to work
     desk = Desk(path, accept_above)
     try:
-        if host not in _LOOPBACK and not desk.people.needed:
+        if host not in people.LOOPBACK and not desk.people.needed:
             raise DeskError(
                 f"host {host} can be reached by others, and there are no tokens: anybody could "
                 f"change everything. Make one first: simlabel serve {path} --new-token NAME:administration."
@@ -85,7 +82,7 @@ def serve(
         if table is not None:
             place = desk.imports.place()
             shutil.copyfile(table, place)
-            desk.imports.add(LOCAL.name, place, options or ImportOptions(name=table.name))
+            desk.imports.add(people.LOCAL.name, place, options or ImportOptions(name=table.name))
         if log:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
         config = uvicorn.Config(
@@ -124,9 +121,7 @@ def new_token(path: str | os.PathLike[str], name: str, role: str) -> str:
     """Make a token for a desk that is not running; the secret, which is shown this once."""
     desk = Desk(path)
     try:
-        _, secret = desk.store.wrote(
-            lambda db: make_token(By(db, LOCAL.name, desk.store.clock()), name, role)
-        )
+        _, secret = desk.change(people.LOCAL, lambda by: people.new_token(by, name, role)).result()
     finally:
         desk.close()
-    return secret
+    return str(secret)

@@ -123,10 +123,10 @@ class DeskStore:
         with self.reading() as db:
             return db.execute(query, values).fetchall()
 
-    def read(self, ask: Callable[..., T], *given: Any) -> T:
+    def read(self, ask: Callable[..., T], *given: Any, **named: Any) -> T:
         """What a function finds in the store."""
         with self.reading() as db:
-            return ask(db, *given)
+            return ask(db, *given, **named)
 
     def remembered(self, ask: Work[T]) -> T:
         """What a function finds in the store; asked again only when something was written since."""

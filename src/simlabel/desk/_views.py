@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from simlabel.desk._kinds import Asked, Before, Limit, Status
 from simlabel.desk._problems import NotFound
 
 View = dict[str, Any]
@@ -54,9 +55,14 @@ def title_of(name: str, content: dict[str, Any]) -> str:
 
 
 def find_items(
-    db: sqlite3.Connection, status: str | None, text: str | None, label: str | None, before: int, limit: int
-) -> list[int]:
-    """Numbers of items, the last first, below a number."""
+    db: sqlite3.Connection,
+    status: Status | None = None,
+    text: Asked = None,
+    label: Asked = None,
+    before: Before = 0,
+    limit: Limit = 50,
+) -> list[View]:
+    """Items, the last first; `before` is the number of the last one that is known."""
     like = (text or "").replace("!", "!!").replace("%", "!%").replace("_", "!_")
     rows = db.execute(
         "SELECT id FROM items WHERE id < :before AND status <> 'removed' "
@@ -66,17 +72,17 @@ def find_items(
         "WHERE t.state = 'present' AND l.name = :label AND NOT l.deleted)) ORDER BY id DESC LIMIT :limit",
         {"before": before or _FAR, "status": status, "like": f"%{like}%", "label": label, "limit": limit},
     )
-    return [row["id"] for row in rows]
+    return item_views(db, [row["id"] for row in rows])
 
 
-def waiting_items(db: sqlite3.Connection, order: Sequence[int], limit: int) -> list[int]:
+def waiting_items(db: sqlite3.Connection, order: Sequence[int], limit: int) -> list[View]:
     """The inbox: items in the order that the model gave, then the others as they came."""
     rows = db.execute(
         "SELECT i.id FROM items i LEFT JOIN json_each(?) o ON o.value = i.id WHERE i.status = 'waiting' "
         "ORDER BY o.key IS NULL, o.key, i.id LIMIT ?",
         (json.dumps(order), limit),
     )
-    return [row["id"] for row in rows]
+    return item_views(db, [row["id"] for row in rows])
 
 
 def label_views(db: sqlite3.Connection, by_label: dict[str, float]) -> list[View]:
@@ -105,13 +111,15 @@ def text_column(db: sqlite3.Connection) -> str:
     return str(row["key"]) if row else "text"
 
 
-def journal_views(db: sqlite3.Connection, item: int | None, before: int | None, limit: int) -> list[View]:
+def journal(
+    db: sqlite3.Connection, number: int | None = None, before: Before = 0, limit: Limit = 50
+) -> list[View]:
     """Who changed what and when, the last first: numbers and names, never content."""
-    within = "" if item is None else "AND seq IN (SELECT seq FROM touched WHERE item = :item)"
+    within = "" if number is None else "AND seq IN (SELECT seq FROM touched WHERE item = :item)"
     rows = db.execute(
         "SELECT seq, at, actor, kind, undoes, undone_by, changes FROM journal "
         f"WHERE seq < :before {within} ORDER BY seq DESC LIMIT :limit",
-        {"before": before or _FAR, "item": item, "limit": limit},
+        {"before": before or _FAR, "item": number, "limit": limit},
     ).fetchall()
     names = label_names(db)
     return [_entry(dict(row), names) for row in rows]
@@ -154,9 +162,21 @@ def quality_over_time(db: sqlite3.Connection, limit: int) -> list[View]:
     return [{"at": at, "position": p, **{name: d.get(name) for name in wanted}} for at, p, d in found]
 
 
-def job_views(db: sqlite3.Connection, number: int | None = None) -> list[View]:
+def jobs(db: sqlite3.Connection, number: int | None = None) -> list[View]:
     """Imports, the last first."""
     query = "SELECT id, state, actor, at, done, data FROM jobs WHERE ?1 IS NULL OR id = ?1"
     rows = db.execute(f"{query} ORDER BY id DESC LIMIT 50", (number,)).fetchall()
     views = [dict(row) | json.loads(row["data"]) for row in rows]
     return [view | {"name": view["options"]["name"]} for view in views]
+
+
+def job(db: sqlite3.Connection, number: int) -> View:
+    """How far an import is."""
+    for view in jobs(db, number):
+        return view
+    raise NotFound(f"There is no job {number}.")
+
+
+def tokens(db: sqlite3.Connection) -> list[View]:
+    """Tokens without their secrets."""
+    return [dict(row) for row in db.execute("SELECT id, name, role, revoked FROM tokens")]

@@ -6,6 +6,8 @@ from simlabel.inspection._evidence import titles_of
 from simlabel.inspection._explanation import Explanation
 from simlabel.inspection._left_out import left_out_evidence
 from simlabel.inspection._novelty import novelty
+from simlabel.inspection._quality import LeftOutQuality, left_out_quality
+from simlabel.inspection._shared import shared_words
 from simlabel.inspection._suggestion import suggest, uncertainty
 from simlabel.inspection._suspicious import suspicious_labels
 from simlabel.inspection._terms import Terms, largest_terms
@@ -20,8 +22,11 @@ __all__ = [
     "Explanation",
     "largest_terms",
     "left_out_evidence",
+    "left_out_quality",
+    "LeftOutQuality",
     "novelty",
     "row_keys",
+    "shared_words",
     "suggest",
     "suspicious_labels",
     "Terms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +13,8 @@ import pandas as pd
 from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._errors import check_regular
 from simlabel.datasets.tables._formats import find_table_format
-from simlabel.datasets.tables._reading import TableProblem, TableReading
+from simlabel.datasets.tables._reading import Cell, TableProblem, TableReading
+from simlabel.datasets.tables._values import plain_cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,12 @@ class TableFile:
     format: str
     notes: tuple[str, ...]
     problems: tuple[TableProblem, ...]
+
+    def records(self) -> Iterator[dict[str, Cell]]:
+        """Rows as dicts that JSON can hold: cell by name of the column, None where nothing is."""
+        names = [str(name) for name in self.frame.columns]
+        for row in self.frame.itertuples(index=False, name=None):
+            yield dict(zip(names, map(plain_cell, row), strict=True))
 
 
 class TableChunks:
@@ -137,6 +145,8 @@ def read_table(
     [['54', '9,50', 'drama'], ['Sea, sun', None, 'comedy|drama']]
     >>> films.notes
     ('cells separated by semicolons', 'encoding: UTF-8')
+    >>> next(films.records())
+    {'title': '54', 'price': '9,50', 'tags': 'drama'}
     """
     options = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "max_gib": max_gib}
     chunks = _chunks(path, None, format, strict=strict, **options)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import date, datetime, time
 from typing import Any
 
+import numpy as np
+
 from simlabel.datasets.tables._reading import Cell, filled
+from simlabel.support.validation import is_missing
 
 
 def as_cell(value: Any) -> Cell:
@@ -28,6 +32,21 @@ def as_cell(value: Any) -> Cell:
     if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_text)
     return _text(value)
+
+
+def plain_cell(value: Any) -> Cell:
+    """A cell of a frame as JSON can hold it; None for what is missing or no finite number.
+
+    Examples
+    --------
+    >>> plain_cell(np.int64(3)), plain_cell(float("inf")), plain_cell(["sea"])
+    (3, None, ['sea'])
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
+        return None
+    cell: Cell = value
+    return cell
 
 
 def _text(value: Any) -> str:

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from typing import Annotated, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from simlabel import __version__
-from simlabel.desk._changes import NewItem, Probability, Text, add_items
+from simlabel.desk._changes import NewItem, add_items
 from simlabel.desk._desk import Desk
+from simlabel.desk._kinds import Probability, Text
 from simlabel.desk._problems import DeskError, NotFound
 from simlabel.desk._views import label_names, text_column
 from simlabel.desk.api._asking import Reader, Tagging, as_json
 
-router = APIRouter(prefix="/v1", tags=["Annif"])
 PROJECT = "simlabel"
-_Project = Annotated[str, Path(max_length=100)]
+
+
+def _check(project_id: Annotated[str, Path(max_length=100)]) -> None:
+    if project_id != PROJECT:
+        raise NotFound(f"Project {project_id!r} not found; the one project here is {PROJECT!r}.")
+
+
+router = APIRouter(prefix="/v1", tags=["Annif"])
+_project = APIRouter(prefix="/projects/{project_id}", dependencies=[Depends(_check)])
 _Limit = Annotated[int, Field(ge=1, le=1000)]
 _URI = "urn:simlabel:label:"
 
@@ -56,13 +64,12 @@ def show_info(asks: Reader) -> dict[str, str]:
 @router.get("/projects")
 def list_projects(asks: Reader) -> dict[str, Any]:
     """The one project that there is."""
-    return {"projects": [show_project(asks, PROJECT)]}
+    return {"projects": [show_project(asks)]}
 
 
-@router.get("/projects/{project_id}")
-def show_project(asks: Reader, project_id: _Project) -> dict[str, Any]:
+@_project.get("")
+def show_project(asks: Reader) -> dict[str, Any]:
     """A project by its id."""
-    _check(project_id)
     return {
         "project_id": PROJECT,
         "name": "simlabel tagging desk",
@@ -75,44 +82,38 @@ def show_project(asks: Reader, project_id: _Project) -> dict[str, Any]:
     }
 
 
-@router.post(
-    "/projects/{project_id}/suggest",
+@_project.post(
+    "/suggest",
     response_model=dict[str, Any],
     openapi_extra={"requestBody": {"required": True, "content": _SENT}},
 )
-async def suggest(asks: Reader, request: Request, project_id: _Project) -> Any:
+async def suggest(asks: Reader, request: Request) -> Any:
     """Subjects for a text."""
-    _check(project_id)
     try:
-        fields = parse_qs((await request.body()).decode(), keep_blank_values=True)
-        form = _Form.model_validate({name: values[-1] for name, values in fields.items()})
+        sent = parse_qsl((await request.body()).decode(), keep_blank_values=True)
+        form = _Form.model_validate(dict(sent))
     except ValueError:
         wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
         raise DeskError(wanted) from None
     return as_json({"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]})
 
 
-@router.post("/projects/{project_id}/suggest-batch", response_model=list[dict[str, Any]])
+@_project.post("/suggest-batch", response_model=list[dict[str, Any]])
 async def suggest_batch(
     asks: Reader,
-    project_id: _Project,
     documents: Annotated[list[_Document], Body(embed=True, max_length=32)],
     limit: Annotated[_Limit, Query()] = 10,
     threshold: Annotated[Probability, Query()] = 0.0,
 ) -> Any:
     """Subjects for up to 32 texts."""
-    _check(project_id)
     found = await _suggested(asks.desk, [one.text for one in documents], limit, threshold)
     named = [{"document_id": one.document_id} for one in documents]
     return as_json([one | {"results": each} for one, each in zip(named, found, strict=True)])
 
 
-@router.post("/projects/{project_id}/learn", status_code=204, response_class=Response)
-async def learn(
-    asks: Tagging, project_id: _Project, body: Annotated[list[_Learnt], Field(max_length=1000)]
-) -> Response:
+@_project.post("/learn", status_code=204, response_class=Response)
+async def learn(asks: Tagging, body: Annotated[list[_Learnt], Field(max_length=1000)]) -> Response:
     """Add texts with their subjects, as items that are done."""
-    _check(project_id)
     column = await asyncio.to_thread(asks.desk.store.remembered, text_column)
     names = await asyncio.to_thread(asks.desk.store.remembered, label_names)
     by_uri = {f"{_URI}{number}": name for number, name in names.items()}
@@ -124,11 +125,6 @@ async def learn(
         new.append(NewItem({column: each.text}, None, [str(one) for one in subjects], True))
     await asks.changed(lambda by: add_items(by, new, "person").updated)
     return Response(status_code=204)
-
-
-def _check(project_id: str) -> None:
-    if project_id != PROJECT:
-        raise NotFound(f"Project {project_id!r} not found; the one project here is {PROJECT!r}.")
 
 
 async def _suggested(
@@ -143,3 +139,6 @@ async def _suggested(
         ]
         for suggestions in (await asyncio.wrap_future(asked)).results
     ]
+
+
+router.include_router(_project)

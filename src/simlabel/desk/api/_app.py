@@ -11,26 +11,17 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from simlabel import __version__
 from simlabel.desk._desk import Desk
 from simlabel.desk._problems import DeskError
-from simlabel.desk.api import _annif, _desk, _items, _schemas
+from simlabel.desk.api import _annif, _desk, _schemas, _table
 from simlabel.desk.api._gate import Gate, log, problem
 
 _PAGE = Path(__file__).parent.parent / "page"
-_GAUGES = {
-    "position": "Entries in the journal",
-    "model_position": "Entry up to which the model has learnt",
-    "rows": "Items that the model has learnt",
-    "erasing": "Items whose traces are being erased",
-    "learning": "Whether the model is learning",
-    "retuning": "Whether the model's values are being chosen anew",
-    "read_only": "Whether the store can only be read",
-}
 _PROBLEM = {"application/problem+json": {"schema": _schemas.Problem.model_json_schema()}}
 _ADDRESSES = {404: "There is nothing at this address.", 405: "This address does not take this method."}
 
@@ -55,18 +46,14 @@ def make_app(desk: Desk) -> ASGIApp:
         responses={"default": {"description": "What went wrong, and what to do", "content": _PROBLEM}},
     )
     app.state.desk = desk
-    app.state.registry = registry = CollectorRegistry()
-    app.state.gauges = {
-        name: Gauge(f"simlabel_{name}", words, registry=registry) for name, words in _GAUGES.items()
-    }
-    app.state.gauges["items"] = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
-    for room in (_items, _desk, _annif):
+    app.state.registry = CollectorRegistry()
+    for room in (_desk, _annif, _table):  # addresses are looked for in this order: suggest comes first
         app.include_router(room.router)
     for kind in (DeskError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _told)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_PAGE / "index.html"))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
-    return Gate(app, registry)
+    return Gate(app, app.state.registry)
 
 
 def _told(request: Request, error: Any) -> Response:

@@ -15,12 +15,11 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Header, Request, Response
 
 from simlabel.desk._desk import Desk, Once
-from simlabel.desk._people import LOCAL, Person
+from simlabel.desk._people import LOCAL, LOOPBACK, Person
 from simlabel.desk._problems import NotAllowed, Unknown
 
 COOKIE = "simlabel_session"
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 _Key = Annotated[
     str | None,
     Header(description="Sent twice within a day, a request with the same key is done once.", max_length=200),
@@ -67,7 +66,7 @@ async def person_of(request: Request) -> Person:
 
 def check_host(request: Request) -> None:
     """On a desk without tokens: only names of this machine, so that no other site's name leads here."""
-    if urlsplit(f"//{request.headers.get('host', '')}").hostname not in _LOOPBACK:
+    if urlsplit(f"//{request.headers.get('host', '')}").hostname not in LOOPBACK:
         raise NotAllowed(
             "A desk without tokens answers to localhost alone; make a token to reach it otherwise."
         )

@@ -1,4 +1,4 @@
-"""What the model says, tables in and out, people, and figures for those who run the desk."""
+"""Suggestions, the next item, forgetting, tables in and out, people, and figures for who runs the desk."""
 
 from __future__ import annotations
 
@@ -7,22 +7,31 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
-from simlabel.desk import _views as views
+from simlabel.desk._changes import lease, lease_first
+from simlabel.desk._kinds import Number
 from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token
-from simlabel.desk._problems import DeskError, NotFound, Unknown, Unwritable
+from simlabel.desk._problems import DeskError, Unknown, Unwritable
 from simlabel.desk._transfer import FORMATS, ImportOptions, exported
+from simlabel.desk._views import job
 from simlabel.desk.api import _schemas as wire
-from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, as_json, check_host, check_site
+from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, Tagging, as_json, check_host, check_site
 
 router = APIRouter(tags=["desk"])
-_SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-_FILE = {
-    "required": True,
-    "description": "The file: CSV, JSON, JSON Lines, Parquet or xlsx.",
-    "content": _SENT,
+_FORGET_SECONDS = 30.0
+_GAUGES = {
+    "position": "Entries in the journal",
+    "model_position": "Entry up to which the model has learnt",
+    "rows": "Items that the model has learnt",
+    "erasing": "Items whose traces are being erased",
+    "learning": "Whether the model is learning",
+    "retuning": "Whether the model's values are being chosen anew",
+    "read_only": "Whether the store can only be read",
 }
+_SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+_TABLE = "The file: CSV, JSON, JSON Lines, Parquet or xlsx."
+_FILE = {"required": True, "description": _TABLE, "content": _SENT}
 _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values()}
 
 
@@ -33,48 +42,26 @@ async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
     return as_json(vars(await asyncio.wrap_future(found)))
 
 
-@router.get("/api/items/{number}/explain", response_model=wire.Why)
-def explain(
-    asks: Reader, number: wire.InPath, label: Annotated[str, Query(min_length=1, max_length=200)]
-) -> Any:
-    """Labelled items and words that speak for a label of an item, or against it."""
-    return asks.desk.explain(number, label)
+@router.post("/api/queue/next", response_model=wire.Next)
+async def next_item(asks: Tagging, body: wire.NextBody) -> Any:
+    """Lease the most useful item that nobody is at, for ten minutes."""
+    number = await asks.changed(lease_first, asks.desk.follower.insights["order"], body.skip)
+    return {"item": None if number is None else await asyncio.to_thread(asks.desk.item, number)}
 
 
-@router.get("/api/suspicious", response_model=wire.Doubts)
-def suspicious(asks: Reader, limit: wire.Limit = 50) -> Any:
-    """Tags that the other items contradict: probably wrong, or probably missing."""
-    position = asks.desk.follower.insights.get("quality_position")
-    return {"position": position, "suspicious": asks.desk.suspicious(limit)}
+@router.post("/api/queue/{number}/lease", response_model=wire.Lease)
+async def lease_item(asks: Tagging, number: Number) -> Any:
+    """Keep others off an item for ten minutes, or for ten more."""
+    return {"holder": asks.person.name, "until": await asks.changed(lease, number)}
 
 
-@router.get("/api/quality", response_model=wire.Quality)
-def quality(asks: Reader) -> Any:
-    """Leave-one-out figures, calibration, and what changed."""
-    with asks.desk.store.reading() as db:
-        over_time, week = views.quality_over_time(db, 200), views.week(db, asks.desk.store.clock())
-    return {"now": asks.desk.follower.insights["quality"], "over_time": over_time, "week": week}
+@router.post("/api/items/{number}/forget", response_model=wire.Forgotten)
+def forget_item(asks: Admin, number: Number) -> Any:
+    """Erase an item everywhere but in backups that were made before. It cannot be undone."""
+    return {"erased": asks.desk.forget(asks.person, number, _FORGET_SECONDS)}
 
 
-@router.post("/api/retune", response_model=wire.Retune, status_code=202)
-def retune(asks: Admin) -> Any:
-    """Choose all values of the model anew; the old one answers until that is done."""
-    asks.desk.predictor.current()
-    return {"started": asks.desk.follower.retune()}
-
-
-@router.get("/api/status", response_model=wire.State)
-def status(asks: Reader) -> Any:
-    """How the desk is, and what it is doing."""
-    return asks.desk.status()
-
-
-@router.post(
-    "/api/imports",
-    response_model=wire.Job,
-    status_code=202,
-    openapi_extra={"requestBody": _FILE},
-)
+@router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
 async def import_table(asks: Admin, request: Request, options: Annotated[ImportOptions, Query()]) -> Any:
     """Import a table in the background; the job says how far it is, and what could not be read."""
     if asks.desk.store.read_only:
@@ -90,21 +77,7 @@ async def import_table(asks: Admin, request: Request, options: Annotated[ImportO
     except BaseException:
         place.unlink(missing_ok=True)
         raise
-    return await asyncio.to_thread(show_job, asks, number)
-
-
-@router.get("/api/jobs", response_model=wire.Jobs)
-def list_jobs(asks: Reader) -> Any:
-    """Imports, the last first."""
-    return {"jobs": asks.desk.store.read(views.job_views)}
-
-
-@router.get("/api/jobs/{number}", response_model=wire.Job)
-def show_job(asks: Reader, number: wire.InPath) -> Any:
-    """How far an import is."""
-    for job in asks.desk.store.read(views.job_views, number):
-        return job
-    raise NotFound(f"There is no job {number}.")
+    return await asyncio.to_thread(asks.desk.store.read, job, number)
 
 
 @router.get("/api/export", response_class=StreamingResponse, responses={200: {"content": _KINDS}})
@@ -146,13 +119,6 @@ def close_session(asks: Reader, request: Request, response: Response) -> Any:
     return {"seq": None}
 
 
-@router.get("/api/tokens", response_model=wire.Tokens)
-def list_tokens(asks: Admin) -> Any:
-    """Tokens without their secrets."""
-    rows = asks.desk.store.rows("SELECT id, name, role, revoked FROM tokens")
-    return {"tokens": [dict(row) for row in rows]}
-
-
 @router.post("/api/tokens", response_model=wire.NewToken, status_code=201)
 async def make_token(asks: Admin, body: wire.TokenBody) -> Any:
     """Make a token; from the first one on, nobody is let in without. The secret is shown this once."""
@@ -190,9 +156,11 @@ def ready(request: Request, response: Response) -> Any:
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(asks: Reader, request: Request) -> Response:
     """Figures in Prometheus' format."""
-    gauges, found = request.app.state.gauges, asks.desk.status()
-    for name, n in found.pop("items").items():
-        gauges["items"].labels(name).set(n)
-    for name in gauges.keys() & found.keys():
-        gauges[name].set(int(found[name]))
-    return Response(generate_latest(request.app.state.registry), media_type=CONTENT_TYPE_LATEST)
+    found, registry = asks.desk.status(), CollectorRegistry()
+    items = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
+    for status, n in found["items"].items():
+        items.labels(status).set(n)
+    for name, words in _GAUGES.items():
+        Gauge(f"simlabel_{name}", words, registry=registry).set(int(found[name]))
+    figures = generate_latest(registry) + generate_latest(request.app.state.registry)
+    return Response(figures, media_type=CONTENT_TYPE_LATEST)

@@ -36,7 +36,7 @@ _HEADERS = [
 ]
 
 
-class _Refused(DeskError):
+class _Refused(DeskError, status=400):
     """What does not pass."""
 
     def __init__(self, status: int, detail: str, **headers: str) -> None:
@@ -89,11 +89,8 @@ class Gate:
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._take((scope.get("client") or ("", 0))[0])
         large = scope["path"] == "/api/imports"
-        body = _Body(receive, MOST_IMPORT_BYTES if large else MOST_BYTES)
-        told = dict(scope["headers"]).get(b"content-length", b"")
-        if told.isdigit() and int(told) > body.most:
-            await body.refuse()
-        given = body if large else await body.whole()
+        body = _limited(receive, MOST_IMPORT_BYTES if large else MOST_BYTES)
+        given = body if large else await _whole(body)
         try:
             async with asyncio.timeout(None if scope["path"] in _UNHURRIED else _LONGEST):
                 await self.app(scope, given, send)
@@ -112,42 +109,38 @@ class Gate:
             raise _Refused(429, "Wait a second, and ask less often.", **{"retry-after": "1"})
 
 
-class _Body:
+def _limited(receive: Receive, most: int) -> Receive:
     """What a client sends: so many bytes at most, and not too long between two pieces of it."""
+    seen, more = 0, True
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self.most, self._receive, self._seen, self._more = most, receive, 0, True
+    async def piece() -> Message:
+        nonlocal seen, more
+        while more:
+            try:
+                async with asyncio.timeout(_SLOWEST):
+                    message = await receive()
+            except TimeoutError:
+                raise _Refused(408, f"Nothing came for {_SLOWEST:.0f} seconds; send it again.") from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
+            if seen <= most:
+                return message
+            if not more or seen >= 4 * most:  # until then it is let come: a client that sends reads no answer
+                raise _Refused(413, f"At most {most:,} bytes are taken in one request; send it in parts.")
+        return await receive()  # all has come: whatever the server says
 
-    async def __call__(self) -> Message:
-        """The next piece; once all has come, whatever the server says."""
-        message = await (self._next() if self._more else self._receive())
-        if self._seen > self.most:
-            await self.refuse()
-        return message
+    return piece
 
-    async def refuse(self) -> None:
-        """Say no when what is still coming has come, up to a bound: a client that sends reads no answer."""
-        while self._more and self._seen < 4 * self.most:
-            await self._next()
-        raise _Refused(413, f"At most {self.most:,} bytes are taken in one request; send it in parts.")
 
-    async def whole(self) -> Receive:
-        """All of it, read before anybody works on it: a slow client keeps nobody busy."""
-        body = bytearray()
-        while self._more:
-            body += (await self()).get("body", b"")
-        given: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+async def _whole(receive: Receive) -> Receive:
+    """All that is sent, read before anybody works on it: a slow client keeps nobody busy."""
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    given: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
-        async def replay() -> Message:
-            return given.pop() if given else await self._receive()
+    async def replay() -> Message:
+        return given.pop() if given else await receive()
 
-        return replay
-
-    async def _next(self) -> Message:
-        try:
-            async with asyncio.timeout(_SLOWEST):
-                message = await self._receive()
-        except TimeoutError:
-            raise _Refused(408, f"Nothing came for {_SLOWEST:.0f} seconds; send it again.") from None
-        self._seen, self._more = self._seen + len(message.get("body", b"")), message.get("more_body", False)
-        return message
+    return replay

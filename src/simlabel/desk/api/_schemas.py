@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from types import GenericAlias
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
-from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from simlabel.desk._changes import Content, Described, Name, NewItem, Number, Probability
-
-MOST_ROWS = 1000  # in one request
-Status = Literal["waiting", "done"]
-Role = Literal["reading", "tagging", "administration"]
-InPath = Annotated[int, Path(ge=1, le=2**53)]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Asked = Annotated[str | None, Query(max_length=200)]
+from simlabel.desk._kinds import MOST_ROWS, Content, Name, Number, Probability, Role, Status
 
 
 class Body(BaseModel):
     """What is sent: a field that nobody knows is a mistake."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-class ItemsBody(Body):
-    """Items to add; one whose name is known is updated."""
-
-    items: Annotated[list[NewItem], Field(min_length=1, max_length=MOST_ROWS)]
-
-
-class LabelBody(Body):
-    """A new label."""
-
-    name: Name
-    description: Described = ""
 
 
 class NextBody(Body):
@@ -66,128 +43,88 @@ class SessionBody(Body):
     token: Annotated[str, Field(max_length=200)] | None = None
 
 
-def body_of(change: Callable[..., Any], known: set[str]) -> type[Body] | None:
-    """What a change takes, but for `known`, as a body; None where that is nothing."""
-    kinds = get_type_hints(change, include_extras=True)
-    fields: dict[str, Any] = {
-        one.name: (kinds[one.name], ... if one.default is one.empty else one.default)
-        for one in inspect.signature(change).parameters.values()
-        if one.name not in known
-    }
-    title = change.__name__.title().replace("_", "") + "".join(sorted(name.title() for name in fields))
-    return create_model(title, __base__=Body, **fields) if fields else None
+_KINDS: dict[Any, str] = {
+    int: "erasing id item model_position n_items number plain_position position revision rows updated",
+    int | None: "seq total undoes undone_by",
+    float: "at contribution probability until usual",
+    float | None: "accept_above f1",
+    bool: "chosen erased given learning model needs_token read_only retuning revoked started",
+    str: "actor column description detail holder kind label name term title token type",
+    str | None: "csrf problem",
+    dict[str, Any]: "content week",
+    dict[str, Any] | None: "now progress",
+    list[dict[str, Any]]: "over_time",
+    list[int]: "ids",
+    list[str]: "shared",
+    Role: "role",
+    Literal["person", "import", "accepted", "automatic"]: "source",
+}
+_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
 
 
-def _answer(title: str, words: str, /, fields: dict[Any, str]) -> Any:
-    """A record to answer with: names of fields by their kind."""
-    wanted: dict[str, Any] = {name: (kind, ...) for kind, names in fields.items() for name in names.split()}
+def _answer(title: str, words: str, /, names: str = "", **others: Any) -> Any:
+    """A record to answer with: names of fields, which mean the same in all records, and `others`.
+
+    A kind in brackets stands for a list of such.
+    """
+    kinds = {name: _KIND_OF[name] for name in names.split()} | others
+    wanted: dict[str, Any] = {name: (_listed(kind), ...) for name, kind in kinds.items()}
     return create_model(title, __doc__=words, **wanted)
 
 
-def _many(kind: Any) -> Any:
-    return GenericAlias(list, kind)
+def _listed(kind: Any) -> Any:
+    return GenericAlias(list, (_listed(*kind),)) if isinstance(kind, list) else kind
 
 
-_Number, _Real, _Object = int | None, float | None, dict[str, Any]
-_Origin = Literal["person", "import", "accepted", "automatic"]
-_Job = Literal["waiting", "done", "failed"]
-
-Problem = _answer("Problem", "What went wrong, and what to do.", {str: "type title detail", int: "status"})
-Done = _answer("Done", "The number of the change; null where nothing differed.", {_Number: "seq"})
-Made = _answer("Made", "The number of what is new.", {int: "id"})
-Added = _answer("Added", "Numbers of the items, in order.", {_many(int): "ids", int: "updated position"})
-Forgotten = _answer("Forgotten", "Whether every trace is gone by now.", {bool: "erased"})
-Retune = _answer("Retune", "Whether it begins now: false where it was under way.", {bool: "started"})
-Health = _answer(
-    "Health",
-    "Whether all is well, and what is not.",
-    {_many(str): "problems", Literal["ok", "degraded"]: "status"},
-)
-Suggestion = _answer(
-    "Suggestion",
-    "A label; chosen where it would be given.",
-    {int: "number", str: "label", float: "probability", bool: "chosen"},
-)
-Suggestions = _answer(
-    "Suggestions",
-    "For each row; the last change that the model has learnt, and the last that counts in plain sums.",
-    {int: "position plain_position", _many(_many(Suggestion)): "results"},
-)
+Problem = _answer("Problem", "What went wrong, and what to do.", "type title detail", status=int)
+Done = _answer("Done", "The number of the change; null where nothing differed.", "seq")
+Made = _answer("Made", "The number of what is new.", "id")
+Added = _answer("Added", "Numbers of the items, in order.", "ids updated position")
+Forgotten = _answer("Forgotten", "Whether every trace is gone by now.", "erased")
+Retune = _answer("Retune", "Whether it begins now: false where it was under way.", "started")
+_Well = Literal["ok", "degraded"]
+Health = _answer("Health", "Whether all is well, and what is not.", status=_Well, problems=[str])
+_chosen = "A label; chosen where it would be given."
+Suggestion = _answer("Suggestion", _chosen, "number label probability chosen")
+_learnt = "For each row; the last change that the model has learnt, and the last that counts in plain sums."
+Suggestions = _answer("Suggestions", _learnt, "position plain_position", results=[[Suggestion]])
+_said = {"state": Literal["present", "rejected"], "probability": float | None}
 Tag = _answer(
-    "Tag",
-    "A tag, or the rejection of one, and where it came from.",
-    {
-        str: "label actor",
-        Literal["present", "rejected"]: "state",
-        _Origin: "source",
-        float: "at",
-        _Real: "probability",
-    },
+    "Tag", "A tag, or the rejection of one, and where it came from.", "label source actor at", **_said
 )
-Lease = _answer("Lease", "Who is at an item, and until when.", {str: "holder", float: "until"})
-_Item = _answer(
-    "Stored",
-    "An item: its content, what is known of its labels, and who changed it last.",
-    {int: "id revision", str: "name title actor", float: "at", Status: "status"}
-    | {_Object: "content", Lease | None: "lease", _many(Tag): "tags"},
-)
-Item = create_model("Item", __base__=_Item, suggestions=(_many(Suggestion), []))
-Items = _answer("Items", "Items.", {_many(Item): "items"})
-Next = _answer("Next", "The item; null where none waits.", {Item | None: "item"})
-Label = _answer(
-    "Label",
-    "A label: how many items have it, and its leave-one-out F1.",
-    {int: "id items", str: "name description", _Real: "f1"},
-)
-Labels = _answer("Labels", "All labels.", {_many(Label): "labels"})
-_Evidence = _answer(
-    "Evidence",
-    "A labelled item that speaks for or against a label, and words that both have.",
-    {int: "item", str: "title", float: "contribution", _many(str): "shared"},
-)
-_Word = _answer("Word", "How much a word says.", {str: "column term", float: "contribution"})
-Why = _answer(
-    "Why",
-    "Why a label is suggested.",
-    {str: "label", float: "probability usual", _many(_Evidence): "items", _many(_Word): "words"},
-)
-_Doubt = _answer(
-    "Doubt",
-    "A tag that is probably wrong (given), or probably missing.",
-    {int: "item", str: "title label", bool: "given", float: "probability"},
-)
-Doubts = _answer("Doubts", "Found at a position.", {_Number: "position", _many(_Doubt): "suspicious"})
-Quality = _answer(
-    "Quality", "Leave-one-out figures.", {_Object | None: "now", _many(_Object): "over_time", _Object: "week"}
-)
-_Entry = _answer(
-    "Entry",
-    "An entry of the journal: ids and names, never content.",
-    {int: "seq n_items", float: "at", str: "actor kind", _Number: "undoes undone_by"}
-    | {_many(int): "items", _many(str): "labels"},
-)
-Entries = _answer("Entries", "Changes, the last first.", {_many(_Entry): "changes"})
-Job = _answer(
-    "Job",
-    "An import: how many rows are in, of how many, and what could not be read.",
-    {int: "id done updated", _Job: "state", str: "actor name", float: "at", _Number: "total"}
-    | {_many(_Object): "problems"},
-)
-Jobs = _answer("Jobs", "Imports, the last first.", {_many(Job): "jobs"})
-_Token = _answer(
-    "Token", "A token without its secret.", {int: "id", str: "name", Role: "role", bool: "revoked"}
-)
-Tokens = _answer("Tokens", "All tokens.", {_many(_Token): "tokens"})
-NewToken = _answer("NewToken", "The secret, which is shown this once.", {int: "id", str: "token"})
-Session = _answer(
-    "Session",
-    "Who is signed in; csrf goes with every change as the header X-CSRF-Token.",
-    {str: "name", Role: "role", str | None: "csrf", bool: "needs_token"},
-)
-State = _answer(
-    "State",
-    "How the desk is; a change is in learned influence when model_position has reached its number.",
-    {dict[str, int]: "items", int: "position model_position rows clock_behind erasing"}
-    | {bool: "model learning retuning read_only", _Object | None: "progress", str | None: "problem"}
-    | {_Real: "accept_above"},
-)
+Lease = _answer("Lease", "Who is at an item, and until when.", "holder until")
+_whole = "An item: its content, what is known of its labels, and who changed it last."
+_known = {"status": Status, "lease": Lease | None, "tags": [Tag]}
+_Item = _answer("Stored", _whole, "id name content title actor at revision", **_known)
+Item = create_model("Item", __base__=_Item, suggestions=(_listed([Suggestion]), []))
+Items = _answer("Items", "Items.", items=[Item])
+Next = _answer("Next", "The item; null where none waits.", item=Item | None)
+_often = "A label: how many items have it, and its leave-one-out F1."
+Label = _answer("Label", _often, "id name description f1", items=int)
+Labels = _answer("Labels", "All labels.", labels=[Label])
+_speaks = "A labelled item that speaks for or against a label, and words that both have."
+_Evidence = _answer("Evidence", _speaks, "item title contribution shared")
+_Word = _answer("Word", "How much a word says.", "column term contribution")
+_because = {"items": [_Evidence], "words": [_Word]}
+Why = _answer("Why", "Why a label is suggested.", "label probability usual", **_because)
+_contradicted = "A tag that is probably wrong (given), or probably missing."
+_Doubt = _answer("Doubt", _contradicted, "item title label given probability")
+Doubts = _answer("Doubts", "Found at a position.", position=int | None, suspicious=[_Doubt])
+Quality = _answer("Quality", "Leave-one-out figures.", "now over_time week")
+_entry = "An entry of the journal: ids and names, never content."
+_about = {"seq": int, "items": [int], "labels": [str]}
+_Entry = _answer("Entry", _entry, "at actor kind undoes undone_by n_items", **_about)
+Entries = _answer("Entries", "Changes, the last first.", changes=[_Entry])
+_rows_in = "An import: how many rows are in, of how many, and what could not be read."
+_far = {"done": int, "state": Literal["waiting", "done", "failed"], "problems": [dict[str, Any]]}
+Job = _answer("Job", _rows_in, "id name actor at updated total", **_far)
+Jobs = _answer("Jobs", "Imports, the last first.", jobs=[Job])
+_Token = _answer("Token", "A token without its secret.", "id name role revoked")
+Tokens = _answer("Tokens", "All tokens.", tokens=[_Token])
+NewToken = _answer("NewToken", "The secret, which is shown this once.", "id token")
+_signed_in = "Who is signed in; csrf goes with every change as the header X-CSRF-Token."
+Session = _answer("Session", _signed_in, "name role csrf needs_token")
+_how = "How the desk is; a change is in learned influence when model_position has reached its number."
+_model = "model model_position rows learning retuning progress problem"
+_store = {"items": dict[str, int], "clock_behind": int}
+State = _answer("State", _how, f"position {_model} read_only erasing accept_above", **_store)

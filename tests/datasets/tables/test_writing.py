@@ -1,0 +1,63 @@
+"""What is written is read back; nothing in it is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from simlabel.datasets import read_table, table_pieces
+
+NAMES = ["title", "year", "tags"]
+ROWS = [["Jaws", 1975, ["sea", "horror"]], ["=1+1", None, []], ["@sum", 2.5, ["=x"]], ["#N/A", True, []]]
+
+
+def test_csv_has_no_formula_and_comes_in_pieces():
+    rows = [[f"row {i}", i, []] for i in range(1201)]
+    pieces = list(table_pieces(NAMES, iter(rows)))
+    assert len(pieces) == 3
+    assert list(csv.reader(io.StringIO(b"".join(pieces).decode())))[1:] == [
+        [a, str(i), ""] for a, i, _ in rows
+    ]
+    table = list(csv.reader(io.StringIO(b"".join(table_pieces(NAMES, ROWS)).decode())))
+    assert table[1:] == [
+        ["Jaws", "1975", "sea; horror"],
+        ["'=1+1", "", ""],
+        ["'@sum", "2.5", "'=x"],
+        ["#N/A", "True", ""],
+    ]
+    plain = b"".join(table_pieces(NAMES, ROWS, spreadsheet_safe=False)).decode()
+    assert "\n=1+1," in plain
+
+
+def test_json_lines_are_as_they_are(tmp_path):
+    data = b"".join(table_pieces(NAMES, ROWS, "jsonl"))
+    assert [list(json.loads(line).values()) for line in data.splitlines()] == ROWS
+    (tmp_path / "t.jsonl").write_bytes(data)
+    assert read_table(tmp_path / "t.jsonl").frame["title"].tolist() == [row[0] for row in ROWS]
+
+
+def test_a_workbook_has_texts_and_numbers_alone(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    (tmp_path / "t.xlsx").write_bytes(b"".join(table_pieces(NAMES, [*ROWS, ["bell\x07", 1, []]], "xlsx")))
+    sheet = openpyxl.load_workbook(tmp_path / "t.xlsx").active
+    kinds = {cell.data_type for row in sheet.iter_rows() for cell in row if cell.value is not None}
+    assert kinds <= {"s", "n", "b"}
+    assert [row[0].value for row in sheet.iter_rows()] == ["title", "Jaws", "'=1+1", "'@sum", "#N/A", "bell"]
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(ValueError, match="'csv', 'jsonl', 'xlsx', got 'pdf'"):
+        table_pieces(NAMES, ROWS, "pdf")
+
+
+def test_records_are_what_json_can_hold(tmp_path):
+    import pandas as pd
+
+    frame = pd.DataFrame({"n": pd.array([1, None], "Int64"), "x": [float("inf"), 2.0], "t": ["a", None]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = list(read_table(tmp_path / "t.parquet").records())
+    assert found == [{"n": 1, "x": None, "t": "a"}, {"n": None, "x": 2.0, "t": None}]
+    json.dumps(found, allow_nan=False)
