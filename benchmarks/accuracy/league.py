@@ -1,8 +1,10 @@
 """The league table: every rival on every set, the same folds, every choice inside the training rows.
 
-Goes on from the folds in docs/results/folds/league, within the time that SIMLABEL_LEAGUE_BUDGET names (2h
-where it is not set; 1s shows what is there). Beside the page stand league.json with every fold, league.csv
-with means, and league.html, on which every figure opens down to its folds.
+Goes on from the folds of docs/results/league_folds.jsonl.xz that still hold, within the time that
+SIMLABEL_LEAGUE_BUDGET names (2h where it is not set; 1s shows what is there). A fold holds for the same rows,
+parameters, sources and versions: change a method, and it alone is run again. Beside the page stand
+league.json with the criteria of every fold, league.csv with means, and league.html, where a figure opens
+down to its folds.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 from pathlib import Path
 
 import pandas as pd
+from _shared.kept import pack, unpack
 from _shared.report import Part
 from _shared.timing import Scale
 
@@ -21,6 +24,7 @@ from simlabel.experiments.league import (
     MAIN,
     RIVALS,
     League,
+    finished_folds,
     gaps,
     league_sets,
     play,
@@ -32,6 +36,7 @@ from simlabel.metrics import find_criterion
 from simlabel.reports import league_report, write_report
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
+KEPT = FOLDER / "league_folds.jsonl.xz"
 LIMIT = 120.0  # processor seconds of a fold
 HUGE = ("debdeps_bookworm",)  # 6,892 labels: nobody but Omikuji ends in that time
 SMALL = ("autosml", "sml", "prior", "lr")
@@ -53,7 +58,13 @@ def played(scale: Scale) -> tuple[League, League]:
         rivals, ablation, folder = RIVALS, ABLATION, FOLDER / "folds" / "league"
     budget = seconds_of(os.environ.get("SIMLABEL_LEAGUE_BUDGET", "2h"))
     settings = {"folder": folder, "jobs": 2, "limit": LIMIT, "budget": budget}
-    return play(sets, rivals, **settings), play(sets, ablation, **settings)
+    if not scale.small:
+        unpack(KEPT, folder)
+    league, without = play(sets, rivals, **settings), play(sets, ablation, **settings)
+    if not scale.small:
+        paths = [finished_folds(sets, some, folder=folder) for some in (rivals, ablation)]
+        pack({path for each in paths for path in each}, folder, KEPT)
+    return league, without
 
 
 def means(league: League) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from simlabel.experiments.league import (
     Score,
     SetFacts,
     all_played,
+    finished_folds,
     gaps,
     league_sets,
     paper_claims,
@@ -385,6 +386,7 @@ def test_a_budget_leaves_out_what_does_not_fit_and_says_so(tmp_path, monkeypatch
     assert "budget" in league.out["a", "rf"]
     assert len(league.scores["a", "lr"].cpu_seconds) == 4
     assert league.sets["a"].protocol == "4-fold cross-validation"
+    assert set(finished_folds(sets, dear, folder=tmp_path)) == set(tmp_path.rglob("fold-*"))
     # with nothing left, what is there is shown: the folds that all have
     for path in list(tmp_path.rglob("*.json")):
         if "fold-4" in path.name:

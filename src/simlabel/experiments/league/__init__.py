@@ -4,7 +4,7 @@ from simlabel.experiments.league._ablation import ABLATION, INGREDIENTS
 from simlabel.experiments.league._bayes import REGION, Practical, signed_rank
 from simlabel.experiments.league._made import MADE, Made
 from simlabel.experiments.league._plan import seconds_of
-from simlabel.experiments.league._play import LIMIT, play
+from simlabel.experiments.league._play import LIMIT, finished_folds, play
 from simlabel.experiments.league._rival import Rival
 from simlabel.experiments.league._rivals import RIVALS
 from simlabel.experiments.league._sets import LeagueSet, league_sets
@@ -22,6 +22,7 @@ from simlabel.experiments.league._table import MAIN, OURS, League, Score, SetFac
 
 __all__ = [
     "play",
+    "finished_folds",
     "league_sets",
     "LeagueSet",
     "RIVALS",

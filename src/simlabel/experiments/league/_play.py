@@ -13,7 +13,7 @@ import joblib
 
 from simlabel.experiments._comparison import Failure
 from simlabel.experiments._fold import criteria_for
-from simlabel.experiments._protocols import FirstSplits, Protocol
+from simlabel.experiments._protocols import FirstSplits, Protocol, Split
 from simlabel.experiments._run import Progress, compare
 from simlabel.experiments._store import FoldStore, data_key
 from simlabel.experiments.league._plan import Fixture, chosen
@@ -67,6 +67,17 @@ def play(
     return season.league()
 
 
+def finished_folds(
+    sets: Sequence[LeagueSet],
+    rivals: Mapping[str, Rival] = RIVALS,
+    *,
+    folder: str | os.PathLike[str],
+    seed: int = 0,
+) -> list[Path]:
+    """The files in a folder that `play` would go on from, those of folds that were late included."""
+    return _Season(sets, rivals, Path(folder), 1, seed, None, LIMIT, None).finished()
+
+
 class _Season:
     """A run of the league, round by round."""
 
@@ -114,18 +125,32 @@ class _Season:
         store, cells = FoldStore(self.folder), []
         splits = one.protocol.splits(one.data)[:folds]
         sizes = (len(splits[0].train), n_columns(one.data), one.data.n_labels)
-        criteria, key = criteria_for(one.data.n_labels), self.keys[one.name]
+        criteria = criteria_for(one.data.n_labels)
         for name, rival in self.present.items():
             if (one.name, name) in self.out:
                 continue
-            algorithm = rival.algorithm(one.data, self.seed)
-            paths = [store.path(key, one.data, algorithm, one.protocol, split) for split in splits]
+            paths = self._paths(one, rival, splits)
             kept = [fold for fold in (store.read(path, criteria) for path in paths) if fold is not None]
             over = any(store.was_late(path, self.limit) for path in paths)
             measured = [fold.cpu_seconds for fold in kept]
             seconds = sum(measured) / len(measured) if measured else rival.seconds(*sizes)
             cells.append(Fixture(one.name, name, seconds, len(splits), len(splits) if over else len(kept)))
         return cells
+
+    def _paths(self, one: LeagueSet, rival: Rival, splits: Sequence[Split]) -> list[Path]:
+        """Where the folds of a rival on a set are, or will be."""
+        store, algorithm = FoldStore(self.folder), rival.algorithm(one.data, self.seed)
+        return [store.path(self.keys[one.name], one.data, algorithm, one.protocol, split) for split in splits]
+
+    def finished(self) -> list[Path]:
+        """The files of all folds that are there, those that were late included."""
+        found: list[Path] = []
+        for one in self.sets:
+            splits = one.protocol.splits(one.data)
+            for rival in self.present.values():
+                for path in self._paths(one, rival, splits):
+                    found += path.parent.glob(f"{path.stem}.*")
+        return found
 
     def _play(self, one: LeagueSet, protocol: Protocol, rivals: Sequence[Rival]) -> None:
         result = compare(
