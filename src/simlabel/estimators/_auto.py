@@ -47,9 +47,9 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The best of
     each kind of similarity stand for it: the best six of these are tuned again on 800 rows where there are
     many, and the best three of them on all rows (up to 2,500). From 100 rows on, the winner is tried with
-    columns weighed by `simlabel.normalization.Relevance` too, which five folds must say gains more than a
-    standard error. What has won is fitted; where its influence is learned, from 100 rows on, scores of label
-    sets are log-odds (`Ridge(mixing=True)`), and plain sums are not tried. Nothing outside the training
+    columns weighed by `simlabel.normalization.Relevance` too, where five folds say that this gains more than
+    two standard errors. What has won is fitted; where its influence is learned, from 100 rows on, scores of
+    label sets are log-odds (`Ridge(mixing=True)`), and plain sums are not tried. Nothing outside the training
     rows is looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
 
     Parameters

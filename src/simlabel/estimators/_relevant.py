@@ -24,6 +24,7 @@ from simlabel.tuning import Walk, two_sided
 
 _ROWS = 800  # on which it is judged: the weights of more are better still
 _FEWEST = 100  # rows: what fewer say of columns is mostly chance
+_SURE = 2.0  # standard errors of the gain: five folds say little
 _FIRST, _LAST = Walk(steps=(1.0,), rough=True, exact_best=False), Walk(steps=(1.0, 0.5), rough=True)
 
 
@@ -44,7 +45,7 @@ class Weighed:
 def best_weighed(
     ranking: Sequence[Trial], trials: Trials, n_rows: int, criterion: Criterion
 ) -> Weighed | None:
-    """The best configuration with weighed columns where that gains beyond a standard error; else None.
+    """The best configuration with weighed columns where that surely gains; else None.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def best_weighed(
         return None
     values = np.array([_by_folds(trial, some, criterion) for trial in (plain, found)])
     gains = sign * (values[1] - values[0])
-    if len(gains) < 2 or not gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)):
+    if len(gains) < 2 or not gains.mean() > _SURE * gains.std(ddof=1) / np.sqrt(len(gains)):
         return None
     last = trials.sampled(n_rows).run(weighed, replace(_LAST, start=found.curve.best), Shared())
     spread = values[1].std(ddof=1) / np.sqrt(len(gains))
