@@ -60,7 +60,7 @@ def make_app(desk: Desk) -> ASGIApp:
         name: Gauge(f"simlabel_{name}", words, registry=registry) for name, words in _GAUGES.items()
     }
     app.state.gauges["items"] = Gauge("simlabel_items", "Items by status", ["status"], registry=registry)
-    for room in (_items, _desk, _annif):
+    for room in (_desk, _annif, _items):  # addresses are looked for in this order: suggest comes first
         app.include_router(room.router)
     for kind in (DeskError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _told)
