@@ -70,7 +70,7 @@ def _desk(place: Path, train: list[Any], test: list[Any]) -> dict[str, float]:
     command = [sys.executable, "-c", _MAIN, "serve", str(place / "desk"), "--port", str(PORT)]
     command += ["--import", str(place / "train.csv"), "--label-column", "tags", "--separator", ";"]
     with _running(command, os.environ, f"http://127.0.0.1:{PORT}") as client:
-        _until(lambda: _status(client)["rows"] >= len(train) and not _status(client)["learning"])
+        _until(lambda: _is_ready(_status(client), len(train)))
         found = _asked(client, "simlabel", test)
         started = time.perf_counter()
         document = [{"text": "quagga counter", "subjects": [{"label": "quagga"}]}]
@@ -81,6 +81,11 @@ def _desk(place: Path, train: list[Any], test: list[Any]) -> dict[str, float]:
         wanted = _status(client)["position"]
         _until(lambda: _status(client)["model_position"] >= wanted)
         return found | {"until it is in learned influence, s": time.perf_counter() - started}
+
+
+def _is_ready(status: dict[str, Any], n: int) -> bool:
+    """Whether all is learnt, and nothing is being chosen anew since there is so much more of it."""
+    return status["rows"] >= n and not status["learning"] and not status["retuning"]
 
 
 def _labels(forms: Forms, project: str, text: str) -> list[str]:
