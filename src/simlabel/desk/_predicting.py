@@ -48,6 +48,7 @@ class Published:
 
     def warm(self) -> None:
         """Have made ready what the first prediction would make ready, so that nobody waits for it."""
+        self.model.make_ready()
         for n in (1, _TOGETHER):
             self.beside.outputs([{}] * n)
         self.beside.warm()

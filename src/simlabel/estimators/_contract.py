@@ -134,6 +134,27 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         return Notes.taken(*self._check_queries(X), self._read(y))
 
     @within_n_jobs
+    def make_ready(self) -> Self:
+        """Do now what many queries would have done first, for whoever comes one by one.
+
+        A model that was just fitted is ready. One that was loaded, or has changed, sums over its references
+        for a single query; where a query costs less once sums are taken before it comes, they are now.
+        Predictions do not change but for rounding.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.partial_fit([[0.0, 0.9]], [{"moss"}]).make_ready().predict([[0.2, 0.9]])
+        [{'trees'}]
+        """
+        check_is_fitted(self)
+        scorer = self._model.scorer
+        if scorer.sketch is None:
+            scorer.stages.engine.ready(scorer.prepared, [scorer.job])
+        return self
+
+    @within_n_jobs
     def label_weights(self, X: Any) -> FloatArray:
         """The paper's f_k(x), (n_queries, n_labels): what label rules and explanations rest on.
 
