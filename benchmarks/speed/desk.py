@@ -23,6 +23,7 @@ from typing import Any
 import httpx
 import numpy as np
 from _shared.annif import beside_annif
+from _shared.asking import Client, until
 from _shared.report import Part
 from _shared.timing import Scale, seconds
 
@@ -138,52 +139,52 @@ class Load:
 async def loaded(address: str, length: float, n_items: int, beside: Any = None) -> Load:
     """Suggestions and changes as they come, open loop; `beside` is awaited at the start."""
     load, films, rng = Load(), Films(int(time.time())), random.Random(5)
-    async with httpx.AsyncClient(base_url=address, timeout=120) as client:
+    client = Client(address)
 
-        async def suggest(due: float) -> None:
-            known = load.acknowledged
-            answer = await client.post("/api/suggest", json={"rows": [films.one()[0]], "limit": 5})
-            load.suggest.append(time.perf_counter() - due)
-            load.failed += answer.status_code != 200
-            load.late += answer.json()["plain_position"] < known
+    async def suggest(due: float) -> None:
+        known = load.acknowledged
+        status, answer = await client.post("/api/suggest", {"rows": [films.one()[0]], "limit": 5})
+        load.suggest.append(time.perf_counter() - due)
+        load.failed += status != 200
+        load.late += answer["plain_position"] < known
 
-        async def change(due: float) -> None:
-            number, label = rng.randint(1, n_items), f"tag {rng.randrange(LABELS)}"
-            what = rng.choice(["tags", "reject"])
-            answer = await client.post(f"/api/items/{number}/{what}", json={"label": label})
-            load.change.append(time.perf_counter() - due)
-            load.failed += answer.status_code != 200
-            if answer.status_code == 200 and answer.json()["seq"] is not None:
-                load.pending[answer.json()["seq"]] = time.perf_counter()
-                load.acknowledged = max(load.acknowledged, answer.json()["seq"])
+    async def change(due: float) -> None:
+        number, label = rng.randint(1, n_items), f"tag {rng.randrange(LABELS)}"
+        what = rng.choice(["tags", "reject"])
+        status, answer = await client.post(f"/api/items/{number}/{what}", {"label": label})
+        load.change.append(time.perf_counter() - due)
+        load.failed += status != 200
+        if status == 200 and answer["seq"] is not None:
+            load.pending[answer["seq"]] = time.perf_counter()
+            load.acknowledged = max(load.acknowledged, answer["seq"])
 
-        async def watch() -> None:
-            while True:
-                position = (await client.get("/api/status")).json()["model_position"]
-                for seq in [seq for seq in load.pending if seq <= position]:
-                    load.counts.append(time.perf_counter() - load.pending.pop(seq))
-                await asyncio.sleep(0.25)
-
-        watching = asyncio.create_task(watch())
-        if beside is not None:
-            await beside(client)
-        tasks, start = [], time.perf_counter()
-        dues = [(i / SUGGESTIONS, suggest) for i in range(int(length * SUGGESTIONS))]
-        dues += [(i / CHANGES, change) for i in range(int(length * CHANGES))]
-        for due, what in sorted(dues, key=lambda pair: pair[0]):
-            await asyncio.sleep(max(0.0, start + due - time.perf_counter()))
-            tasks.append(asyncio.create_task(what(start + due)))
-        await asyncio.gather(*tasks)
-        until = time.perf_counter() + 300
-        while load.pending and time.perf_counter() < until:
+    async def watch() -> None:
+        while True:
+            position = (await client.get("/api/status"))[1]["model_position"]
+            for seq in [seq for seq in load.pending if seq <= position]:
+                load.counts.append(time.perf_counter() - load.pending.pop(seq))
             await asyncio.sleep(0.25)
-        watching.cancel()
+
+    watching = asyncio.create_task(watch())
+    if beside is not None:
+        await beside(client)
+    tasks, start = [], time.perf_counter()
+    dues = [(i / SUGGESTIONS, suggest) for i in range(int(length * SUGGESTIONS))]
+    dues += [(i / CHANGES, change) for i in range(int(length * CHANGES))]
+    for due, what in sorted(dues, key=lambda pair: pair[0]):
+        await until(start + due)
+        tasks.append(asyncio.create_task(what(start + due)))
+    await asyncio.gather(*tasks)
+    end = time.perf_counter() + 300
+    while load.pending and time.perf_counter() < end:
+        await asyncio.sleep(0.25)
+    watching.cancel()
+    client.close()
     return load
 
 
-async def import_and_retune(client: httpx.AsyncClient, rows: int) -> None:
-    asked = {"name": "more.csv", "label_column": "tags"}
-    await client.post("/api/imports", params=asked, content=Films(9).csv(rows))
+async def import_and_retune(client: Client, rows: int) -> None:
+    await client.send("POST", "/api/imports?name=more.csv&label_column=tags", Films(9).csv(rows))
     await client.post("/api/retune")
 
 

@@ -134,10 +134,9 @@ def test_items_that_wait_are_remembered_by_the_next_model(desk):
     published = desk.predictor.current()
     fresh = Beside(desk.store, published.model, desk.status()["position"])
     before = published.model.predict_proba([ODD])
-    after = fresh.shifted([ODD], before)
-    moved = {
-        label for label, change in zip(fresh.labels, (after - before)[0], strict=True) if abs(change) > 0.01
-    }
+    after = fresh.outputs([ODD])
+    changes_ = zip(after.names, (after.probabilities - before)[0], strict=True)
+    moved = {label for label, change in changes_ if abs(change) > 0.01}
     assert moved == {numbered(desk, "horror")}
 
 
@@ -146,7 +145,7 @@ def test_a_model_comes_where_more_items_wait_than_are_noted(desk, monkeypatch):
     for number in range(5):
         added(desk, ODD | {"title": f"Concert {number}"}, ["percussion"])
     noted = Beside(desk.store, desk.predictor.published.model, desk.predictor.published.position)
-    before = set(noted._notes)
+    before = set(noted._items)
     noted.warm()
     assert len(before) == 3
-    assert set(noted._notes) == before
+    assert set(noted._items) == before

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simlabel import AutoSMLClassifier, SMLClassifier
+from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel.engines import Auto, Collapsed, Exact
 from simlabel.similarities import RBF, Quadratic
 
@@ -114,3 +114,24 @@ def test_frames_have_names_and_the_index_that_was_asked_about(rng):
     assert isinstance(model.predict_proba(asked), np.ndarray)  # scikit-learn's tools index its columns
     with pytest.raises(ValueError, match="'scores'"):
         outputs.frame("scores")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_made_ready_says_the_same(rng, tmp_path, case):
+    X, Y, Q = problem(rng)
+    fitted = SMLClassifier(**case, random_state=0).fit(X, Y)
+    fitted.save(tmp_path / "model")
+    before, ready = load(tmp_path / "model"), load(tmp_path / "model").make_ready()
+    for one in Q[:5]:
+        np.testing.assert_allclose(ready.label_weights([one]), before.label_weights([one]), rtol=1e-9)
+
+
+def test_sums_that_cost_less_are_taken_before_a_query_comes(rng, tmp_path):
+    X, Y, Q = problem(rng, n=3000)
+    SMLClassifier(Quadratic(), influence="ridge").fit(X, Y).save(tmp_path / "model")
+    model = load(tmp_path / "model")
+    jobs = lambda: model._model.scorer.job.kept  # noqa: E731
+    model.label_weights(Q[:1])
+    assert "collapsed" not in jobs()
+    model.make_ready()
+    assert "collapsed" in jobs()

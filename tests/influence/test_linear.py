@@ -216,6 +216,32 @@ def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch
     np.testing.assert_allclose(taught.label_weights(Q), fresh.label_weights(Q), atol=0.03)
 
 
+@pytest.mark.parametrize("mixing", [False, True])
+def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mixing):
+    """What is left over of all labels lies in the directions of the row and of the mean."""
+    X, _ = rows(rng)
+    Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
+    solve, in_few = _conjugate.RidgeSystem.solve, _conjugate.RidgeSystem.in_few
+
+    def noted(self, B, tolerance, start=None, stopped=lambda: False):
+        self.noted = start is not None
+        width.append(B.shape[1])
+        return solve(self, B, tolerance, start, stopped)
+
+    def few(self, R, goal):
+        found = in_few(self, R, goal)
+        columns.extend([found[0].shape[1]] if self.noted else [])
+        return found
+
+    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", noted)
+    monkeypatch.setattr(_conjugate.RidgeSystem, "in_few", few)
+    with beyond(iterated_bytes=1 << 20):
+        taught = model(mixing=mixing).set_params(n_jobs=1).fit(X, Y)
+        assert not columns
+        taught.forget([9])
+    assert columns[0] <= 3 < min(width)  # later ones have what the solution before has left over, too
+
+
 def test_labels_that_come_later(rng):
     X, _ = rows(rng)
     y = [{"a"} if x[0] > 0 else {"b"} for x in X[:60]] + [{"a", "new"}] * 10

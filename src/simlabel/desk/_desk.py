@@ -92,6 +92,7 @@ class Desk:
             return make(by) if once is None else once.answered(by, lambda: make(by))
 
         done = self.store.write(work)
+        done.add_done_callback(lambda _: self.predictor.notice())
         done.add_done_callback(lambda _: self.follower.notice())
         return done
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from simlabel.desk._problems import Conflict
 from simlabel.desk._store import DeskStore, Together
-from simlabel.desk._teaching import as_rows
 from simlabel.desk._views import label_names, text_column
 
 if TYPE_CHECKING:
     from simlabel import Tagger
     from simlabel.desk._beside import Beside
+    from simlabel.fitted import Outputs
 
 _TOGETHER = 64  # rows in one pass
 _ROUND = 4  # digits of a probability that is told
-_MOVED = 0.05  # by plain sums: beyond, a label is chosen from a half on, whatever the model's rule says
 
 Shown = list[dict[str, Any]]
 _Asked = tuple[Sequence[dict[str, Any] | str], int, float]  # contents, how many labels, how probable
@@ -46,16 +46,11 @@ class Published:
     file: str
     beside: Beside
 
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns that it reads."""
-        names: list[str] = self.model.feature_names_in_.tolist()
-        return names
-
     def warm(self) -> None:
         """Have made ready what the first prediction would make ready, so that nobody waits for it."""
+        self.model.make_ready()
         for n in (1, _TOGETHER):
-            self.model.outputs(as_rows([{}] * n, self.columns))
+            self.beside.outputs([{}] * n)
         self.beside.warm()
 
 
@@ -80,40 +75,36 @@ class Predictor:
         """Labels for each content, or bare text: at most so many, those that are chosen or so probable."""
         return self._asked.ask((contents, limit, threshold))
 
+    def notice(self) -> None:
+        """Take in what was stored, while nobody asks: the next question finds it done."""
+        self._asked.ask(((), 0, 0.0))
+
     def _answers(self, batch: list[_Asked]) -> Sequence[Suggestions | Exception]:
         contents = [content for asked in batch for content in asked[0]]
         try:
             published, names = self.current(), self._store.remembered(label_names)
-            found = iter(self._found(published, contents) if contents else ())
+            published.beside.refresh()
             upto = published.position, max(published.position, published.beside.position)
-            labels = published.beside.labels
+            found = self._found(published.beside, contents) if contents else None
+            rows = count()
             return [
-                Suggestions(*upto, [_shown(*next(found), labels, names, limit, threshold) for _ in asked])
+                Suggestions(*upto, [_shown(found, next(rows), names, limit, threshold) for _ in asked])
                 for asked, limit, threshold in batch
             ]
         except Exception as error:
             return [error] * len(batch)
 
-    def _found(self, published: Published, contents: list[dict[str, Any] | str]) -> Iterator[tuple[Any, Any]]:
-        """Probabilities, and which labels are chosen, for each content."""
+    def _found(self, beside: Beside, contents: Sequence[dict[str, Any] | str]) -> Outputs:
         column = partial(self._store.remembered, text_column)
-        given = [{column(): one} if isinstance(one, str) else one for one in contents]
-        rows, beside = as_rows(given, published.columns), published.beside
-        outputs = published.model.outputs(rows)
-        beside.refresh()
-        probable = beside.shifted(rows, outputs.probabilities)
-        n, chosen = outputs.probabilities.shape[1], probable >= 0.5
-        stays = abs(probable[:, :n] - outputs.probabilities) <= _MOVED
-        chosen[:, :n][stays] = outputs.sets.toarray()[stays]
-        return zip(probable, chosen, strict=True)
+        return beside.outputs([{column(): one} if isinstance(one, str) else one for one in contents])
 
 
-def _shown(
-    probable: Any, chosen: Any, labels: list[str], names: dict[int, str], limit: int, threshold: float
-) -> Shown:
-    shown: Shown = []
+def _shown(found: Any, row: int, names: dict[int, str], limit: int, threshold: float) -> Shown:
+    """Labels of one row, the most probable first: those that are chosen, or probable enough."""
+    labels, probable, sets = found.names, found.probabilities[row], found.sets
+    chosen, shown = {*sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist()}, Shown()
     for k in (-probable).argsort(kind="stable").tolist():
-        number, value, given = int(labels[k]), float(probable[k]), bool(chosen[k])
+        number, value, given = int(labels[k]), float(probable[k]), k in chosen
         if number in names and (given or value >= threshold):
             told = {"label": names[number], "probability": round(value, _ROUND), "chosen": given}
             shown.append({"number": number, **told})

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from simlabel.desk._transfer import ImportOptions
 from simlabel.desk.api import make_app
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+_TURN = 5e-4  # seconds of Python that a thread has while others wait: an answer waits for a few at most
 
 
 class QuietServer(uvicorn.Server):
@@ -71,6 +73,7 @@ def serve(
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # read when the model is loaded
         os.environ.setdefault(name, "1")  # for a few rows threads take longer to meet than to work
+    sys.setswitchinterval(_TURN)
     desk = Desk(path, accept_above)
     try:
         if host not in people.LOOPBACK and not desk.people.needed:

@@ -120,8 +120,6 @@ def followed(model: Tagger, changes: Changes) -> Tagger | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if gone:
-            model.forget(gone)
-        if changes.lessons:
-            model.partial_fit(**_taught(changes.lessons, model.feature_names_in_.tolist()))
-    return model
+        if not changes.lessons:
+            return model.forget(gone) if gone else model
+        return model.exchange(gone, **_taught(changes.lessons, model.feature_names_in_.tolist()))

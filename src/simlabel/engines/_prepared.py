@@ -232,7 +232,9 @@ def _check(leaf: Leaf, rows: Rows) -> None:
 
 
 def _rows_per_block(X: Rows) -> int:
-    return max(1, limits().prepared_entries // max(1, row_width(X)))
+    """So many that their entries are few: of sparse rows those that are there, not the columns."""
+    width = X.nnz // max(1, n_rows(X)) if sp.issparse(X) else row_width(X)
+    return max(1, limits().prepared_entries // max(1, width))
 
 
 def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:

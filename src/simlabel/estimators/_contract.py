@@ -20,7 +20,7 @@ from simlabel.calibration import binary_margin
 from simlabel.estimators._advice import advise_on_sets, advise_on_unknown
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
-from simlabel.fitted import Model, Outputs, one_thread_changes
+from simlabel.fitted import Model, Notes, Outputs, one_thread_changes
 from simlabel.inspection import advise_on_copies
 from simlabel.metrics import Truth
 from simlabel.metrics._set_criteria import exact_rows
@@ -75,8 +75,14 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         return model, checked_rows(self, X, reset=False, client=client)
 
     @within_n_jobs
-    def outputs(self, X: Any) -> Outputs:
+    def outputs(self, X: Any, notes: Notes | None = None) -> Outputs:
         """Label sets, label weights and probabilities together, for the price of one.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        notes : Notes, optional
+            What `noted` gave: rows that are not learnt yet, and that count in sets and probabilities.
 
         Returns
         -------
@@ -96,9 +102,57 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         """
         index = X.index if hasattr(X, "iloc") else None
         model, X = self._check_queries(X)
+        if notes is not None:
+            notes.check(model)
+            return replace(model.outputs(X, notes), index=index)
         outputs = model.outputs(X)
         advise_on_sets(model, X, outputs.sets)
         return replace(outputs, index=index)
+
+    @within_n_jobs
+    def noted(self, X: Any, y: Any) -> Notes:
+        """Note labelled rows without learning them, so that they count at once in `outputs`.
+
+        To learn is exact, and takes its time where there are many labelled rows. Meanwhile what is known of
+        some more adds to the probabilities of rows that are like them, in plain sums. Notes are on the model
+        as it is: after `partial_fit` or `forget` they are to be taken anew. ``notes + more`` joins them,
+        ``notes.part(positions)`` has some of them.
+
+        Parameters
+        ----------
+        X, y : as in `partial_fit`
+            Labels may be new, and unknown ones, as of a `simlabel.labels.Partial`, add nothing.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> X, y = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [{"sea"}, {"sea"}, {"trees"}]
+        >>> model = SMLClassifier("linear", influence="ridge").fit(X, y)
+        >>> model.outputs([[0.1, 0.9]], model.noted([[0.0, 1.0]], [{"moss"}])).names.tolist()
+        ['sea', 'trees', 'moss']
+        """
+        return Notes.taken(*self._check_queries(X), self._read(y))
+
+    @within_n_jobs
+    def make_ready(self) -> Self:
+        """Do now what many queries would have done first, for whoever comes one by one.
+
+        A model that was just fitted is ready. One that was loaded, or has changed, sums over its references
+        for a single query; where a query costs less once sums are taken before it comes, they are now.
+        Predictions do not change but for rounding.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
+        >>> model.partial_fit([[0.0, 0.9]], [{"moss"}]).make_ready().predict([[0.2, 0.9]])
+        [{'trees'}]
+        """
+        check_is_fitted(self)
+        scorer = self._model.scorer
+        if scorer.sketch is None:
+            scorer.stages.engine.ready(scorer.prepared, [scorer.job])
+        return self
 
     @within_n_jobs
     def label_weights(self, X: Any) -> FloatArray:

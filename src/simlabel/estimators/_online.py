@@ -130,17 +130,66 @@ class OnlineMixin(PickedMixin, LabelsMixin, SavedMixin):
                 changed._reset()
                 changed._fit(X, y, sample_weight, ids, groups, classes)
                 return self
-            refuse_precomputed(changed._model, "partial_fit")
-            refuse_short_forms(changed._model, "partial_fit")
-            model, X = changed._check_queries(X)
-            labels, Y, unknown = model.labels.read(changed._read(y))
-            check_same_length(n_rows(X), Y, "y")
-            names = resolve_ids(ids, n_rows(X), model.scorer.references)
-            batch = drop_weightless(X, labels, Y, sample_weight, names, groups, unknown)
-            changed._publish(with_more(model, batch, classes))
-            changed._count_picked(batch.X)
-            changed._warn_of_few(self.n_references_)
+            changed._teach("partial_fit", X, y, sample_weight, ids, groups, classes)
         return self
+
+    def exchange(
+        self,
+        gone: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Forget some labelled instances, and add others: `forget`, then `partial_fit`, in one step.
+
+        What is learnt is solved for once. The new ones may be called what those were called that go.
+
+        Parameters
+        ----------
+        gone : list
+            Ids of those that are forgotten, as in `forget`.
+        X, y, sample_weight, ids, groups
+            What is added, as in `partial_fit`.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> model = SMLClassifier("linear")
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["a", "b"])
+        >>> model.exchange(["b"], [[0.0, 0.9]], [{"moss"}], ids=["b"]).predict([[0.2, 0.8]])
+        [{'moss'}]
+        """
+        check_is_fitted(self)
+        with self._changing() as changed:
+            changed._teach("exchange", X, y, sample_weight, ids, groups, None, gone)
+        return self
+
+    def _teach(
+        self,
+        what: str,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        ids: Any,
+        groups: Any,
+        classes: Any,
+        gone: Any = None,
+    ) -> None:
+        """Add rows to the model, in place of those that are gone."""
+        refuse_precomputed(self._model, what)
+        refuse_short_forms(self._model, what)
+        model, X = self._check_queries(X)
+        labels, Y, unknown = model.labels.read(self._read(y))
+        check_same_length(n_rows(X), Y, "y")
+        free = () if gone is None else {*check_ids(gone, None).tolist()}
+        names = resolve_ids(ids, n_rows(X), model.scorer.references, free)
+        batch = drop_weightless(X, labels, Y, sample_weight, names, groups, unknown)
+        before = self.n_references_
+        self._publish(with_more(model, batch, classes, gone))
+        self._count_picked(batch.X)
+        self._warn_of_few(before)
 
     def _warn_of_few(self, before: int) -> None:
         """Say that what was resolved rests on few of the rows that are there, once per doubling."""
@@ -222,7 +271,7 @@ class OnlineMixin(PickedMixin, LabelsMixin, SavedMixin):
             groups = None if groups is None else groups[rows]
             batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups, unknown=unknown)
             batch = with_what_was_known(model, batch, rows)
-            changed._publish(with_more(with_fewer(model, names), batch))
+            changed._publish(with_more(model, batch, gone=names))
         return self
 
     def _read(self, y: Any) -> Any:

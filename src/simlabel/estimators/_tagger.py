@@ -279,6 +279,20 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
             ids = self._ids(X, ids)
         return super().partial_fit(X, y, classes, sample_weight, ids, groups)
 
+    def exchange(
+        self,
+        gone: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        ids: Any = None,
+        groups: Any = None,
+    ) -> Self:
+        """Forget some labelled rows, and add others, in one step; as in `SMLClassifier`."""
+        check_is_fitted(self)
+        X = checked_table(X)
+        return super().exchange(gone, X, y, sample_weight, self._ids(X, ids), groups)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose predicted label set is exactly right."""
         check_is_fitted(self)

@@ -11,6 +11,7 @@ from simlabel.fitted._leave_one_out import (
     training_blocks,
 )
 from simlabel.fitted._model import Model, Outputs
+from simlabel.fitted._notes import Notes
 from simlabel.fitted._relabelling import relabelled
 from simlabel.fitted._scorer import Scorer
 from simlabel.fitted._totals import total_similarity
@@ -33,6 +34,7 @@ __all__ = [
     "Batch",
     "KnownSums",
     "Model",
+    "Notes",
     "Outputs",
     "Rescaling",
     "Scorer",

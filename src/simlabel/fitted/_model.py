@@ -34,6 +34,8 @@ from simlabel.tables import TableEncoder
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simlabel.fitted._notes import Notes
+
 Counts = npt.NDArray[np.int64]
 
 
@@ -154,16 +156,22 @@ class Model:
             X = X[:, self.columns]
         return X if self.normalizer is None else self.normalizer.transform(X)
 
-    def outputs(self, X: Rows) -> Outputs:
-        """Label sets, label weights and probabilities, from one pass."""
-        weights, probabilities = self._empty(X, self.scorer.prepared.dtype), self._empty(X)
-        sets, outside = [], 0
-        for part, scores in self.score_chunks(X):
-            sets.append(self.choose(scores))
-            weights[part], probabilities[part] = scores.labels, self.to_probabilities(scores)
+    def outputs(self, X: Rows, notes: Notes | None = None) -> Outputs:
+        """Label sets, label weights and probabilities, from one pass; `notes` add to sets and the last."""
+        names = self.labels.classes if notes is None else notes.names
+        weights = np.zeros((n_rows(X), len(names)), dtype=self.scorer.prepared.dtype)
+        probabilities, sets, outside = np.empty(weights.shape), [], 0
+        for part in self.scorer.chunks(X):
+            Q = self.normalized(X[part])
+            scores = self.scorer.score(Q)
+            found, probable = self.choose(scores), self.to_probabilities(scores)
+            if notes is not None:
+                found, probable = notes.added(Q, found, probable)
+            sets.append(found)
+            weights[part, : scores.labels.shape[1]], probabilities[part] = scores.labels, probable
             outside += self.n_cut(scores)
         warning = self.told_cut(outside / probabilities.size) if outside else ""
-        return Outputs(_stacked(sets), weights, probabilities, warning, self.labels.classes)
+        return Outputs(_stacked(sets), weights, probabilities, warning, names)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -172,19 +172,25 @@ def refuse_groups(model: Model, what: str) -> None:
         raise ValueError(f"{what} leaves out single instances, and these are in groups. Fit without groups.")
 
 
-def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
-    """The model with more references; `classes` are known then though no row may have them."""
+def with_more(model: Model, batch: Batch, classes: Any = None, gone: Any = None) -> Model:
+    """The model with more references; `classes` are known then though no row may have them.
+
+    References whose ids are in `gone` go for them, in one step: what is learnt is solved for once.
+    """
     space = model.labels.united(batch.labels)
     if classes is not None:
         space = space.declared(classes, known=model.labels.classes)
     known = model.scorer.references
+    kept: Kept = range(known.n_rows)
+    if gone is not None:
+        model, known, kept = _without(model, gone)
     batch = batch.relabelled(space)
     one = known.chunks[0]
     raw = _like(batch.X, one.X if one.raw is None else one.raw)
     encoder, rows = model.encoder, raw
     if encoder is not None:
         before, (encoder, rows) = encoder.width_, encoder.taught(raw)
-        known = known if encoder.width_ == before else _widened(model, encoder.width_)
+        known = known if encoder.width_ == before else _widened(model, known, encoder.width_)
     rows = rows if model.normalizer is None else _like(transformed(model.normalizer, rows), one.X)
     chunk = Chunk(
         _unshared(rows, batch.X),
@@ -197,7 +203,7 @@ def with_more(model: Model, batch: Batch, classes: Any = None) -> Model:
     )
     known = known.relabelled(space.places(model.labels), len(space.classes))
     model = replace(model, encoder=encoder)
-    return _with_references(model, space, known.taught(chunk), range(known.n_rows))
+    return _with_references(model, space, known.taught(chunk), kept)
 
 
 def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.int64]) -> Batch:
@@ -214,16 +220,25 @@ def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.in
     return replace(batch, Y=Y, unknown=unknown)
 
 
-def _widened(model: Model, width: int) -> References:
+def _widened(model: Model, references: References, width: int) -> References:
     """The references of a table with room for more terms; what was learnt for each column has no more."""
     normalizer, similarity = model.normalizer, model.scorer.stages.similarity
     if (normalizer is not None and normalizer.learns) or len(similarity.leaves()) > 1:
         raise ValueError("These rows hold more new words than there is room for; call retune() first.")
-    return model.scorer.references.widened(width)
+    return references.widened(width)
 
 
 def with_fewer(model: Model, names: Any) -> Model:
     """The model without the references of these ids."""
+    fewer, references, kept = _without(model, names)
+    return model if fewer is model else _with_references(fewer, model.labels, references, kept)
+
+
+def _without(model: Model, names: Any) -> tuple[Model, References, Kept]:
+    """The model with an encoder that has forgotten some references, those that are left, and where they were.
+
+    Where none goes, it is the model itself.
+    """
     known = model.scorer.references
     ids = check_ids(names, None).tolist()
     positions = known.positions(ids)
@@ -231,7 +246,7 @@ def with_fewer(model: Model, names: Any) -> Model:
     if len(ids) == known.n_rows:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
-        return model
+        return model, known, range(known.n_rows)
     if model.scorer.stages.similarity.supervised:
         raise ValueError(
             f"{model.scorer.stages.similarity!r} has learnt from these rows, and what was learnt cannot "
@@ -239,9 +254,10 @@ def with_fewer(model: Model, names: Any) -> Model:
         )
     stays = np.ones(known.n_rows, dtype=bool)
     stays[positions] = False
-    if model.encoder is not None:
-        model = replace(model, encoder=model.encoder.forgotten(take_rows(known.raw, positions)))
-    return _with_references(model, model.labels, known.without(positions), np.flatnonzero(stays))
+    encoder = model.encoder
+    if encoder is not None:
+        encoder = encoder.forgotten(take_rows(known.raw, positions))
+    return replace(model, encoder=encoder), known.without(positions), np.flatnonzero(stays)
 
 
 def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
@@ -281,8 +297,8 @@ def _unshared(rows: Rows, given: Rows) -> Rows:
     return rows.copy() if dense and np.may_share_memory(rows, given) else rows
 
 
-def resolve_ids(ids: Any, n_rows: int, references: References | None) -> Ids:
-    """Ids that the user gave, none of them in use, or the next numbers."""
+def resolve_ids(ids: Any, n_rows: int, references: References | None, free: Collection[Any] = ()) -> Ids:
+    """Ids that the user gave, none of them in use unless it is `free` again, or the next numbers."""
     if ids is None:
         first = 0 if references is None else references.next_id
         numbers = range(first, first + n_rows)
@@ -291,5 +307,5 @@ def resolve_ids(ids: Any, n_rows: int, references: References | None) -> Ids:
         return check_ids(numbers, n_rows)  # an array of int64 could not hold them: objects
     checked = check_ids(ids, n_rows)
     if references is not None:
-        check_unused(references.in_use(checked.tolist()))
+        check_unused([one for one in references.in_use(checked.tolist()) if one not in free])
     return checked

@@ -61,6 +61,36 @@ class RidgeSystem:
         """How steps are taken: all columns have one matrix, and so each other's directions."""
         return _Together(self)
 
+    def near(self, x: FloatArray, product: FloatArray, inner: FloatArray) -> FloatArray:
+        """Of the combinations of columns x, which are known to be near, the nearest to the solutions.
+
+        Parameters
+        ----------
+        product : array, (n_rows, n_columns)
+            `times` of x.
+        inner : array, (n_columns, n_columns)
+            x' B, of what is solved for.
+        """
+        values, vectors = np.linalg.eigh((x.T @ product + product.T @ x) / 2)
+        there = values > _ALIKE["d"] * max(1, len(values)) * values[-1]
+        vectors = vectors[:, there]
+        return np.asarray(x @ (vectors @ ((vectors.T @ inner) / values[there][:, None])))
+
+    def in_few(self, R: FloatArray, goal: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray]:
+        """Columns of length 1 as combinations of fewer, of what to solve for them, and with which goals.
+
+        Where a few rows have changed, what is left over of all labels lies in as many directions. What the
+        combinations lack is a tenth of the goal.
+        """
+        least = float(goal.min())
+        values, vectors = np.linalg.eigh(R.T @ R)
+        lacking = np.cumsum(np.maximum(values, 0.0)) > (0.1 * least) ** 2
+        n = int(lacking.sum())
+        if not 0 < 2 * n <= R.shape[1]:
+            return R, None, goal
+        vectors, roots = vectors[:, lacking], np.sqrt(values[lacking])
+        return R @ (vectors / roots), roots[:, None] * vectors.T, 0.9 * least / (np.sqrt(n) * roots)
+
     def solve(
         self,
         B: FloatArray,
@@ -81,9 +111,11 @@ class RidgeSystem:
                 open_ = np.flatnonzero(left > tolerance * lengths)
                 if stopped() or not len(open_):
                     break
-                unit = (rest[:, open_] / left[open_]).astype(kind)
-                goal = np.maximum(0.5 * tolerance * lengths[open_] / left[open_], _PER_ROUND[kind])
-                tried = x[:, open_] + left[open_] * search.steps(unit, goal, open_, stopped)
+                unit, goal = rest[:, open_] / left[open_], 0.5 * tolerance * lengths[open_] / left[open_]
+                goal = np.maximum(goal, _PER_ROUND[kind])
+                few, back, aims = self.in_few(unit, goal)
+                found = np.asarray(search.steps(few.astype(kind), aims, open_, stopped), dtype=np.float64)
+                tried = x[:, open_] + left[open_] * (found if back is None else found @ back)
                 after = B[:, open_] - self.times(tried, open_)
                 better = _lengths(after) < 0.5 * left[open_]  # False for what is not finite, too
                 x[:, open_[better]], rest[:, open_[better]] = tried[:, better], after[:, better]
@@ -119,6 +151,10 @@ class MaskedSystem(RidgeSystem):
     def scale_of(self, at: IntArray) -> FloatArray:
         """s, for some columns."""
         return self.scale[:, at]
+
+    def in_few(self, R: FloatArray, goal: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray]:
+        """The columns as they are: each has a matrix of its own."""
+        return R, None, goal
 
     def search(self) -> _Search:
         """How steps are taken: each column by itself."""

@@ -195,11 +195,13 @@ class LinearRidge:
         """The influence of all rows, and what is left over."""
         V = np.empty(targets.shape)
         left = np.zeros(V.shape[1])
+        if start is not None:
+            start = self._near(systems(slice(0)), products, unit, targets, mean, start)
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
             system = systems(part)
             B = targets[:, part].toarray() - mean[part]
-            first = None if start is None else start[:, part] * (unit**2 / system.scale)
+            first = None if start is None else start[:, part]
             x, left[part] = system.solve(system.scale * B, _TOLERANCE, first, stopped)
             V[:, part] = system.scale * x / unit**2
 
@@ -207,6 +209,27 @@ class LinearRidge:
         residual = float(left.max(initial=0.0))
         _check_residual(residual, self.penalty)
         return V, residual
+
+    def _near(
+        self,
+        system: RidgeSystem,
+        products: SimilarityProducts,
+        unit: float,
+        targets: Rows,
+        mean: FloatArray,
+        known: FloatArray,
+    ) -> FloatArray:
+        """Where to begin, given what the influence was, of which labels may have been mixed since."""
+        x = known * (unit**2 / system.scale)
+        product = np.empty(x.shape)
+
+        def work(part: slice, stopped: Callable[[], bool]) -> None:
+            if not stopped():
+                product[:, part] = system.times(x[:, part], np.arange(part.start, part.stop))
+
+        products.for_columns(x.shape[1], work)
+        scaled = system.scale * x
+        return system.near(x, product, np.asarray(targets.T @ scaled).T - np.outer(scaled.sum(axis=0), mean))
 
     def _without(
         self,
