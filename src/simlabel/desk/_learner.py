@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Answer = dict[str, Any]
 Progress = Callable[[int, int | None, str], None]
+_REST = 1.0  # seconds at most between two times of learning: plain sums have what comes meanwhile
 _MAIN = "from simlabel.desk._learner import main; main()"
 
 
@@ -88,6 +90,7 @@ class Learner:
         self.model: Tagger | None = None
         self.position = -1
         self.file: str | None = None  # that has this very model
+        self._rested = 0.0  # from when on it learns again
 
     def load(self, file: str, position: int) -> Answer:
         """Take over a model that a file has."""
@@ -95,15 +98,21 @@ class Learner:
         return {"position": position}
 
     def follow(self, file: str) -> Answer:
-        """Learn what the journal has by now, and write the model to a file, if it differs."""
-        changes = self._changes(self.position)
+        """Learn what the journal has by now, and write the model to a file, if it differs.
+
+        Where one change comes upon the other it rests for as long as it took, and takes them together.
+        """
+        time.sleep(max(0.0, self._rested - time.monotonic()))
+        started, changes = time.monotonic(), self._changes(self.position)
         known = set() if self.model is None else set(self.model.ids_.tolist())
         if changes.lessons or known & changes.touched:
             found = None if self.model is None else followed(self.model, changes)
             self.model = found if found is not None else fitted(self._changes(-1).lessons)
             self.file = None
         self.position = changes.position
-        return self._saved(file)
+        answer = self._saved(file)
+        self._rested = time.monotonic() + min(_REST, time.monotonic() - started)
+        return answer
 
     def retune(self, file: str) -> Answer:
         """Choose all values anew."""
