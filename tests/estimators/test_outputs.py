@@ -8,6 +8,7 @@ import pytest
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel.engines import Auto, Collapsed, Exact
+from simlabel.influence import Ridge
 from simlabel.similarities import RBF, Quadratic
 
 CASES = [
@@ -128,10 +129,9 @@ def test_what_is_made_ready_says_the_same(rng, tmp_path, case):
 
 def test_sums_that_cost_less_are_taken_before_a_query_comes(rng, tmp_path):
     X, Y, Q = problem(rng, n=3000)
-    SMLClassifier(Quadratic(), influence="ridge").fit(X, Y).save(tmp_path / "model")
+    SMLClassifier(Quadratic(), influence=Ridge(0.3)).fit(X, Y).save(tmp_path / "model")
     model = load(tmp_path / "model")
-    jobs = lambda: model._model.scorer.job.kept  # noqa: E731
     model.label_weights(Q[:1])
-    assert "collapsed" not in jobs()
+    assert "collapsed" not in model._model.scorer.job.kept
     model.make_ready()
-    assert "collapsed" in jobs()
+    assert "collapsed" in model._model.scorer.job.kept

@@ -145,7 +145,7 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         --------
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
-        >>> model.partial_fit([[0.0, 0.9]], [{"moss"}]).make_ready().predict([[0.2, 0.9]])
+        >>> model.partial_fit([[0.1, 0.9]], [{"trees"}]).make_ready().predict([[0.2, 0.9]])
         [{'trees'}]
         """
         check_is_fitted(self)
