@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
 from simlabel.baselines._powerset import LabelPowerset
+from simlabel.datasets import Dataset
 from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
+from simlabel.experiments._searched import Searched
 from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
 
 QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]
@@ -130,3 +134,18 @@ def test_a_comparison_is_shown_in_few_lines(made):
 def test_estimators_of_ones_own(made):
     result = compare(made, {"one": KNeighborsClassifier(1), "nine": KNeighborsClassifier(9)}, KFolds(3))
     assert result.of("made", "one").mean("hamming_loss") != result.of("made", "nine").mean("hamming_loss")
+
+
+def test_rivals_of_scikit_learn_know_more_labels_than_eight_bits_count():
+    """Its one-vs-rest numbers labels by the kind of integer that Y is made of."""
+    n = 150
+    X = np.repeat(np.eye(n), 4, axis=0)
+    Y = sp.csr_array(X.astype(np.int8))
+    names = tuple(f"label {k}" for k in range(n))
+    data = Dataset("many", X, Y, names, tuple(f"x{k}" for k in range(n)))
+    plain = OneVsRestClassifier(LogisticRegression(max_iter=20))
+    algorithms = {"plain": plain, "searched": Searched(plain, [{}])}
+    found = compare(data, algorithms, KFolds(2, stratified=True))
+    assert not found.failures
+    for name in algorithms:
+        assert found.of("many", name).mean("average_precision") > 0.99

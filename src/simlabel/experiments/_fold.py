@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
@@ -19,10 +18,10 @@ from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._memory import peak_mib, resident_mib
 from simlabel.experiments._protocols import Split
-from simlabel.experiments._searched import take_rows
+from simlabel.experiments._searched import dense_labels, take_rows
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
 from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _BINS = 10  # of the calibration curve
 
@@ -152,10 +151,10 @@ def summarize(
     )
 
 
-def _as_taken(Y: sp.csr_array, algorithm: Algorithm) -> sp.csr_array | npt.NDArray[np.int8]:
+def _as_taken(Y: sp.csr_array, algorithm: Algorithm) -> sp.csr_array | IntArray:
     if algorithm.sparse_labels:
         return Y
-    dense = Y.toarray()
+    dense = dense_labels(Y)
     return dense.ravel() if dense.shape[1] == 1 else dense
 
 

@@ -92,7 +92,8 @@ class Searched(ClassifierMixin, BaseEstimator):
         return self
 
     def _fitted(self, given: Mapping[str, Any], X: Any, Y: sp.csr_array) -> Any:
-        return clone(self.estimator).set_params(**given).fit(X, Y if self.sparse_labels else Y.toarray())
+        labels = Y if self.sparse_labels else dense_labels(Y)
+        return clone(self.estimator).set_params(**given).fit(X, labels)
 
     def _held_out(
         self, given: Mapping[str, Any], X: Any, Y: sp.csr_array, fold: tuple[IntArray, IntArray]
@@ -151,6 +152,15 @@ class Searched(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def dense_labels(Y: sp.csr_array) -> IntArray:
+    """Labels as most estimators take them.
+
+    Of 64 bits: scikit-learn numbers labels by the kind of integer that says whether a row has them, and one
+    of 8 bits cannot count beyond 127.
+    """
+    return Y.toarray().astype(np.int64)
 
 
 def _inner(Y: sp.csr_array, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
