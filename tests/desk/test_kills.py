@@ -48,7 +48,8 @@ class Worker(threading.Thread):
     def _one(self) -> None:
         if len(self.items) < 3 or self.rng.random() < 0.2:
             self.rounds += 1
-            (item,) = made_items(1, 1000 * self.number + self.rounds)
+            # names of their own, however many a worker comes to
+            (item,) = made_items(1, 1_000_000 * self.number + self.rounds)
             item |= {"done": False, "tags": item["tags"]}
             self.pending = ("add", item)
             (number,) = self._sent("/api/items", {"items": [item]})["ids"]
