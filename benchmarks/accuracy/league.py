@@ -43,8 +43,8 @@ SMALL = ("autosml", "sml", "prior", "lr")
 SETTLED = (
     "How AutoSML makes log-odds of its scores, and when it weighs columns by relevance, was settled on "
     "emotions, flags, parts of goemotions, bibtex and delicious, and sets made by the same laws with other "
-    "seeds: there our figures may be a little too good. yeast, scene, image, tv and debtags were not looked at "
-    "for it."
+    "seeds: there our figures may be a little too good. yeast, scene, image, tv and debtags were not looked "
+    "at for it."
 )
 
 
