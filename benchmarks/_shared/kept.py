@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from simlabel.support.replacing import replacing
 
 
 def pack(paths: Iterable[Path], folder: Path, file: Path) -> None:
-    """Write finished folds of a folder to a file, in an order that does not depend on when they ended."""
-    lines = [json.dumps([str(path.relative_to(folder)), path.read_text()]) for path in sorted(paths)]
-    file.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
+    """Write finished folds of a folder to a file, which keeps those of rivals that are not here."""
+    found = {str(path.relative_to(folder)): path.read_text() for path in paths}
+    played = {Path(name).parent for name in found}
+    found |= {name: text for name, text in _read(file) if Path(name).parent not in played}
+    lines = [json.dumps(each) for each in sorted(found.items())]
+    with replacing(file) as out:
+        out.write(lzma.compress("\n".join(lines).encode(), preset=9))
 
 
 def unpack(file: Path, folder: Path) -> int:
     """Write the folds of a file to a folder, but for those that are there; how many were written."""
     written = 0
-    if not file.exists():
-        return 0
-    for line in lzma.decompress(file.read_bytes()).decode().splitlines():
-        name, text = json.loads(line)
+    for name, text in _read(file):
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise ValueError(f"{file} would write outside of {folder}: {name}")
@@ -29,3 +32,8 @@ def unpack(file: Path, folder: Path) -> int:
             path.write_text(text)
             written += 1
     return written
+
+
+def _read(file: Path) -> Iterator[tuple[str, str]]:
+    if file.exists():
+        yield from map(json.loads, lzma.decompress(file.read_bytes()).decode().splitlines())

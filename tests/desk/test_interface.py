@@ -130,6 +130,30 @@ def test_health_readiness_and_figures(taught):
     assert 'simlabel_requests_total{method="GET",route="/healthz",status="200"}' in text
 
 
+def imported(server, asked, text):
+    """The job of a file, when it has ended."""
+    job = server.client.post("/api/imports", params=asked, content=text.encode()).json()
+    for _ in range(600):
+        job = server.get(f"/api/jobs/{job['id']}")
+        if job["state"] != "waiting":
+            break
+        time.sleep(0.1)
+    return job
+
+
+def test_labels_that_are_numbers_are_imported(empty):
+    lines = [{"title": "one", "tags": 1}, {"title": "two", "tags": None}, {"title": "half", "tags": 0.5}]
+    text = "\n".join(map(json.dumps, lines))
+    job = imported(empty, {"name": "t.jsonl", "label_column": "tags"}, text)
+    assert (job["state"], job["problems"]) == ("done", [])
+    table = list(csv.DictReader(io.StringIO(empty.client.get("/api/export?format=csv").text)))
+    assert [(row["status"], row["tags"]) for row in table] == [
+        ("done", "1"),
+        ("waiting", ""),
+        ("done", "0.5"),
+    ]
+
+
 def test_import_and_export(empty, tmp_path):
     rows = [
         ["id", "title", "tags"],
@@ -140,12 +164,7 @@ def test_import_and_export(empty, tmp_path):
     ]
     text = "\n".join(",".join(row) for row in rows)
     asked = {"name": "t.csv", "label_column": "tags", "id_column": "id"}
-    job = empty.client.post("/api/imports", params=asked, content=text.encode()).json()
-    for _ in range(600):
-        job = empty.get(f"/api/jobs/{job['id']}")
-        if job["state"] != "waiting":
-            break
-        time.sleep(0.1)
+    job = imported(empty, asked, text)
     assert (job["state"], job["done"], job["total"]) == ("done", 3, 3)
     assert [problem["row"] for problem in job["problems"]] == [5]
     table = list(csv.DictReader(io.StringIO(empty.client.get("/api/export?format=csv").text)))

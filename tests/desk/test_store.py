@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from simlabel.desk import _changes as changes
 from simlabel.desk._journal import By, undo
 from simlabel.desk._problems import Conflict, DeskError, NotFound
 from simlabel.desk._schema import Places
-from simlabel.desk._store import DeskStore
+from simlabel.desk._store import DeskStore, Together
 from simlabel.desk._teaching import changes_since, fitted, followed
 
 LABELS = st.sampled_from(["horror", "romance", "crime", "space", "  space ", "Übersee"])
@@ -251,3 +252,27 @@ def test_the_clock_never_goes_back(tmp_path, monkeypatch):
 def store_item(db, at):
     (number,) = changes.add_items(By(db, "Ada", at), [changes.NewItem({"a": "b"})]).ids
     return number
+
+
+def test_who_has_gone_meanwhile_holds_nobody_up():
+    """A question that was given up, and one that cannot be answered, leave those that come later answered."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def answer(batch):
+        asked.set()
+        go_on.wait(30)
+        if "bad" in batch:
+            raise OSError("no answer to this")
+        return batch
+
+    thread = Together("one", 1, answer)
+    first, second = thread.ask("first"), thread.ask("second")
+    assert asked.wait(30)
+    assert not first.cancel()  # it is being answered
+    assert second.cancel()
+    go_on.set()
+    with pytest.raises(OSError, match="no answer to this"):
+        thread.ask("bad").result(30)
+    assert first.result(30) == "first"
+    assert thread.ask("third").result(30) == "third"
+    thread.close()

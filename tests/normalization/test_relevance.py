@@ -97,3 +97,14 @@ def test_auto_weighs_columns_where_folds_say_so(rng):
     # labels that follow from no column: nothing to weigh by
     chance = AutoSMLClassifier(random_state=0).fit(rng.normal(size=(300, 8)), rng.random((300, 3)) < 0.4)
     assert "relevance" not in str(chance.normalizer_)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_whole_numbers_are_weighed_as_others_are(make):
+    X = np.arange(60).reshape(20, 3) % 7
+    Y = X[:, :1] > 3
+    got = Relevance().fit(make(X), Y).transform(make(X))
+    wanted = Relevance().fit(make(X.astype(float)), Y).transform(make(X.astype(float)))
+    dense = [each.toarray() if sp.issparse(each) else each for each in (got, wanted)]
+    np.testing.assert_array_equal(*dense)
+    assert dense[0].dtype == np.float64

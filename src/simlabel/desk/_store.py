@@ -68,13 +68,19 @@ class Together(Generic[A, T]):
             while batch[-1] is not None and len(batch) < self._most and not self._waiting.empty():
                 batch.append(self._waiting.get())
             ends = batch[-1] is None
-            asked = [one for one in batch if one is not None]
-            answers = self._answer([what for what, _ in asked]) if asked else ()
-            for (_, future), answer in zip(asked, answers, strict=True):
+            # who has gone meanwhile is not answered, and cannot go from here on
+            asked = [one for one in batch if one is not None and one[1].set_running_or_notify_cancel()]
+            for (_, future), answer in zip(asked, self._answered(asked), strict=True):
                 if isinstance(answer, Exception):
                     future.set_exception(answer)
                 else:
                     future.set_result(answer)
+
+    def _answered(self, asked: list[tuple[A, Future[T]]]) -> Sequence[T | Exception]:
+        try:
+            return self._answer([what for what, _ in asked]) if asked else ()
+        except Exception as error:  # the thread goes on for those who come later
+            return [error] * len(asked)
 
 
 class DeskStore:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from simlabel.desk._changes import NewItem, add_items, checked_name
 from simlabel.desk._journal import By
-from simlabel.desk._problems import DeskError, NotFound
+from simlabel.desk._problems import DeskError, NotFound, StoreError, Unwritable
 from simlabel.desk._store import DeskStore, Together
 
 FORMATS = {
@@ -113,14 +113,16 @@ class Imports:
                     data["total"], data["problems"] = total, (data["problems"] + problems)[:_MOST_PROBLEMS]
                     self._store.wrote(partial(take, state="waiting", new=new, upto=upto))
                     self._applied()
+        except (StoreError, Unwritable):
+            raise  # nothing can be noted now: the file stays
         except Exception as error:
             if self._closed:
                 return
             state = "failed"
             said = "The file is gone; import it again." if not file.exists() else str(error)[:300]
             data["problems"].append({"row": None, "problem": said})
-        file.unlink(missing_ok=True)
         self._store.wrote(partial(take, state=state, new=[], upto=max(done, upto)))
+        file.unlink(missing_ok=True)
         self._applied()
 
 
@@ -138,7 +140,7 @@ def _chunks(
             raise NotFound(f"{what}: there is no column {name!r}; there are {', '.join(map(repr, names))}.")
     given = tags = [None] * len(frame)
     if options.label_column is not None:
-        given = frame[options.label_column].tolist()
+        given = [_told(cell) for cell in frame[options.label_column].tolist()]
         tags = label_sets(given, separator_for(given, options.separator or "auto"))
     problems = [{"row": problem.line, "problem": problem.what} for problem in table.problems]
     rows = enumerate(zip(table.records(), given, tags, strict=True), start=1)
@@ -151,6 +153,13 @@ def _chunks(
                 problems.append({"row": place, "problem": str(error)})
         yield min(start + _CHUNK, len(frame)), made, problems, len(frame)
         problems = []
+
+
+def _told(cell: Any) -> Any:
+    """What a row says of its labels: None for nothing, a number as its digits."""
+    if isinstance(cell, float):
+        return None if cell != cell else f"{cell:.15g}"
+    return str(cell) if isinstance(cell, int) else cell
 
 
 def _item(

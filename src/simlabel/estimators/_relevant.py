@@ -35,11 +35,12 @@ class Weighed:
     trial: Trial
     value: float
     error: float
+    folds: int
 
     @property
     def record(self) -> dict[str, Any]:
         """A row of the leaderboard."""
-        return record_of_trial(self.trial, self.value, self.error, "5 folds")
+        return record_of_trial(self.trial, self.value, self.error, f"{self.folds} folds")
 
 
 def best_weighed(
@@ -69,11 +70,11 @@ def best_weighed(
         return None
     values = np.array([_by_folds(trial, some, criterion) for trial in (plain, found)])
     gains = sign * (values[1] - values[0])
-    if len(gains) < 2 or not gains.mean() > _SURE * gains.std(ddof=1) / np.sqrt(len(gains)):
+    if len(gains) < 3 or not gains.mean() > _SURE * gains.std(ddof=1) / np.sqrt(len(gains)):
         return None
     last = trials.sampled(n_rows).run(weighed, replace(_LAST, start=found.curve.best), Shared())
     spread = values[1].std(ddof=1) / np.sqrt(len(gains))
-    return Weighed(last, float(values[1].mean()), float(spread))
+    return Weighed(last, float(values[1].mean()), float(spread), len(gains))
 
 
 def with_relevance(normalizer: Any) -> list[Any]:
@@ -96,6 +97,8 @@ def _by_folds(trial: Trial, trials: Trials, criterion: Criterion) -> list[float]
     stages = replace(trial.best.stages, similarity=trial.similarity)
     values = []
     for rest, held in folds_of(references, trials.seed):
+        if not len(rest):
+            continue
         normalizer, problem = make_problem(
             batch.part(rest), trial.configuration.normalizer, stages, trials.names
         )

@@ -36,7 +36,7 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
         What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax",
         "quantile" (normal scores, robust to outliers), "relevance" (columns count by what they say of the
         labels; after another), a list of these, any scikit-learn transformer, or None. "auto" takes the
-        best of them by leave-one-out on at most 1,500 rows; `tuning_.note` tells.
+        best of the others by leave-one-out on at most 1,500 rows; `tuning_.note` tells.
     weighting : str, Weighting, callable or None
         How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
     influence : str or Influence

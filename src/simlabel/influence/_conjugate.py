@@ -61,6 +61,9 @@ class RidgeSystem:
         """How steps are taken: all columns have one matrix, and so each other's directions."""
         return _Together(self)
 
+    #: whether to begin near the solution saves more than it takes
+    begins_near = True
+
     def near(self, x: FloatArray, product: FloatArray, inner: FloatArray) -> FloatArray:
         """Of the combinations of columns x, which are known to be near, the nearest to the solutions.
 
@@ -113,7 +116,7 @@ class RidgeSystem:
                     break
                 unit, goal = rest[:, open_] / left[open_], 0.5 * tolerance * lengths[open_] / left[open_]
                 goal = np.maximum(goal, _PER_ROUND[kind])
-                few, back, aims = self.in_few(unit, goal)
+                few, back, aims = (unit, None, goal) if start is None else self.in_few(unit, goal)
                 found = np.asarray(search.steps(few.astype(kind), aims, open_, stopped), dtype=np.float64)
                 tried = x[:, open_] + left[open_] * (found if back is None else found @ back)
                 after = B[:, open_] - self.times(tried, open_)

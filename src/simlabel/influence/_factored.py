@@ -36,6 +36,8 @@ def worth_a_factor(n: int, width: int) -> bool:
 class FactoredSystem(RidgeSystem):
     """s Z Z' s + penalty, of which a factor in single precision is there."""
 
+    begins_near = False  # it takes a few steps from anywhere
+
     def __init__(self, products: SimilarityProducts, weights: FloatArray, penalty: float) -> None:
         self.products, self.penalty = products, penalty
         self.scale = np.sqrt(weights)[:, None]

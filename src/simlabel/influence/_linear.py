@@ -36,6 +36,7 @@ Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets
 _FOLDS = 5
 _TOLERANCE = 1e-7  # of what is left over, as a share of a column of targets
 _FOLD_TOLERANCE = 1e-2  # changes scores far less than leaving out more than one row does
+_MOST_NEAR = 2000  # labels among which the nearest start is looked for: it takes their number to the third
 _WORTH_A_WARNING = 1e-6
 
 
@@ -195,8 +196,10 @@ class LinearRidge:
         """The influence of all rows, and what is left over."""
         V = np.empty(targets.shape)
         left = np.zeros(V.shape[1])
-        if start is not None:
-            start = self._near(systems(slice(0)), products, unit, targets, mean, start)
+        if start is not None:  # all labels are known of all rows, so that one system is that of all columns
+            system = systems(slice(0))
+            near = system.begins_near and start.shape[1] <= _MOST_NEAR
+            start = self._near(system, products, unit, targets, mean, start) if near else None
 
         def work(part: slice, stopped: Callable[[], bool]) -> None:
             system = systems(part)

@@ -79,8 +79,9 @@ class Relevance(Normalizer):
 
     def transform(self, X: Rows) -> Rows:
         """Multiply the columns."""
-        weights = self.weights_.astype(X.dtype if sp.issparse(X) else np.asarray(X).dtype)
-        return sp.csr_array(X.multiply(weights[None, :])) if sp.issparse(X) else np.asarray(X) * weights
+        X = X if sp.issparse(X) else np.asarray(X)
+        weights = self.weights_.astype(X.dtype if X.dtype.kind == "f" else np.float64)
+        return sp.csr_array(X.multiply(weights[None, :])) if sp.issparse(X) else X * weights
 
 
 def _standardized(Y: FloatArray, weights: FloatArray) -> FloatArray:

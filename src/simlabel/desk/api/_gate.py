@@ -89,7 +89,11 @@ class Gate:
     async def _passed(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._take((scope.get("client") or ("", 0))[0])
         large = scope["path"] == "/api/imports"
-        body = _limited(receive, MOST_IMPORT_BYTES if large else MOST_BYTES)
+        most = MOST_IMPORT_BYTES if large else MOST_BYTES
+        body, told = _limited(receive, most), dict(scope["headers"]).get(b"content-length", b"")
+        if told.isdigit() and int(told) > most:
+            while (await body())["type"] == "http.request":
+                pass  # nothing of it is kept; where all has come, it is refused
         given = body if large else await _whole(body)
         try:
             async with asyncio.timeout(None if scope["path"] in _UNHURRIED else _LONGEST):
