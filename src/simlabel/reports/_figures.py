@@ -179,7 +179,8 @@ def rank_plot(ranking: Ranking) -> str | None:
         return None
     from scikit_posthocs import critical_difference_diagram
 
-    with _drawing(5.4, 1.3 + 0.22 * len(ranking.mean_ranks)) as (figure, axes):
+    n = len(ranking.mean_ranks)  # the more there are, the closer they stand
+    with _drawing(min(9.0, max(5.4, 4.0 + 0.35 * n)), 1.3 + 0.22 * n) as (figure, axes):
         names = {name: for_figure(name) for name in ranking.mean_ranks}
         critical_difference_diagram(
             {names[name]: rank for name, rank in ranking.mean_ranks.items()},
