@@ -89,7 +89,8 @@ def best_blend(
         if len(rest) == 0:
             return None
         made = [fold_similarities(each.stages, each.references, rest, held) for each in parts]
-        sums = [[np.sum([made[i][side] for i in chosen], axis=0) for side in (0, 1)] for chosen, _ in tried]
+        # one after the other: each is as large as all pairs of rows
+        sums = ([np.sum([made[i][side] for i in chosen], axis=0) for side in (0, 1)] for chosen, _ in tried)
         both = zip(sums, tried, strict=True)
         values.append([judged(S, Q, p, first, (rest, held), criterion) for (S, Q), (_, p) in both])
         advance()
