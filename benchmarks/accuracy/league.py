@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -57,10 +58,12 @@ def played(scale: Scale) -> tuple[League, League]:
         sets = [one for one in league_sets()[0] if one.name not in HUGE]
         rivals, ablation, folder = RIVALS, ABLATION, FOLDER / "folds" / "league"
     budget = seconds_of(os.environ.get("SIMLABEL_LEAGUE_BUDGET", "2h"))
-    settings = {"folder": folder, "jobs": 2, "limit": LIMIT, "budget": budget}
+    settings = {"folder": folder, "jobs": 2, "limit": LIMIT}
     if not scale.small:
         unpack(KEPT, folder)
-    league, without = play(sets, rivals, **settings), play(sets, ablation, **settings)
+    begun = time.monotonic()
+    league = play(sets, rivals, budget=budget, **settings)
+    without = play(sets, ablation, budget=max(1.0, begun + budget - time.monotonic()), **settings)
     if not scale.small:
         paths = [finished_folds(sets, some, folder=folder) for some in (rivals, ablation)]
         pack({path for each in paths for path in each}, folder, KEPT)

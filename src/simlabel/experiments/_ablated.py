@@ -7,7 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from simlabel.estimators import AutoSMLClassifier
 from simlabel.estimators._configurations import Configuration, default_configurations
+from simlabel.fitted import Batch
 from simlabel.influence import Ridge
 from simlabel.similarities import RBF
 from simlabel.support.validation import FloatArray
@@ -39,10 +41,13 @@ class Ablated(ClassifierMixin, BaseEstimator):
         """Choose from what is left, and fit it."""
         model = clone(self.estimator)
         rows = X if hasattr(X, "shape") else np.asarray(X)
-        kept = [one for one in default_configurations(rows) if self._keeps(one)]
-        model.configurations = [(one.normalizer, one.similarity, one.influence) for one in kept]
-        if self.ingredient == "rule":
+        if self.ingredient == "similarity":
+            model = _ByRBF(**model.get_params(deep=False))
+        elif self.ingredient == "rule":
             model.label_rule = "set_size"
+        elif self.ingredient != "mixing":
+            kept = [one for one in default_configurations(rows) if self._keeps(one)]
+            model.configurations = [(one.normalizer, one.similarity, one.influence) for one in kept]
         self.model_ = model.fit(rows, y)
         if self.ingredient == "mixing" and isinstance(model.influence_, Ridge):
             plain = clone(model.best_estimator_)
@@ -51,12 +56,10 @@ class Ablated(ClassifierMixin, BaseEstimator):
         return self
 
     def _keeps(self, one: Configuration) -> bool:
-        """Whether a configuration has nothing of the ingredient."""
-        return {
-            "normalizer": one.normalizer == "l2",
-            "similarity": isinstance(one.similarity, RBF),
-            "influence": one.influence == "uniform",
-        }.get(self.ingredient, True)
+        """Whether a configuration has nothing of the ingredient, and all of the other."""
+        if self.ingredient == "influence":
+            return one.influence == "uniform"
+        return one.normalizer == "l2" and one.influence == "ridge"
 
     def predict(self, X: Any) -> Any:
         """As the estimator does."""
@@ -65,3 +68,10 @@ class Ablated(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> FloatArray:
         """As the estimator does: label weights, which rank the labels of a row."""
         return np.asarray(self.model_.label_weights(X))
+
+
+class _ByRBF(AutoSMLClassifier):
+    """All that AutoSML does, with the paper's similarity alone."""
+
+    def _configurations(self, batch: Batch) -> list[Configuration]:
+        return [one for one in super()._configurations(batch) if isinstance(one.similarity, RBF)]

@@ -381,7 +381,7 @@ def test_a_budget_leaves_out_what_does_not_fit_and_says_so(tmp_path, monkeypatch
         "lr": RIVALS["lr"],
         "rf": RIVALS["rf"].__class__(**{**vars(RIVALS["rf"]), "cost": (1e9, 1, 1, 1)}),
     }
-    league = play(sets, dear, folder=tmp_path, budget=600.0)
+    league = play(sets, dear, folder=tmp_path, budget=100.0)
     assert list(league.out) == [("a", "rf")]
     assert "budget" in league.out["a", "rf"]
     assert len(league.scores["a", "lr"].cpu_seconds) == 4
@@ -394,3 +394,5 @@ def test_a_budget_leaves_out_what_does_not_fit_and_says_so(tmp_path, monkeypatch
     short = play(sets, {"lr": RIVALS["lr"]}, folder=tmp_path, budget=1e-9)
     assert len(short.scores["a", "lr"].cpu_seconds) == 3
     assert short.sets["a"].protocol == "4-fold cross-validation, the first 3 test parts"
+    # nobody takes longer than the limit
+    assert not play(sets, dear, folder=tmp_path, budget=100.0, limit=1.0).out

@@ -134,6 +134,7 @@ class _Season:
             over = any(store.was_late(path, self.limit) for path in paths)
             measured = [fold.cpu_seconds for fold in kept]
             seconds = sum(measured) / len(measured) if measured else rival.seconds(*sizes)
+            seconds = min(seconds, self.limit)  # then it is stopped, and has lost
             cells.append(Fixture(one.name, name, seconds, len(splits), len(splits) if over else len(kept)))
         return cells
 

@@ -17,7 +17,9 @@ from simlabel.experiments._preparing import AsFrame, Dense, ScaledColumns, Words
 from simlabel.experiments._searched import Searched
 
 _MANY = 100  # labels
-_BY_HAND = {"mlrl": "pip install mlrl-boomer, which wants scikit-learn below 1.8"}
+_BY_HAND = {
+    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (runs with newer versions than it asks for)"
+}
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
 Grid = Sequence[Mapping[str, Any]]
 

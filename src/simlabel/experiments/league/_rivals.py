@@ -221,10 +221,11 @@ _PACKAGES = [
     Rival(
         "boomer",
         "BOOMER",
-        "gradient boosted rules",
+        "gradient boosted rules; shrinkage 0.3 or 0.1",
         lambda seed: _boomer(seed),
+        [{}, {"shrinkage": 0.1}],
         package="mlrl",
-        cost=(60, 1, 1, 1),
+        cost=(30, 1, 1, 1),
         for_tables=False,
     ),
     Rival(
