@@ -165,7 +165,9 @@ def notes(league: League) -> list[str]:
         f"{league.titles[rival]} on {name}" for (name, rival), why in league.out.items() if "budget" in why
     ]
     lines += [f"No time was left for {', '.join(untimed)}."] * bool(untimed)
-    return [*lines, f"Ran on {league.machine}."]
+    seconds = [one for score in league.scores.values() for one in score.cpu_seconds]
+    took = f"{len(seconds):,} folds of {sum(seconds) / 3600:.1f} processor hours, beside those that were late"
+    return [*lines, f"{took}. Ran on {league.machine}."]
 
 
 def run(scale: Scale) -> Part:

@@ -206,3 +206,9 @@ def test_odd_data_have_a_clear_result(X, Y):
             assert (model.predict(X).toarray() == 1).all()
     single = SMLClassifier("rbf", influence="ridge").fit(X[:1], y[:1])
     assert np.isfinite(single.label_weights(X)).all()
+
+
+def test_similarities_beyond_all_numbers_are_refused_with_what_to_do(rng):
+    X = 1e22 * rng.normal(size=(40, 6))  # to the power of 16
+    with pytest.raises(ValueError, match="no influence can be learnt from it: bring rows to one length"):
+        SMLClassifier(Polynomial(8, 1.0), normalizer=None, influence="ridge").fit(X, X[:, :2] > 0)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from simlabel.engines import AllPairs
 from simlabel.engines.running import run_tasks
 from simlabel.influence import Problem, Ridge
@@ -80,11 +82,18 @@ class RidgeSearch:
         self._left_out: dict[tuple[float, ...], LeftOut] = {}
         self._threads = effective_jobs(problem.stages.n_jobs)
         self._rough_from: float | None = None
+        self._overflown = False  # whether a candidate's similarities were beyond what can be computed with
 
     def run(self, grids: dict[str, Grid], walk: Walk) -> Measured:
         """Candidates that were looked at, and what they gave."""
         with held_blas(1):  # threads look at two candidates rather than at one
-            return self._walked(grids, walk)
+            tried, measured = self._walked(grids, walk)
+        if self._overflown and all(math.isnan(value) for value, _ in measured):
+            raise ValueError(
+                f"{self.problem.stages.similarity!r} is so large between these rows that no influence can be "
+                f"learnt from it: bring rows to one length (normalizer='l2'), or take a smaller degree."
+            )
+        return tried, measured
 
     def _walked(self, grids: dict[str, Grid], walk: Walk) -> Measured:
         if walk.rough and PENALTY in grids and self.problem.references.n_rows >= limits().rough_rows:
@@ -155,9 +164,13 @@ class RidgeSearch:
     def _measure(self, candidate: Candidate) -> tuple[float, float]:
         references, n = self.problem.references, self.problem.references.n_labels
         penalty = candidate.get(PENALTY, self.problem.stages.influence.get_params()["penalty"])
-        left_out = self._by_penalty(candidate)(float(penalty))
+        with np.errstate(all="ignore"):  # what comes of it is looked at
+            left_out = self._by_penalty(candidate)(float(penalty))
         judge = Judge(self.criterion, references.sizes)
         truth = self.problem.truth
+        if not np.isfinite(left_out).all():
+            self._overflown = True
+            return math.nan, math.nan
         judge.add(truth, learned_scores(left_out, n))
         return judge.result(truth, references.weights)
 

@@ -18,7 +18,7 @@ from simlabel.experiments._searched import Searched
 
 _MANY = 100  # labels
 _BY_HAND = {
-    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (runs with newer versions than it asks for)"
+    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than it asks for do)"
 }
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
 Grid = Sequence[Mapping[str, Any]]

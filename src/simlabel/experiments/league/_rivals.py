@@ -235,6 +235,7 @@ _PACKAGES = [
         lambda seed: Omikuji(),
         package="omikuji",
         cost=(3, 1, 0.3, 0.3),
+        for_tables=False,
         for_many=True,
         sparse_labels=True,
     ),
