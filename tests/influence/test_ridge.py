@@ -79,7 +79,7 @@ def test_all_rows_inducing_is_the_exact_solution(seed, weighted):
     exact = SMLClassifier(Laplacian(1.0), normalizer=None, influence=Ridge(0.3, inducing=None))
     exact.fit(X, Y, sample_weight=w)
     from simlabel.influence._inducing import InducingFeatures, inducing_solution
-    from simlabel.influence._ridge import ridge_targets
+    from simlabel.influence._pairs import ridge_targets
 
     references = exact._model.scorer.references
     scorer = exact._model.scorer

@@ -54,6 +54,7 @@ LIES = [
     ("ridge", "model/influence/values/penalty", [*NOT_POSITIVE, "auto"]),
     ("ridge", "model/influence/values/inducing", [0, -1, 1.5, "x"]),
     ("ridge", "model/influence/values/mixing", [1, None, "x"]),
+    ("ridge", "model/influence/values/vocabulary", [1, None, "x"]),
     ("ridge", "model/solution", [*NOT_A_STAGE, None, GONE]),
     ("ridge", "model/solution/values/V", NOT_NAMES),
     ("ridge", "model/solution/values/intercept", NOT_NAMES[1:4]),

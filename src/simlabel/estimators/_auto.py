@@ -29,6 +29,7 @@ from simlabel.estimators._trials import Trial, Trials, records
 from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge
 from simlabel.influence._linear import linear_form
+from simlabel.influence._own_columns import is_vocabulary
 from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.normalization import UnitsWarning
@@ -49,8 +50,9 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     many, and the best three of them on all rows (up to 2,500). From 100 rows on, the winner is tried with
     columns weighed by `simlabel.normalization.Relevance` too, where five folds say that this gains more than
     two standard errors. What has won is fitted; where its influence is learned, from 100 rows on, scores of
-    label sets are log-odds (`Ridge(mixing=True)`), and plain sums are not tried. Nothing outside the training
-    rows is looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
+    label sets are log-odds (`Ridge(mixing=True)`), and plain sums are not tried. Sparse columns that are all
+    in some row count as words of the rows (`Ridge(vocabulary=True)`). Nothing outside the training rows is
+    looked at. All else it does as `SMLClassifier` does: `retune` chooses anew.
 
     Parameters
     ----------
@@ -235,7 +237,12 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
             inducing = influence.n_inducing(trials.n_rows)
             if inducing is not None and linear_form(trial.similarity, trial.best.references.X) is not None:
                 inducing = None  # solved for all of them without a matrix of all pairs
-            influence = Ridge(influence.penalty, inducing, mixing=can_be_mixed(trials.batch, self.absent))
+            influence = Ridge(
+                influence.penalty,
+                inducing,
+                mixing=can_be_mixed(trials.batch, self.absent),
+                vocabulary=is_vocabulary(trials.batch.X),
+            )
         return SMLClassifier(
             trial.similarity,
             normalizer=trial.configuration.normalizer,

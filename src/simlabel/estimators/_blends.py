@@ -18,7 +18,7 @@ from simlabel.estimators._trials import Trial, record
 from simlabel.influence import Problem, Ridge, Stages
 from simlabel.influence._by_folds import fold_scores, fold_similarities, folds_of
 from simlabel.influence._linear import fits_in_matrix
-from simlabel.influence._ridge import ridge_targets
+from simlabel.influence._pairs import ridge_targets
 from simlabel.metrics import Criterion, Truth
 from simlabel.rows import References
 from simlabel.similarities import ForestProximity, OnColumns, Similarity, Sum

@@ -17,7 +17,7 @@ from simlabel.estimators._blends import judged
 from simlabel.estimators._problem import make_problem
 from simlabel.estimators._trials import Shared, Trial, Trials, record_of_trial
 from simlabel.influence._by_folds import folds_of
-from simlabel.influence._ridge import similarity_matrix
+from simlabel.influence._pairs import similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.rows import transformed
 from simlabel.tuning import Walk, two_sided

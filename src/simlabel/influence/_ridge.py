@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from simlabel.engines import Job, Keep, ReduceCall, SumReducer, prepare
-from simlabel.engines.reducers import Reducer
+from simlabel.engines import prepare
 from simlabel.influence._base import Influence, Kept, Problem, Solved
 from simlabel.influence._by_folds import left_out_by_folds
 from simlabel.influence._closed_form import (
@@ -24,6 +24,8 @@ from simlabel.influence._closed_form import (
 from simlabel.influence._inducing import InducingFeatures, inducing_solution
 from simlabel.influence._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
 from simlabel.influence._mixing import mixed
+from simlabel.influence._own_columns import scores_as_asked
+from simlabel.influence._pairs import DoubledRows, ridge_targets, similarity_matrix
 from simlabel.influence._partly import (
     Known,
     by_patterns,
@@ -34,7 +36,7 @@ from simlabel.influence._partly import (
     work,
 )
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
-from simlabel.rows import References, is_lazy, take_rows
+from simlabel.rows import References, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.support.advice import SimlabelWarning, advise
 from simlabel.support.limits import limits
@@ -73,6 +75,12 @@ class Ridge(Influence):
         score is a sum over references as before. For label sets that are all known; where labels are so
         many that a mixture would take long, each is made from its own score alone, and beyond 1,024 scores
         stay as they are.
+    vocabulary : bool
+        Whether columns are words, or what else was found in these very rows. Then no new row has a column
+        that none of them has, and leave-one-out leaves out of a row what only it has, or only its group:
+        what remains is brought to the row's length. Without that, scores of rows that were left out are too
+        small, and thresholds too low. For sparse rows that are all solved for (up to 6,688) and labels that
+        are all known; else it changes nothing.
 
     Notes
     -----
@@ -118,16 +126,19 @@ class Ridge(Influence):
         penalty: float | Literal["auto"] = "auto",
         inducing: int | Literal["auto"] | None = "auto",
         mixing: bool = False,
+        vocabulary: bool = False,
     ) -> None:
         self.penalty = penalty
         self.inducing = inducing
         self.mixing = mixing
+        self.vocabulary = vocabulary
 
     def check(self) -> None:
         """Raise ValueError where the penalty or the number is not positive."""
         check_number("Ridge", "penalty", self.penalty, above=0, also=("auto",))
         check_number("Ridge", "inducing", self.inducing, at_least=1, integer=True, also=("auto", None))
         check_flag("Ridge", "mixing", self.mixing)
+        check_flag("Ridge", "vocabulary", self.vocabulary)
 
     def grids(self) -> dict[str, tuple[float, ...]]:
         """Penalties, where it is "auto"."""
@@ -202,10 +213,11 @@ class Ridge(Influence):
         references, penalty = problem.references, float(self.penalty)
         if not references.is_complete:
             raise ValueError("What a reference is worth is known where all labels are, and some are unknown.")
-        if self.mixing or self.n_inducing(references.n_rows) is not None:
+        if self.mixing or self.vocabulary or self.n_inducing(references.n_rows) is not None:
             raise ValueError(
                 f"What {self!r} would be without a reference is known in closed form where all references "
-                f"are summed over and scores are not mixed: Ridge(inducing=None, mixing=False)."
+                f"are summed over, scores are not mixed and rows keep all columns: "
+                f"Ridge(inducing=None, mixing=False, vocabulary=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
         return scores_without_each(
@@ -254,7 +266,7 @@ class Ridge(Influence):
     def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
         references, penalty = problem.references, float(self.penalty)
         targets, weights = problem.as_true(ridge_targets(references)).toarray(), references.weights
-        rows = _Doubled(problem)
+        rows = DoubledRows(problem)
         A, n_old = shrunk_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
             S = rows.similarities(rows.X[n_old:])
@@ -334,6 +346,8 @@ class Ridge(Influence):
                 )
             left_out = left_out_by_folds(problem, targets, float(self.penalty))
             solution = replace(solution, left_out=left_out)
+        elif self.vocabulary and solution.inverse is not None:
+            solution = replace(solution, left_out=self._left_out_as_asked(solution, targets, problem))
         if self.gives_log_odds(references.n_labels):
             solution = mixed(solution, targets, references.n_labels, references.weights, references.groups)
         return Solved(
@@ -345,45 +359,14 @@ class Ridge(Influence):
             residual=solution.residual,
         )
 
-
-def ridge_targets(references: References) -> Rows:
-    """[Y | one-hot of the set size] without weights, sparse, (n_references, n_labels + n_sizes)."""
-    ones = References(references.X, references.Y, np.ones(references.n_rows), unknown=references.knowledge)
-    return ones.influence[:, : references.n_labels + len(references.sizes)]
+    def _left_out_as_asked(self, solution: RidgeSolution, targets: Rows, problem: Problem) -> FloatArray:
+        references, rows = problem.references, DoubledRows(problem)
+        if not sp.issparse(rows.X):
+            return solution.left_out
+        known = references.weights, references.groups
+        return scores_as_asked(solution, rows.X, rows.similarities, targets, *known)
 
 
 def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.int64]:
     """A seeded sample of the references, in rising order."""
     return np.sort(np.random.default_rng(seed).choice(references.n_rows, m, replace=False))
-
-
-def similarity_matrix(problem: Problem) -> FloatArray:
-    """Similarities of all references to each other, float64, (n_references, n_references)."""
-    rows = _Doubled(problem)
-    return rows.similarities(rows.X)
-
-
-class _Doubled:
-    """References in float64, and their similarities to others and to themselves."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.stages, self.X = problem.stages, problem.references.X
-        if is_lazy(self.X):
-            self.X = self.X[:]  # few enough for a matrix of all pairs
-        if getattr(self.X, "dtype", None) == np.float32:
-            self.X = self.X[:].astype(np.float64)
-        self.prepared = prepare(self.X, [self.stages.similarity])
-
-    def similarities(self, X: Rows) -> FloatArray:
-        """Of some rows to all references, (n_rows, n_references)."""
-        return self._reduce(X, Keep(self.prepared.n_rows))
-
-    def sums(self, V: FloatArray) -> FloatArray:
-        """S V, (n_references, width)."""
-        return self._reduce(self.X, SumReducer(V))
-
-    def _reduce(self, X: Rows, reducer: Reducer) -> FloatArray:
-        stages = self.stages
-        job = Job(stages.similarity, None, reducer)
-        call = ReduceCall(X, self.prepared, [job], n_jobs=stages.n_jobs)
-        return stages.engine.at_home.reduce(call)[0]

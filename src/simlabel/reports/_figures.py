@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import pandas as pd
@@ -182,7 +182,7 @@ def rank_plot(ranking: Ranking) -> str | None:
     n = len(ranking.mean_ranks)  # the more there are, the closer they stand
     with _drawing(min(9.0, max(5.4, 4.0 + 0.35 * n)), 1.3 + 0.22 * n) as (figure, axes):
         names = {name: for_figure(name) for name in ranking.mean_ranks}
-        critical_difference_diagram(
+        drawn = critical_difference_diagram(
             {names[name]: rank for name, rank in ranking.mean_ranks.items()},
             ranking.nemenyi.rename(index=names, columns=names),
             ax=axes,
@@ -192,6 +192,8 @@ def rank_plot(ranking: Ranking) -> str | None:
             color_palette=dict.fromkeys(names.values(), _INK),
             crossbar_props={"color": colour(1), "linewidth": 3},
         )
+        for bar in chain.from_iterable(drawn["crossbars"]):  # from sets, whose order differs between runs
+            bar.set_xdata(sorted(bar.get_xdata()))
         _ruler(axes, min(ranking.mean_ranks.values()), ranking.critical_difference)
         return _svg(figure, "Critical-difference diagram of the mean ranks")
 

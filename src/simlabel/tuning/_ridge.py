@@ -15,9 +15,9 @@ import numpy as np
 from simlabel.engines import AllPairs
 from simlabel.engines.running import run_tasks
 from simlabel.influence import Problem, Ridge
+from simlabel.influence._pairs import ridge_targets, similarity_matrix
 from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._penalties import LeftOut, left_out_by_penalty
-from simlabel.influence._ridge import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
