@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.preprocessing import normalize
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel.influence import Ridge
-from simlabel.similarities import RBF, Cosine, Polynomial
+from simlabel.influence._linear import LinearRidge, linear_form
+from simlabel.similarities import RBF, Cosine, Linear, Polynomial
+from simlabel.support.limits import changed_limits
 
 WORDS = [f"{a}{b}" for a in "bdfgklmnpr" for b in "aeiou"]
 
@@ -66,6 +69,40 @@ def test_a_group_is_left_out_with_the_words_that_only_it_has(seed):
         without = SMLClassifier(RBF(0.8), influence=Ridge(0.3), calibration=None).fit(X[rest], Y[rest])
         asked = sp.csr_array(X[[i]].toarray() * known)
         np.testing.assert_allclose(found[i], without.label_weights(asked)[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize(
+    "similarity", [Cosine(), Linear(), Polynomial(1, 2.0), 3.0 * Polynomial(1, 2.0)], ids=repr
+)
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=5)
+def test_by_a_factor_as_by_the_matrix_of_all_pairs(similarity, grouped, seed):
+    rng = np.random.default_rng(seed)
+    texts, Y = made_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
+    groups = rng.integers(0, 15, 40) if grouped else None
+    X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
+    wanted = left_out(plain_model(similarity, 0.3).fit(X, Y, groups=groups))
+    with changed_limits(exact_bytes=0, sketched_columns=6):
+        found = plain_model(similarity, 0.3).fit(X, Y, groups=groups)
+    np.testing.assert_allclose(left_out(found), wanted, atol=1e-3)  # the factor is in single precision
+
+
+@pytest.mark.parametrize("similarity", [Cosine(), Polynomial(1, 2.0)], ids=repr)
+def test_by_iteration_a_fold_is_left_out_with_its_words(similarity):
+    rng = np.random.default_rng(6)
+    texts, Y = made_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(float)
+    X = sp.csr_array(normalize(CountVectorizer().fit_transform(texts).astype(float)))
+    with changed_limits(exact_bytes=0, sketched_columns=6, factor_bytes=0):
+        ridge = LinearRidge(linear_form(similarity, X), X, sp.csr_array(Y), np.ones(40), 0.3, vocabulary=True)
+        found = ridge.solution().left_out
+    constant = 2.0 if isinstance(similarity, Polynomial) else 0.0
+    for fold in ridge._folds():
+        rest = X[~fold].toarray()
+        asked = normalize(X[fold].toarray() * (rest > 0).any(axis=0))
+        S, mean = rest @ rest.T + constant, Y[~fold].mean(axis=0)
+        V = np.linalg.solve(S + 0.3 * np.eye(len(rest)), Y[~fold] - mean)
+        np.testing.assert_allclose(found[fold], (asked @ rest.T + constant) @ V + mean, atol=0.02)
 
 
 def test_weights_are_copies_which_share_their_words():

@@ -16,7 +16,7 @@ from simlabel._kernels import sparse_times_dense
 from simlabel.engines.running import run_tasks
 from simlabel.influence._closed_form import left_out_scores
 from simlabel.influence._conjugate import Apart, RidgeSystem
-from simlabel.influence._groups import Positions, scores_without_groups
+from simlabel.influence._groups import Positions, Within, scores_without_groups
 from simlabel.influence._products import Block, SimilarityProducts
 from simlabel.influence._tiles import Tiles
 from simlabel.rows import Codes, blocks
@@ -100,8 +100,10 @@ def scores_left_out(
     weights: FloatArray,
     penalty: float,
     groups: Codes | None,
-) -> FloatArray:
+) -> tuple[FloatArray, Within]:
     """Scores of all rows, each or its group left out, (n, width), from the solutions for targets and ones.
+
+    And what gives the parts of the inverse that belong to rows, or to groups.
 
     Parameters
     ----------
@@ -113,9 +115,11 @@ def scores_left_out(
     tiles, scale = system.tiles, system.scale.ravel() / unit
     tiles.invert()
     if groups is None:
-        return left_out_scores(AY1, tiles.diagonal() * scale**2, targets, weights, penalty)
+        diagonal = tiles.diagonal() * scale**2
+        scores = left_out_scores(AY1, diagonal, targets, weights, penalty)
+        return scores, lambda rows: diagonal[rows][:, :, None]
 
     def within(rows: Positions) -> FloatArray:
         return np.asarray(tiles.within(rows) * scale[rows][:, :, None] * scale[rows][:, None, :])
 
-    return scores_without_groups(within, AY1, targets, weights, groups)
+    return scores_without_groups(within, AY1, targets, weights, groups), within

@@ -24,6 +24,8 @@ from simlabel.support.validation import FloatArray, Rows
 Positions = npt.NDArray[np.int64]
 #: for some rows: their features, in which the penalty is 1, (n, m), and what the fit leaves over, (n, width)
 Fitted = Callable[[Positions], tuple[FloatArray, FloatArray]]
+#: for the rows of groups of one size, (n_groups, size), their parts of A, (n_groups, size, size)
+Within = Callable[[Positions], FloatArray]
 
 
 class MeansWithoutGroups:
@@ -44,7 +46,7 @@ class MeansWithoutGroups:
 
 
 def scores_without_groups(
-    within: Callable[[Positions], FloatArray],
+    within: Within,
     AY1: FloatArray,
     targets: FloatArray,
     weights: FloatArray,
@@ -79,7 +81,7 @@ def scores_without_groups(
     return left_out
 
 
-def parts_of(A: FloatArray) -> Callable[[Positions], FloatArray]:
+def parts_of(A: FloatArray) -> Within:
     """What gives the parts of a matrix that groups of one size have, (n_groups, size, size)."""
     return lambda rows: A[rows[:, :, None], rows[:, None, :]]
 

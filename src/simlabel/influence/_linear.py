@@ -22,12 +22,14 @@ from simlabel.influence._closed_form import RidgeSolution
 from simlabel.influence._conjugate import MaskedSystem, RidgeSystem
 from simlabel.influence._factored import FactoredSystem, exact_enough, scores_left_out, worth_a_factor
 from simlabel.influence._inducing import feature_solution
+from simlabel.influence._own_columns import AskedLinearly, sums_without
 from simlabel.influence._partly import Known, by_patterns, check_work
 from simlabel.influence._products import Block, MatrixProducts, SimilarityProducts
 from simlabel.influence._tiles import NotPositiveDefinite
 from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
+from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
@@ -59,6 +61,12 @@ class LinearForm:
     def rows(self, X: Rows) -> Rows:
         """The columns of some rows, sparse where the rows are."""
         return self.leaf.expanded(X.astype(np.float64, copy=False))
+
+    @property
+    def constant(self) -> float:
+        """The similarity to a row of zeros."""
+        nothing = self.leaf.similarity.expanded(sp.csr_array((1, 1)))
+        return float(squared_lengths(nothing)[0] * self.leaf.factor)
 
 
 def linear_form(similarity: Similarity, X: Rows) -> LinearForm | None:
@@ -93,6 +101,8 @@ class LinearRidge:
         Rows of one group are left out together.
     known : array of bool, (n, n_columns), or None
         Which targets are known; None for all.
+    vocabulary : bool
+        Whether rows are left out with the columns that only they have; for sparse rows of many columns.
     """
 
     form: LinearForm
@@ -104,6 +114,7 @@ class LinearRidge:
     seed: int = 0
     groups: IntArray | None = None
     known: Known | None = None
+    vocabulary: bool = False
 
     def solution(self, start: FloatArray | None = None) -> RidgeSolution:
         """Influence of all rows and their leave-one-out scores.
@@ -153,8 +164,18 @@ class LinearRidge:
         V, mean = V1[:, :width].copy(), mean[:width]
         V1[:, :width] += np.outer(V1[:, width], mean)
         T = self.targets.toarray()
-        left_out = scores_left_out(system, unit, V1, T, self.weights, self.penalty, self.groups)
+        left_out, within = scores_left_out(system, unit, V1, T, self.weights, self.penalty, self.groups)
+        if self._words is not None:
+            asked = AskedLinearly.of(self._words, self.weights, self.groups, self.form.constant)
+            codes = np.arange(n) if self.groups is None else self.groups
+            left_out = asked(left_out, *sums_without(within, V1, self.targets, self.weights, codes))
         return RidgeSolution(V, mean, left_out, residual=residual)
+
+    @cached_property
+    def _words(self) -> sp.csr_array | None:
+        """All rows, where columns count as words."""
+        X = self.form.leaf.view(self.X[:]) if self.vocabulary and self.known is None else None
+        return X if sp.issparse(X) else None
 
     def _by_iteration(
         self, products: SimilarityProducts, unit: float, start: FloatArray | None
@@ -179,8 +200,18 @@ class LinearRidge:
         for fold in self._folds():
             kept = self.weights - np.where(fold, self._left(), 0.0)
             there = kept > 0
+            asked = None
+            if self._words is not None:
+                constant = self.form.constant / unit**2
+                asked = AskedLinearly.beside(self._words[fold], self._words[there], constant)
             self._without(
-                systems(kept / self.weights.max(), there), there, products, fold, self._mean(kept), left_out
+                systems(kept / self.weights.max(), there),
+                there,
+                products,
+                fold,
+                self._mean(kept),
+                asked,
+                left_out,
             )
         return RidgeSolution(V, mean, left_out, residual=residual)
 
@@ -241,6 +272,7 @@ class LinearRidge:
         products: SimilarityProducts,
         fold: npt.NDArray[np.bool_],
         mean: FloatArray,
+        asked: AskedLinearly | None,
         out: FloatArray,
     ) -> None:
         """Write the scores of a fold's rows, from the system of the rows that are there without them."""
@@ -252,7 +284,8 @@ class LinearRidge:
             x, _ = system.solve(system.scale * B, _FOLD_TOLERANCE, stopped=stopped)
             influence: Block = np.zeros((len(there), x.shape[1]), dtype=np.float32)
             influence[there] = system.scale * x
-            out[fold, part] = products(influence)[fold] + mean[part]
+            scores = products(influence)[fold] + mean[part]
+            out[fold, part] = scores if asked is None else asked(scores, mean[part], influence.sum(axis=0))
 
         products.for_columns(out.shape[1], work)
 

@@ -79,8 +79,9 @@ class Ridge(Influence):
         Whether columns are words, or what else was found in these very rows. Then no new row has a column
         that none of them has, and leave-one-out leaves out of a row what only it has, or only its group:
         what remains is brought to the row's length. Without that, scores of rows that were left out are too
-        small, and thresholds too low. For sparse rows that are all solved for (up to 6,688) and labels that
-        are all known; else it changes nothing.
+        small, and thresholds too low. For sparse rows and labels that are all known, with up to 6,688
+        references, or any number where the similarity is a plain inner product of more columns than that;
+        else it changes nothing.
 
     Notes
     -----
@@ -259,7 +260,7 @@ class Ridge(Influence):
             return self._solved(partly_known_solution(S, *exact), targets, problem)
         form: Any = None  # the similarities are there
         ridge = MatrixRidge(
-            form, S, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups, known, S
+            form, S, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups, known, S=S
         )
         return self._solved(ridge.solution(), targets, problem)
 
@@ -309,6 +310,7 @@ class Ridge(Influence):
             stages.seed,
             references.groups,
             partly,
+            self.vocabulary,
         )
         return self._solved(ridge.solution(start), targets, problem)
 
