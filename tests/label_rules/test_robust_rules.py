@@ -23,6 +23,7 @@ from simlabel.label_rules._gather import Gathered
 from simlabel.label_rules._sweeps import TUNED, common_threshold
 from simlabel.metrics import f1_micro, find_criterion
 from simlabel.similarities import RBF
+from simlabel.support.limits import changed_limits
 
 SEEDS = st.integers(0, 2**32 - 1)
 CRITERIA = st.sampled_from(list(TUNED))
@@ -176,10 +177,8 @@ def sized(scores, Y):
     return TrainingBlock(ScoreBlock(scores, sizes, scores), sp.csr_array(Y), np.ones(len(Y)))
 
 
-@pytest.mark.parametrize("criterion", ["f1_micro", "f1_macro", "subset_accuracy"])
-@pytest.mark.parametrize("best", ["size", "threshold", "label"])
-def test_auto_takes_the_rule_that_is_clearly_best(best, criterion):
-    """Made so that one alone knows: the sizes do, the mean of a row does, or each label has its own cut."""
+def known_by_one_alone(best):
+    """A block, and its set sizes: the sizes know, the mean of a row does, or each label has its own cut."""
     rng = np.random.default_rng(0)
     Y = np.zeros((400, 6), dtype=np.int8)
     wanted = rng.integers(1, 4, 400)
@@ -194,8 +193,21 @@ def test_auto_takes_the_rule_that_is_clearly_best(best, criterion):
     else:
         scores += 3.0 * np.arange(6)
     block = TrainingBlock(ScoreBlock(scores, sizes, scores), sp.csr_array(Y), np.ones(400))
-    rule = AutoRule(criterion).fit(np.arange(sizes.shape[1]) + 1, [block])
+    return np.arange(sizes.shape[1]) + 1, block
+
+
+@pytest.mark.parametrize("criterion", ["f1_micro", "f1_macro", "subset_accuracy"])
+@pytest.mark.parametrize("best", ["size", "threshold", "label"])
+def test_auto_takes_the_rule_that_is_clearly_best(best, criterion):
+    sizes, block = known_by_one_alone(best)
+    rule = AutoRule(criterion).fit(sizes, [block])
     assert type(rule) is {"size": SetSize, "threshold": Threshold, "label": PerLabel}[best]
+
+
+def test_auto_tries_no_threshold_function_of_very_many_labels():
+    sizes, block = known_by_one_alone("threshold")
+    with changed_limits(threshold_labels=5):
+        assert not isinstance(AutoRule().fit(sizes, [block]), Threshold)
 
 
 def test_empty_sets_may_be_asked_for(rng):

@@ -13,6 +13,7 @@ from simlabel.label_rules._rules import CutoffRule, SetSize
 from simlabel.label_rules._threshold import Threshold
 from simlabel.label_rules._tuned import TunedRule
 from simlabel.metrics import current_name
+from simlabel.support.limits import limits
 
 
 class AutoRule(TunedRule):
@@ -22,7 +23,8 @@ class AutoRule(TunedRule):
     the others, five times, per-label thresholds with every strength of shrinkage. Those with moderate
     shrinkage are seldom far from the best, whatever the criterion, and are taken unless another rule gains
     more than two standard errors: what looks best on a few hundred rows is often just lucky. The rule that
-    is taken is fitted on all rows.
+    is taken is fitted on all rows. Beyond 2,000 labels the threshold function is not tried: a regression on
+    all of them, it takes their number to the third.
 
     Parameters
     ----------
@@ -57,11 +59,17 @@ class AutoRule(TunedRule):
         """Return the best rule, fitted."""
         criterion = current_name(self.criterion)
         bounds: Any = {"minimum": self.resolved_minimum(sizes), "maximum": self.maximum}
-        rules = CutoffRule(criterion=criterion, **bounds), Threshold(**bounds), SetSize(**bounds)
+        kept = thinned(blocks)
+        few = not kept or kept[0].Y.shape[1] <= limits().threshold_labels
+        rules = (
+            CutoffRule(criterion=criterion, **bounds),
+            *([Threshold(**bounds)] if few else []),
+            SetSize(**bounds),
+        )
         per_label = PerLabel(criterion, **bounds)
 
         def fit_all(some: Blocks) -> list[LabelRule]:
             shrunk = per_label.fit_each(per_label.strengths, sizes, some)
             return [*shrunk, *(rule.fit(sizes, some) for rule in rules)]
 
-        return best_by_folds(fit_all, thinned(blocks), criterion)
+        return best_by_folds(fit_all, kept, criterion)

@@ -33,6 +33,7 @@ class Limits:
 
     # label_rules
     gathered_entries: int = 1 << 26  # scores kept at once
+    threshold_labels: int = 2000  # of which a threshold function is still a matter of seconds
     judged_entries: int = 1 << 22  # scores by which rules are compared, and what labels share is found
 
     # influence
