@@ -15,7 +15,7 @@ from simlabel.cli._app import app
 def run(tmp_path, monkeypatch):
     """Run it in a folder of its own; folds are run in this process."""
 
-    def here(calls, jobs, seconds, skip, threads):
+    def here(calls, jobs, seconds, skip):
         yield from ((number, call(), None) for number, call in calls)
 
     monkeypatch.chdir(tmp_path)

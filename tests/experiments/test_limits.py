@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from threadpoolctl import threadpool_info
 
 from made_data import make_data
 from simlabel.experiments import Algorithm, FirstSplits, KFolds, compare
@@ -23,6 +25,16 @@ from simlabel.metrics import average_precision
 
 # it never ends, and other processes find it
 SPIN = partial(sum, repeat(0))
+
+
+def test_a_fold_has_one_thread(monkeypatch):
+    """Two that wait for each other would spend the processor seconds of many fits."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    calls = [(0, threadpool_info), (1, partial(os.getenv, "OMP_NUM_THREADS"))]
+    found = {number: value for number, value, _ in run_limited(calls, 1, 60.0, skip=lambda number: False)}
+    assert {one["num_threads"] for one in found[0]} == {1}
+    assert found[1] == "1"  # for libraries that are loaded later
+    assert "OMP_NUM_THREADS" not in os.environ
 
 
 def test_a_call_that_does_not_end_is_ended_and_the_others_go_on():
@@ -47,7 +59,7 @@ def late_runner(monkeypatch):
     """In place of processes: Slow is late, the others are run here."""
     ran = []
 
-    def here(calls, jobs, seconds, skip, threads):
+    def here(calls, jobs, seconds, skip):
         for number, call in calls:
             if skip(number):
                 continue

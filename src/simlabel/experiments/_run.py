@@ -26,6 +26,7 @@ from simlabel.support.validation import check_matrix, check_number, check_same_l
 Progress = Callable[[int, int, str], None]
 _Outcome = tuple[FoldResult | None, str]
 _WARMING = 60  # rows
+TOO_LONG = "took more than"  # how the message of who was late begins
 
 
 def compare(
@@ -55,7 +56,8 @@ def compare(
         result that it would have had. A fold is run again when the file that an estimator's class is
         written in has changed; what that file imports is not looked at.
     jobs : int
-        How many folds run at a time, each in a process of its own; the cores are shared among them.
+        How many folds run at a time, each in a process of its own; the cores are shared among them. With a
+        `time_limit` each has one thread.
     seed : int
         `random_state` of the algorithms that are given by name.
     time_limit : float, optional
@@ -275,13 +277,7 @@ class _Runner:
         self, calls: list[Any], jobs: int, limit: float, late: set[str]
     ) -> Iterator[tuple[int, _Outcome]]:
         numbered = [(call[0], partial(_run_warm, *call)) for call in calls]
-        ended = run_limited(
-            numbered,
-            jobs,
-            limit,
-            skip=lambda number: self.tasks[number][0].name in late,
-            threads=max(1, (joblib.cpu_count() or 1) // self.jobs),
-        )
+        ended = run_limited(numbered, jobs, limit, skip=lambda number: self.tasks[number][0].name in late)
         for number, found, why in ended:
             if why == LATE:
                 late.add(self.tasks[number][0].name)
@@ -301,7 +297,7 @@ class _Runner:
             result, message = outcomes[number]
             if result is None:
                 late = message == LATE
-                said = f"took more than {self.limit:g} processor seconds" if late else message
+                said = f"{TOO_LONG} {self.limit:g} processor seconds" if late else message
                 failed = Failure(self.data.name, algorithm.name, split.name, said, late)
                 failures.setdefault(algorithm.name, failed)
             else:
@@ -323,16 +319,18 @@ def _run_task(
     return number, (result, "")
 
 
-_warmed: set[type] = set()  # in this process
+_warmed: set[str] = set()  # in this process
+_COMPILED = ("simlabel.estimators", "simlabel.baselines")
 
 
 def _run_warm(
     number: int, data: Dataset, algorithm: Algorithm, split: Split, criteria: list[str], path: Path | None
 ) -> tuple[int, _Outcome]:
-    """The same in a worker; what our own methods have compiled is loaded before the clock runs."""
-    kind = type(algorithm.estimator)
-    if kind.__module__.startswith("simlabel.estimators") and kind not in _warmed:
-        _warmed.add(kind)
+    """The same in a worker; what methods of this package have compiled is loaded before the clock runs."""
+    inside = [algorithm.estimator, *algorithm.estimator.get_params().values()]
+    compiled = any(type(each).__module__.startswith(_COMPILED) for each in inside)
+    if compiled and algorithm.name not in _warmed:
+        _warmed.add(algorithm.name)
         some = Split(split.name, split.train[:_WARMING], split.train[:2])
         _run_task(number, data, algorithm, some, criteria, None)
     return _run_task(number, data, algorithm, split, criteria, path)

@@ -74,7 +74,9 @@ class Ranking:
         return "\n".join(lines)
 
 
-def rank_algorithms(means: pd.DataFrame, criterion: str, *, alpha: float = 0.05) -> Ranking:
+def rank_algorithms(
+    means: pd.DataFrame, criterion: str, *, alpha: float = 0.05, measured: pd.DataFrame | None = None
+) -> Ranking:
     """Rank algorithms over data sets, and test the differences.
 
     Parameters
@@ -85,6 +87,9 @@ def rank_algorithms(means: pd.DataFrame, criterion: str, *, alpha: float = 0.05)
         Its name: says whether higher is better.
     alpha : float
         Level of significance.
+    measured : DataFrame, optional
+        The same, where some of `means` only stand for a place: missing where nothing was measured. Pairs
+        are compared on the sets on which both were.
 
     Examples
     --------
@@ -114,7 +119,7 @@ def rank_algorithms(means: pd.DataFrame, criterion: str, *, alpha: float = 0.05)
         float(stats.friedmanchisquare(*columns).pvalue) if enough else math.nan,
         critical_difference(n_algorithms, n_sets, alpha),
         _nemenyi(sign * values),
-        _pairs(values),
+        _pairs(values if measured is None else measured.loc[values.index, values.columns]),
         alpha,
     )
 
@@ -148,6 +153,7 @@ def _pairs(values: pd.DataFrame) -> tuple[Pair, ...]:
 
 
 def _wilcoxon(differences: np.ndarray) -> float:
+    differences = differences[~np.isnan(differences)]
     return float(stats.wilcoxon(differences).pvalue) if np.any(differences) else 1.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ except ImportError:  # Windows: only seconds on the clock are counted there
 _PATIENCE = 4.0  # seconds on the clock for each of the processor: a busy machine is no fault of the fit
 LATE = "late"
 _GRACE = 5.0  # seconds to load and to hand over
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Call = Callable[[], Any]
 #: number of the call, what it gave, and where it gave nothing, why: None, "late", or how its process died
@@ -32,12 +34,12 @@ def run_limited(
     jobs: int,
     seconds: float,
     skip: Callable[[int], bool],
-    threads: int = 1,
 ) -> Iterator[Ended]:
     """Run numbered calls, so many at a time, and end those that take longer than they may.
 
     Processes live on from call to call, so that what is compiled is loaded once; one that has to be ended
-    is followed by another. Processor seconds count, where the system has a limit for them.
+    is followed by another. Processor seconds count, where the system has a limit for them; so each process
+    has one thread of BLAS and OpenMP: several that wait for each other spend the seconds of many fits.
 
     Parameters
     ----------
@@ -48,11 +50,9 @@ def run_limited(
         For each call; on the clock it has four times as much.
     skip : callable
         Asked of the number of each call before it is begun; those that need not be run any more are not.
-    threads : int
-        Of BLAS and OpenMP in each process.
     """
     waiting = iter(calls)
-    workers = [_Worker(seconds, threads) for _ in range(min(jobs, len(calls)))]
+    workers = [_Worker(seconds) for _ in range(min(jobs, len(calls)))]
     try:
         for worker in workers:
             worker.give(next(waiting))
@@ -72,8 +72,8 @@ def run_limited(
 class _Worker:
     """A process that takes one call after the other."""
 
-    def __init__(self, seconds: float, threads: int) -> None:
-        self.seconds, self.threads = seconds, threads
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
         self.number: int | None = None
         self.deadline = math.inf
         self._start()
@@ -81,8 +81,9 @@ class _Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self.seconds, self.threads), daemon=True)
-        self._process.start()
+        self._process = context.Process(target=_serve, args=(theirs, self.seconds), daemon=True)
+        with _one_thread():
+            self._process.start()
         theirs.close()
 
     def give(self, numbered: tuple[int, Call] | None) -> None:
@@ -117,8 +118,24 @@ class _Worker:
         self.connection.close()
 
 
-def _serve(connection: Connection, seconds: float, threads: int) -> None:
-    with contextlib.suppress(EOFError), threadpool_limits(threads):  # at the end whoever asks is gone
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """What is started meanwhile finds it in its environment: libraries that it loads later look there."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _serve(connection: Connection, seconds: float) -> None:
+    # at the end whoever asks is gone, and may have been killed before it could read the last answer
+    with contextlib.suppress(EOFError, BrokenPipeError), threadpool_limits(1):
         while True:
             call = connection.recv()
             _limit(seconds)

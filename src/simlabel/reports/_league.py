@@ -14,6 +14,7 @@ from simlabel.experiments.league import (
     per_second,
     practically,
     ranking,
+    selections,
     wins,
 )
 from simlabel.metrics import find_criterion
@@ -103,19 +104,14 @@ def _places(league: League) -> list[Block]:
         ),
     ]
     for one in there.values():
-        blocks += [Text(line) for line in str(one).splitlines()[1:2]]
+        title = find_criterion(one.criterion).title
+        blocks += [Text(f"{title}. {line}") for line in str(one).splitlines()[1:2]]
         picture = figures.rank_plot(one) if not math.isnan(one.friedman) else None
         if picture is not None:
-            title = find_criterion(one.criterion).title
             blocks.append(
                 Picture(picture, f"{title}: rivals under one bar are not told apart by Nemenyi's test")
             )
-    in_time = ranking(league, _AP, in_time=True)
-    if in_time is not None and in_time.n_sets < first.n_sets:
-        ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in in_time.mean_ranks.items())
-        blocks.append(
-            Text(f"On the {in_time.n_sets} sets on which nobody was late, by average precision: {ranks}.")
-        )
+    blocks += _selected(league)
     own = league.titles[league.own]
     pairs = [pair for pair in first.pairs if own in (pair.first, pair.second)]
     shown = [
@@ -123,10 +119,31 @@ def _places(league: League) -> list[Block]:
         for pair in pairs
     ]
     caption = (
-        f"{own} against each rival by average precision: Wilcoxon, and with Holm's correction for all pairs"
+        f"{own} against each rival by average precision, on the sets on which both have ended: Wilcoxon, and "
+        f"with Holm's correction for all pairs"
     )
     blocks.append(table(["Rival", "p", "p (Holm)"], shown, caption, folded=True))
     return blocks
+
+
+def _selected(league: League) -> list[Block]:
+    """Mean places over some of the sets, where there are others, with all who played on those."""
+    found = {what: ranking(league, _AP, sets) for what, sets in selections(league).items()}
+    there = {what: one for what, one in found.items() if one is not None}
+    if len(there) < 2:
+        return []
+    names = list(dict.fromkeys(name for one in there.values() for name in one.mean_ranks))
+    rows: list[list[str | Cell]] = []
+    for name in names:
+        ranks = [one.mean_ranks.get(name, math.nan) for one in there.values()]
+        best = [min(one.mean_ranks.values()) for one in there.values()]
+        cells = zip(ranks, best, strict=True)
+        rows.append([name, *(Cell("" if math.isnan(r) else f"{r:.2f}", r == first) for r, first in cells)])
+    apart = ["" if math.isnan(one.friedman) else f"{one.critical_difference:.2f}" for one in there.values()]
+    rows.append(["critical difference", *apart])
+    headings = ["Rival", *(f"{what} ({one.n_sets})" for what, one in there.items())]
+    caption = "Mean places by average precision over some of the sets: those of a column played on all of its"
+    return [table(headings, rows, caption)]
 
 
 def _practical(league: League) -> list[Block]:
@@ -135,14 +152,18 @@ def _practical(league: League) -> list[Block]:
         return []
     shares = {league.titles[rival]: (one.better, one.equal, one.worse) for rival, one in found.items()}
     own = league.titles[league.own]
-    rows = [[name, *(f"{share:.2f}" for share in three)] for name, three in shares.items()]
+    rows = [
+        [league.titles[rival], *(f"{share:.2f}" for share in (one.better, one.equal, one.worse)), one.n_sets]
+        for rival, one in found.items()
+    ]
     names = (f"{own} better", "as good as equal", "rival better")
     return [
         Text(
-            f"Bayesian signed-rank test by average precision; up to {REGION:g} is as good as no difference."
+            f"Bayesian signed-rank test by average precision; up to {REGION:g} is as good as no difference. "
+            f"Sets on which a rival was late are no part of it: of few sets it says little."
         ),
         Picture(figures.probability_plot(shares, names), "Probability that one is practically better"),
-        table(["Rival", *names], rows, "The same as numbers", folded=True),
+        table(["Rival", *names, "Sets"], rows, "The same as numbers", folded=True),
     ]
 
 
@@ -155,7 +176,8 @@ def _wins(league: League) -> list[Block]:
             for rival, row in zip(found.index, found.to_numpy(), strict=True)
         ]
         title = find_criterion(criterion).title
-        caption = f"{title}: wins-ties-losses of {league.titles[league.own]}; up to {REGION:g} is a tie"
+        own = league.titles[league.own]
+        caption = f"{title}: wins-ties-losses of {own}; up to {REGION:g} is a tie, and who was late has lost"
         blocks.append(table(["Rival", *found.columns], rows, caption, folded=criterion != _AP))
     return blocks
 
@@ -169,14 +191,19 @@ def _gaps(league: League) -> list[Block]:
                 lists.number(one.own),
                 league.titles[one.rival],
                 lists.number(one.other),
-                f"{one.gain:+.4f}" + ("" if math.isnan(one.error) else f" ± {one.error:.4f}"),
+                "" if math.isnan(one.gain) else lists.signed(one.gain, one.error),
                 one.folds,
                 Cell(one.verdict, best=one.verdict.startswith("ahead")),
             ]
             for one in gaps(league, criterion)
         ]
+        if not rows:
+            continue
         heading = find_criterion(criterion).heading
-        caption = f"{heading}: beside the best rival of each set; gain ± standard error, paired by fold"
+        caption = (
+            f"{heading}: beside the best rival of each set; gain ± standard error, paired by fold and "
+            f"corrected for training parts that overlap"
+        )
         headings = ["Set", league.titles[league.own], "Best rival", "Its figure", "Gain", "Folds", "Verdict"]
         blocks.append(table(headings, rows, caption))
     return blocks
@@ -194,27 +221,20 @@ def _speed(league: League) -> list[Block]:
         )
         for rival, row in frame.iterrows()
     }
+    above = frame["gain"].notna().all()  # where frequencies have played
     rows = [
         [
             league.titles[str(rival)],
             lists.number(row["average precision"]),
-            lists.number(row["gain"]),
             f"{row['seconds']:.2f}",
             "" if math.isnan(row["MiB"]) else f"{row['MiB']:.0f}",
-            f"{row['gain for a second']:.3f}",
             "yes" if row["unbeaten"] else "",
+            *([lists.number(row["gain"]), f"{row['gain for a second']:.3f}"] if above else []),
         ]
         for rival, row in frame.iterrows()
     ]
-    headings = [
-        "Rival",
-        "Average precision",
-        "Above frequencies",
-        "Seconds",
-        "MiB",
-        "Gain for a second",
-        "Unbeaten",
-    ]
+    headings = ["Rival", "Average precision", "Seconds", "MiB", "Unbeaten"]
+    headings += ["Above frequencies", "Gain for a second"] if above else []
     caption = (
         "Over the sets on which nobody was late: processor seconds (search included) and memory of a fold"
     )

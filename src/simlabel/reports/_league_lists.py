@@ -37,7 +37,8 @@ def every_figure(league: League) -> list[Block]:
             )
         for rival in league.rivals():
             if (name, rival) in league.late:
-                rows.append([league.titles[rival], Cell("late"), *[""] * (len(criteria) + 2)])
+                lost = Cell(league.how_lost(name, rival))
+                rows.append([league.titles[rival], lost, *[""] * (len(criteria) + 1)])
         headings = ["Rival", *(find_criterion(c).heading for c in criteria), "Seconds", "MiB"]
         blocks.append(
             table(headings, rows, f"{name}: {league.sets[name].protocol}", folded=len(league.sets) > _FOLDED)
@@ -142,13 +143,13 @@ def ingredients(league: League) -> list[Block]:
             [
                 name,
                 number(means.loc[name, league.own]),
-                *(_signed(means.loc[name, league.own] - means.loc[name, rival]) for rival in names),
+                *(signed(means.loc[name, league.own] - means.loc[name, rival]) for rival in names),
             ]
             for name in means.index
             if not math.isnan(means.loc[name, league.own])
         ]
         gains = [(means[league.own] - means[rival]).mean() for rival in names]
-        rows.append(["mean", number(means[league.own].mean()), *map(_signed, gains)])
+        rows.append(["mean", number(means[league.own].mean()), *map(signed, gains)])
         headings = ["Set", league.titles[league.own], *(league.titles[rival] for rival in names)]
         title = find_criterion(criterion).heading
         blocks.append(
@@ -162,8 +163,10 @@ def ingredients(league: League) -> list[Block]:
     return [Text(f"In place of each ingredient stands what the paper has ({said})."), *blocks]
 
 
-def _signed(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:+.4f}"
+def signed(value: float, error: float = math.nan) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{value:+.4f}" if math.isnan(error) else f"{value:+.4f} ± {error:.4f}"
 
 
 def sets(league: League) -> list[Block]:
@@ -202,6 +205,7 @@ def rivals(league: League) -> list[Block]:
 
 def missing(league: League) -> list[Block]:
     blocks: list[Block] = [Text(f"{title} is left out: {why}.") for title, why in league.absent.items()]
+    blocks += [Text(f"Not played on: {line}") for line in league.left_out]
     late = [[league.titles[rival], name, why] for (name, rival), why in league.late.items()]
     out = [[league.titles[rival], name, why] for (name, rival), why in league.out.items()]
     if late:

@@ -1,14 +1,14 @@
-"""The league: sets with what is wrong with them, places, tests, files, and going on after a kill."""
+"""The league: sets with what is wrong with them, rivals, budgets, and going on after a kill."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,62 +24,17 @@ from simlabel.experiments.league import (
     ABLATION,
     MADE,
     RIVALS,
-    League,
     LeagueSet,
-    Score,
-    SetFacts,
-    all_played,
     finished_folds,
-    gaps,
     league_sets,
-    paper_claims,
-    per_second,
     play,
-    practically,
-    ranking,
     seconds_of,
-    signed_rank,
-    wins,
 )
 from simlabel.experiments.league._leaks import identifiers, shared_rows
 from simlabel.experiments.league._plan import Fixture, chosen
-from simlabel.reports import league_report, to_html, to_markdown
+from simlabel.experiments.league._play import _Season
 
 QUICK = {name: RIVALS[name] for name in ("autosml", "sml", "prior", "lr")}
-
-
-def score(*values, seconds=1.0, criterion="average_precision"):
-    every = (
-        "average_precision",
-        "ranking_loss",
-        "f1_micro",
-        "f1_macro",
-        "hamming_loss",
-        "one_error",
-        "coverage",
-    )
-    each = (seconds,) * len(values)
-    return Score(dict.fromkeys(every, values) | {criterion: values}, each, each, each, (10.0,) * len(values))
-
-
-def table(scores, late=(), kinds=("dense", "dense", "made")):
-    names = list(dict.fromkeys(name for name, _ in [*scores, *late]))
-    facts = {
-        name: SetFacts(name, kind, 10, 2, 3, 1.0, "folds") for name, kind in zip(names, kinds, strict=False)
-    }
-    rivals = list(dict.fromkeys(rival for _, rival in [*scores, *late]))
-    titles = {rival: rival for rival in rivals}
-    return League(facts, titles, titles, scores, dict.fromkeys(late, "took long"), {}, {}, "here", 60.0)
-
-
-THREE = {
-    ("a", "autosml"): score(0.8, 0.9),
-    ("a", "rf"): score(0.7, 0.7, seconds=10.0),
-    ("a", "lr"): score(0.6, 0.9, seconds=0.1),
-    ("b", "autosml"): score(0.5, 0.5),
-    ("b", "rf"): score(0.6, 0.6, seconds=10.0),
-    ("b", "lr"): score(0.505, 0.505, seconds=0.1),
-}
 
 
 def test_copies_across_the_split_are_counted():
@@ -179,101 +134,26 @@ def test_a_budget_takes_the_cheapest_and_what_is_done():
             seconds_of(wrong)
 
 
-def test_places_and_gaps():
-    league = table(THREE)
-    found = ranking(league, "average_precision")
-    assert found.mean_ranks == {"rf": 2.0, "autosml": 2.0, "lr": 2.0}
-    by_set = {gap.data: gap for gap in gaps(league, "average_precision")}
-    assert by_set["a"].rival == "lr"
-    assert by_set["a"].gain == pytest.approx(0.1)
-    assert by_set["a"].error == pytest.approx(np.std([0.2, 0.0], ddof=1) / math.sqrt(2))
-    assert by_set["a"].verdict == "level"
-    assert by_set["b"].verdict == "behind"
-    assert wins(league).loc["rf"].to_dict() == {"dense": "1-0-1", "all": "1-0-1"}
-    assert wins(league).loc["lr", "all"] == "1-1-0"  # 0.005 less is a tie
-    assert wins(league, "ranking_loss").loc["rf", "all"] == "1-0-1"  # there the lower figure wins
+def test_a_budget_serves_all_sets_before_it_is_dear_to_one(monkeypatch, tmp_path):
+    """What a fold takes is as expected here: two quick ones and a slow one do not fit."""
+    left, played = [8.0], []
+    costs = {"quick": 1.0, "slow": 7.0}
 
+    def pretend(season, one, protocol, rivals):
+        played.append((one.name, [rival.name for rival in rivals]))
+        left[0] -= sum(costs[rival.name] for rival in rivals)
 
-def test_who_was_late_is_last_and_who_did_not_play_has_not_lost():
-    scores = {key: one for key, one in THREE.items() if key != ("b", "rf")}
-    assert ranking(table(scores), "average_precision").mean_ranks == {"autosml": 1.5, "lr": 1.5}
-    late = table(scores, late=[("b", "rf")])
-    assert ranking(late, "average_precision").mean_ranks["rf"] == 3.0  # the last on both
-    assert ranking(late, "ranking_loss").mean_ranks["rf"] == 2.0  # first on a, third on b
-    assert ranking(late, "average_precision", in_time=True) is None  # a is the only set left
-    assert all_played(late) == (["a", "b"], ["autosml", "rf", "lr"])
-
-
-def test_our_method_loses_too_where_it_is_late():
-    scores = {key: one for key, one in THREE.items() if key != ("b", "autosml")}
-    found = ranking(table(scores, late=[("b", "autosml")]), "average_precision")
-    assert found.n_sets == 2
-    assert found.mean_ranks["autosml"] == 2.0  # the first on a, the last on b
-
-
-def test_accuracy_for_the_time():
-    frame = per_second(table(THREE))
-    assert frame.loc["lr", "seconds"] == pytest.approx(0.1)
-    assert frame.loc["autosml", "average precision"] == pytest.approx(0.675)
-    assert frame["unbeaten"].to_dict() == {"lr": True, "autosml": True, "rf": False}  # slow, and behind
-
-
-def test_the_signed_rank_test_in_closed_form():
-    """One set: the weights are Beta(1, 1/2), and the winner is known for every weight."""
-    # 0.03: its pair with "no difference" has a mean of 0.015, above the region: better where w0^2 < 1/2
-    above = 1 - math.sqrt(0.5)
-    # P(w1 > t) = sqrt(1 - t) for Beta(1, 1/2)
-    expected = math.sqrt(1 - above)
-    assert signed_rank(np.array([0.03])).better == pytest.approx(expected, abs=0.015)
-    # 0.015: only the set with itself is above; P(w1^2 > 1/2)
-    found = signed_rank(np.array([0.015]))
-    assert found.better == pytest.approx(math.sqrt(1 - math.sqrt(0.5)), abs=0.015)
-    assert found.equal == pytest.approx(1 - found.better)
-    turned = signed_rank(np.array([-0.015]))
-    assert (turned.worse, turned.better) == (pytest.approx(found.better), 0.0)
-    assert signed_rank(np.zeros(5)).equal == 1.0
-
-
-def test_practical_differences_are_against_our_method():
-    league = table(
-        {
-            ("a", "autosml"): score(0.9),
-            ("b", "autosml"): score(0.9),
-            ("a", "lr"): score(0.5),
-            ("b", "lr"): score(0.5),
-        }
-    )
-    assert practically(league)["lr"].better > 0.8
-
-
-def test_the_paper_s_claims():
-    scores = {("a", "sml"): score(0.9, 0.9), ("a", "mlknn"): score(0.8, 0.7)}
-    (one,) = paper_claims(table(scores))
-    # the same numbers stand for all five criteria: of losses the rival has the better ones
-    assert (one.first_on, one.of, one.best) == (1, 5, "mlknn")
-    assert (one.smaller_spread, one.spreads) == (5, 5)
-
-
-def test_what_is_kept_comes_back(tmp_path):
-    league = table(THREE, late=[("a", "svc")])
-    league.write(tmp_path / "league.json")
-    back = League.read(tmp_path / "league.json")
-    assert back.scores == league.scores
-    assert (back.late, back.sets, back.machine, back.limit) == (league.late, league.sets, "here", 60.0)
-    json.loads((tmp_path / "league.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-
-
-def test_the_page_opens_every_figure_down_to_its_folds():
-    league = table(THREE, late=[("b", "svc")])
-    page = to_html(league_report(league))
-    assert "<summary>0.850 ± 0.050</summary><div>fold 1: 0.8000</div><div>fold 2: 0.9000</div>" in page
-    assert "https://" not in page
-    text = to_markdown(
-        league_report(league, table({("a", "autosml"): score(0.8), ("a", "without_rule"): score(0.7)}))
-    )
-    assert "| b | 0.500 | rf | 0.600 | -0.1000 ± 0.0000 | 2 | behind |" in text
-    assert "took long" in text
-    assert "+0.1000" in text
+    monkeypatch.setattr(_Season, "left", property(lambda season: left[0]))
+    monkeypatch.setattr(_Season, "_play", pretend)
+    rivals = {
+        name: replace(RIVALS["prior"], name=name, cost=(seconds, 0.0, 0.0, 0.0))
+        for name, seconds in costs.items()
+    }
+    sets = [LeagueSet(make_data(name), "dense", KFolds(2)) for name in ("a", "b")]
+    season = _Season(sets, rivals, tmp_path, 1, 0, 8.0, 60.0, None)
+    season.round(1)
+    assert played == [("a", ["quick"]), ("b", ["quick"])]
+    assert set(season.out) == {("a", "slow"), ("b", "slow")}
 
 
 SLOW = ("rf", "et", "hgb", "lightgbm", "catboost", "xgboost", "boostexter", "adtboost", "ecc", "rakel")
@@ -372,7 +252,7 @@ def test_a_league_that_was_killed_goes_on_to_identical_figures(tmp_path):
 
 
 def test_a_budget_leaves_out_what_does_not_fit_and_says_so(tmp_path, monkeypatch):
-    def here(calls, jobs, seconds, skip, threads):
+    def here(calls, jobs, seconds, skip):
         yield from ((number, call(), None) for number, call in calls)
 
     monkeypatch.setattr("simlabel.experiments._run.run_limited", here)

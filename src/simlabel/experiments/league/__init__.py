@@ -16,6 +16,7 @@ from simlabel.experiments.league._standing import (
     per_second,
     practically,
     ranking,
+    selections,
     wins,
 )
 from simlabel.experiments.league._table import MAIN, OURS, League, Score, SetFacts
@@ -44,6 +45,7 @@ __all__ = [
     "gaps",
     "wins",
     "ranking",
+    "selections",
     "practically",
     "per_second",
     "paper_claims",

@@ -15,11 +15,15 @@ _SAMPLES, _SEED, _BLOCK = 20_000, 0, 2000
 
 @dataclass(frozen=True)
 class Practical:
-    """Probabilities that the first is practically better, that both are as good as equal, and the second."""
+    """Probabilities that the first is practically better, that both are as good as equal, and the second.
+
+    `n_sets` is of how many sets these are.
+    """
 
     better: float
     equal: float
     worse: float
+    n_sets: int
 
 
 def signed_rank(differences: FloatArray, *, region: float = REGION, samples: int = _SAMPLES) -> Practical:
@@ -54,4 +58,4 @@ def signed_rank(differences: FloatArray, *, region: float = REGION, samples: int
         shares = np.stack([np.einsum("si,ij,sj->s", weights, part, weights, optimize=True) for part in where])
         counts += np.bincount(shares.argmax(axis=0), minlength=3)
     better, equal, worse = (counts / samples).tolist()
-    return Practical(better, equal, worse)
+    return Practical(better, equal, worse, len(rows) - 1)

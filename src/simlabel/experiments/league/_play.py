@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -40,6 +41,7 @@ def play(
     seed: int = 0,
     budget: float | None = None,
     limit: float = LIMIT,
+    left_out: Sequence[str] = (),
     on_progress: Progress | None = None,
 ) -> League:
     """Run every rival on every set that it is meant for, on the same folds.
@@ -55,16 +57,19 @@ def play(
     seed : int
     budget : float, optional
         Seconds on the clock. First every set has one fold, then three, then all: rivals that are not
-        expected to fit are left out, the most expensive first, and a set that is not expected to
-        fit stays at the folds that it has. What was measured counts, before what is expected.
+        expected to fit beside those of the other sets are left out, the most expensive first, and a set
+        that is not expected to fit stays at the folds that it has. What was measured counts, before what
+        is expected.
     limit : float
         Processor seconds of a fold; who takes longer has lost that set.
+    left_out : sequence of str
+        What the table should say of sets that are not played on.
     on_progress : callable, optional
     """
     season = _Season(sets, rivals, Path(folder), jobs, seed, budget, limit, on_progress)
     for folds in (*_ROUNDS, None) if budget is not None else (None,):
         season.round(folds)
-    return season.league()
+    return replace(season.league(), left_out=tuple(left_out))
 
 
 def finished_folds(
@@ -107,18 +112,23 @@ class _Season:
         return None if self.ends is None else max(0.0, self.ends - time.monotonic())
 
     def round(self, folds: int | None) -> None:
-        """Bring every set to so many folds, or to all, as far as the time allows."""
-        for one in self.sets:
-            protocol = one.protocol if folds is None else FirstSplits(one.protocol, folds)
-            if one.name in self.found and self.found[one.name][0] == str(protocol):
-                continue
-            cells = self._cells(one, folds)
-            fit, rest = chosen(cells, self.left, self.jobs)
+        """Bring every set to so many folds, or to all, as far as the time allows for all of them."""
+        protocols = {
+            one.name: one.protocol if folds is None else FirstSplits(one.protocol, folds) for one in self.sets
+        }
+        open_ = [one for one in self.sets if self.found.get(one.name, ("",))[0] != str(protocols[one.name])]
+        cells = {one.name: self._cells(one, folds) for one in open_}
+        for place, one in enumerate(open_):
+            # what this set may have depends on what those that follow need, and on the time that is left now
+            follow = [cell for later in open_[place:] for cell in cells[later.name]]
+            fit = {id(cell) for cell in chosen(follow, self.left, self.jobs)[0]}
+            rest = [cell for cell in cells[one.name] if id(cell) not in fit]
             if one.name in self.found and rest:
                 continue  # it stays at the folds that all have
             self.out |= {(cell.data, cell.rival): _NO_TIME for cell in rest}
-            if fit:
-                self._play(one, protocol, [self.present[cell.rival] for cell in fit])
+            playing = [self.present[cell.rival] for cell in cells[one.name] if id(cell) in fit]
+            if playing:
+                self._play(one, protocols[one.name], playing)
 
     def _cells(self, one: LeagueSet, folds: int | None) -> list[Fixture]:
         """What there is to run on a set, with what it is expected to take, and how much of it is done."""

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from simlabel.experiments._fold import FoldResult
+from simlabel.experiments._run import TOO_LONG
 from simlabel.experiments._store import write_atomically
 from simlabel.experiments.league._sets import LeagueSet
 from simlabel.metrics import find_criterion
@@ -24,7 +25,7 @@ OURS = "autosml"
 
 @dataclass(frozen=True)
 class SetFacts:
-    """What the page says of a set."""
+    """What the page says of a set; `ratio` is how many test rows there are for each training row."""
 
     name: str
     kind: str
@@ -36,6 +37,7 @@ class SetFacts:
     what: str = ""
     warnings: tuple[str, ...] = ()
     best: Mapping[str, float] = field(default_factory=dict)
+    ratio: float = math.nan
 
     @classmethod
     def of(cls, one: LeagueSet, protocol: str | None = None) -> SetFacts:
@@ -43,7 +45,9 @@ class SetFacts:
         data = one.data
         sizes = (data.n_rows, data.n_attributes, data.n_labels, data.cardinality)
         divided = str(one.protocol) if protocol is None else protocol
-        return cls(data.name, one.kind, *sizes, divided, one.what, one.warnings, dict(one.best))
+        first = one.protocol.splits(data)[0]
+        ratio = round(len(first.test) / len(first.train), 6)
+        return cls(data.name, one.kind, *sizes, divided, one.what, one.warnings, dict(one.best), ratio)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ class League:
         With versions.
     limit : float or None
         Processor seconds a fold.
+    left_out : tuple of str
+        Sets that are not played on, each with the reason.
     """
 
     sets: Mapping[str, SetFacts]
@@ -112,6 +118,7 @@ class League:
     absent: Mapping[str, str]
     machine: str
     limit: float | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def own(self) -> str:
@@ -123,24 +130,27 @@ class League:
         there = {name for _, name in (*self.scores, *self.late)}
         return [name for name in self.titles if name in there]
 
-    def means(self, criterion: str, sets: Sequence[str] | None = None) -> pd.DataFrame:
-        """Mean of a criterion, a row for each set and a column for each rival; NaN where there is none.
+    def how_lost(self, data: str, rival: str) -> str:
+        """Of who has no figure on a set that it played on: "late" or "failed"."""
+        return "late" if self.late[data, rival].startswith(TOO_LONG) else "failed"
 
-        Who was late has a figure a hair worse than the worst of those who were not, so that it comes last.
-        """
+    def means(self, criterion: str, sets: Sequence[str] | None = None) -> pd.DataFrame:
+        """Mean of a criterion, a row for each set and a column for each rival; NaN where there is none."""
         rows = list(self.sets) if sets is None else list(sets)
         frame = pd.DataFrame(math.nan, index=rows, columns=self.rivals())
         for (data, rival), score in self.scores.items():
             if data in frame.index:
                 frame.loc[data, rival] = score.mean(criterion)
+        return frame
+
+    def places(self, criterion: str, sets: Sequence[str] | None = None) -> pd.DataFrame:
+        """The same for ranks alone: who was late has a figure a hair worse than the worst that there is."""
+        frame = self.means(criterion, sets)
         better = 1.0 if find_criterion(criterion).higher_is_better else -1.0
-        for data in rows:
-            worst = (
-                better * np.nanmin(better * frame.loc[data]) if frame.loc[data].notna().any() else math.nan
-            )
-            for rival in frame.columns:
-                if (data, rival) in self.late:
-                    frame.loc[data, rival] = worst - better * 1e-6
+        worst = better * (better * frame).min(axis=1) - better * 1e-6
+        for data, rival in self.late:
+            if data in frame.index and rival in frame:
+                frame.loc[data, rival] = worst[data]
         return frame
 
     def to_frame(self) -> pd.DataFrame:
@@ -158,7 +168,8 @@ class League:
         state = {
             "machine": self.machine,
             "limit": self.limit,
-            "sets": [asdict(one) for one in self.sets.values()],
+            "left_out": list(self.left_out),
+            "sets": [{**asdict(one), "ratio": _rounded(one.ratio)} for one in self.sets.values()],
             "titles": dict(self.titles),
             "about": dict(self.about),
             "absent": dict(self.absent),
@@ -172,7 +183,10 @@ class League:
     def read(cls, path: Path) -> League:
         """Back from what `write` kept."""
         state = json.loads(Path(path).read_text(encoding="utf-8"))
-        sets = [SetFacts(**{**one, "warnings": tuple(one["warnings"])}) for one in state["sets"]]
+        sets = [
+            SetFacts(**{**one, "warnings": tuple(one["warnings"]), "ratio": one["ratio"] or math.nan})
+            for one in state["sets"]
+        ]
         return cls(
             {one.name: one for one in sets},
             state["titles"],
@@ -183,6 +197,7 @@ class League:
             state["absent"],
             state["machine"],
             state["limit"],
+            tuple(state["left_out"]),
         )
 
 
