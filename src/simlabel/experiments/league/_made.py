@@ -49,6 +49,17 @@ def _smooth(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS)
     return np.asarray(np.exp(-1.5 * distances) @ weights * 8.0)
 
 
+def _in_steps(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS) -> FloatArray:
+    """Scores that jump: for each label six trees, each of which asks whether three columns are large."""
+    scores = np.zeros((len(X), n_labels))
+    for label in range(n_labels):
+        for _ in range(6):
+            columns, cuts = random.permutation(X.shape[1])[:3], 0.5 * random.normal(size=3)
+            leaf = (X[:, columns] > cuts) @ np.array([1, 2, 4])
+            scores[:, label] += 1.5 * random.normal(size=8)[leaf]
+    return scores
+
+
 def _dataset(name: str, X: FloatArray, Y: Labels, split: npt.NDArray[np.int64] | None = None) -> Dataset:
     labels, features = (
         tuple(f"{what} {k}" for k in range(n)) for what, n in (("label", Y.shape[1]), ("x", X.shape[1]))
@@ -130,6 +141,23 @@ def drifting(n: int = 1500, seed: int = 4) -> Made:
     )
 
 
+def straight(n: int = 1000, seed: int = 5) -> Made:
+    """Log-odds are sums over the columns: what linear models assume, and similarities do not."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 15))
+    shares = _logistic(0.7 * X @ random.normal(size=(15, _LABELS)))
+    return Made(_dataset("made_straight", X, _drawn(shares, random)), "the law is linear", shares)
+
+
+def stepped(n: int = 1000, seed: int = 6) -> Made:
+    """Log-odds jump at values of single columns: what trees assume, and similarities do not."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 10))
+    shares = _logistic(_in_steps(X, random))
+    return Made(_dataset("made_stepped", X, _drawn(shares, random)), "the law is made of steps", shares)
+
+
 MADE: dict[str, Callable[[], Made]] = {
-    f"made_{make.__name__}": make for make in (dependent, noisy, irrelevant, rare, drifting)
+    f"made_{make.__name__}": make
+    for make in (dependent, noisy, irrelevant, rare, drifting, straight, stepped)
 }
