@@ -121,6 +121,9 @@ def test_a_file_is_a_set_like_one_of_a_folder(tmp_path, films, monkeypatch):
     sets, left_out = league_sets([str(path), "made_noisy", "made_noisy"], label_column="tags")
     assert not left_out
     assert [(one.name, one.kind) for one in sets] == [("films", "raw table"), ("made_noisy", "made")]
+    films.to_json(tmp_path / "films.json", orient="records")
+    with pytest.raises(ValueError, match="two of the sets are called 'films'"):
+        league_sets([str(path), str(tmp_path / "films.json")], label_column="tags")
     with pytest.raises(ValueError, match=r"no file .*other\.csv"):
         league_sets([str(tmp_path / "other.csv")])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -85,15 +86,18 @@ def league_sets(
         ``delimiter``. Of those that `read_table` reads, the ones with texts or empty cells are raw tables.
     """
     makers = _makers(folder, fixed, options)
-    for name in names or ():
-        if name not in makers and Path(name).is_file():
-            path = Path(name)
-            makers[name] = _reader(path.parent, stem(path), [(None, path)], fixed, options)
-    unknown = [name for name in names or () if name not in makers]
+    wanted = list(makers if names is None else dict.fromkeys(names))
+    files = {name: Path(name) for name in wanted if name not in makers and Path(name).is_file()}
+    for name, path in files.items():
+        makers[name] = _reader(path.parent, stem(path), [(None, path)], fixed, options)
+    unknown = [name for name in wanted if name not in makers]
     if unknown:
         raise ValueError(_no_set(unknown[0], folder, makers))
+    called = Counter(stem(files[name]) if name in files else name for name in wanted)
+    for name in (name for name, count in called.items() if count > 1):
+        raise ValueError(f"two of the sets are called {name!r}; give one of the files another name.")
     sets, left_out = [], []
-    for name in makers if names is None else dict.fromkeys(names):
+    for name in wanted:
         try:
             sets.append(_shuffled(makers[name](), seed))
         except ValueError as error:  # malformed, or too few rows for folds: the others are played on
