@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from simlabel.experiments.league import (
     MAIN,
     RIVALS,
     League,
+    LeagueSet,
     Rival,
     gaps,
     league_sets,
@@ -47,21 +49,9 @@ def run_league(
         seconds = None if budget is None else seconds_of(budget)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    folders = [one for one in data if Path(one).is_dir()]
-    if len(folders) > 1 or (folders and len(data) > 1):
-        raise typer.BadParameter("give names of sets, or one folder of files.")
-    try:
-        where = folders[0] if folders else None
-        sets, left_out = league_sets(
-            None if folders or not data else data, fixed=fixed, folder=where, **options
-        )
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    for line in left_out:
-        say(f"left out: {line}")
-    if not sets:
-        raise typer.BadParameter("there is no set to play on.")
+    sets, left_out = _sets(data, fixed=fixed, seed=seed, **options)
     settings: dict[str, Any] = {
+        "left_out": left_out,
         "folder": folder,
         "jobs": jobs,
         "seed": seed,
@@ -81,16 +71,44 @@ def run_league(
         show_json(_as_dict(league))
     else:
         _show(league)
-    for title, why in league.absent.items():
-        say(f"left out: {title}: {why}")
-    for (name, rival), why in league.late.items():
-        say(f"lost: {league.titles[rival]} on {name}: {why}")
+    _tell(league, folder)
+
+
+def list_rivals(json: bool) -> None:
+    """Who can play, what each tries, and who cannot play here and why."""
+    if json:
+        names = ("name", "title", "what", "absent")
+        show_json([{name: getattr(rival, name) for name in names} for rival in RIVALS.values()])
+        return
+    for rival in RIVALS.values():
+        why = "" if rival.absent is None else f" (absent: {rival.absent})"
+        Terminal(soft_wrap=True).print(f"{rival.name:<11} {rival.title:<21} {rival.what}{why}")
+
+
+def _sets(data: Sequence[str], **options: Any) -> tuple[list[LeagueSet], list[str]]:
+    """The sets that are named, or those of a folder; what cannot be read is said."""
+    folders = [one for one in data if Path(one).is_dir()]
+    if len(folders) > 1 or (folders and len(data) > 1):
+        raise typer.BadParameter("give names of sets and files, or one folder of files.")
+    try:
+        sets, left_out = league_sets(
+            None if folders or not data else data, folder=folders[0] if folders else None, **options
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    for line in left_out:
+        say(f"left out: {line}")
+    if not sets:
+        raise typer.BadParameter("there is no set to play on.")
+    return sets, left_out
 
 
 def _rivals(names: str | None) -> dict[str, Rival]:
     if names is None:
         return dict(RIVALS)
     wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise typer.BadParameter(f"give at least one rival; there are {', '.join(RIVALS)}.")
     for name in wanted:
         if name not in RIVALS:
             raise typer.BadParameter(f"the league has no rival {name!r}; there are {', '.join(RIVALS)}.")
@@ -106,9 +124,30 @@ def _show(league: League) -> None:
         ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.mean_ranks.items())
         console.print(f"{find_criterion(criterion).heading} on {found.n_sets} sets, mean places: {ranks}")
     for one in gaps(league, MAIN[0]):
+        own = "" if math.isnan(one.own) else f"{one.own:.3f}, "
         console.print(
-            f"{one.data}: {one.own:.3f}, best rival {league.titles[one.rival]} {one.other:.3f}: {one.verdict}"
+            f"{one.data}: {own}best rival {league.titles[one.rival]} {one.other:.3f}: {one.verdict}"
         )
+
+
+def _tell(league: League, folder: Path) -> None:
+    """What the figures do not show: who is absent, late or left out, and why there are no places."""
+    if all(ranking(league, criterion) is None for criterion in MAIN):
+        say(
+            "no mean places: they need two sets, and two rivals who play on both; what was measured is in "
+            f"{folder / 'league.json'}, and --json and --report show it"
+        )
+    for title, why in league.absent.items():
+        say(f"left out: {title}: {why}")
+    short: dict[str, list[str]] = {}
+    for (name, rival), why in league.out.items():
+        if "budget" in why:
+            short.setdefault(league.titles[rival], []).append(name)
+    if short:
+        said = "; ".join(f"{title} on {', '.join(names)}" for title, names in short.items())
+        say(f"left out, as the budget of time is too short: {said}")
+    for (name, rival), why in league.late.items():
+        say(f"lost: {league.titles[rival]} on {name}: {why}")
 
 
 def _as_dict(league: League) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from simlabel.datasets._dataset import PARTS, TEST, TRAIN
@@ -43,12 +43,12 @@ def data_folder() -> Path | None:
     return folder
 
 
-def sets_in(folder: Path) -> dict[str, Files]:
-    """Sets in a folder by name; a whole file is preferred to parts."""
+def sets_in(folder: Path, is_set: Callable[[str], bool] = _has_ending) -> dict[str, Files]:
+    """Sets in a folder by name; a whole file is preferred to parts. `is_set` is asked of names of files."""
     wholes: dict[str, Files] = {}
     parts: dict[str, Files] = {}
     for path in sorted(folder.iterdir()):
-        if not _has_ending(path.name) or not path.is_file():
+        if not is_set(path.name) or not path.is_file():
             continue
         name, own = set_name(path), stem(path)
         if name == own:

@@ -129,7 +129,9 @@ def test_a_budget_takes_the_cheapest_and_what_is_done():
     assert [cell.rival for cell in fit] == ["done", "quick"]
     assert [cell.rival for cell in rest] == ["slow"]
     assert chosen(cells, None, 1) == (cells, [])
-    for wrong in ("", "soon", "-3m", "inf", "nanh"):
+    given = {"1h30m": 5400, "2H": 7200, "1h 30m 5s": 5405, "1.5h": 5400, " .5m ": 30, "45": 45}
+    assert {text: seconds_of(text) for text in given} == given
+    for wrong in ("", "soon", "-3m", "inf", "nanh", "1h30", "30m1h", "0s", "h", "1h\u0663m"):
         with pytest.raises(ValueError, match="a budget is a time"):
             seconds_of(wrong)
 
@@ -154,6 +156,17 @@ def test_a_budget_serves_all_sets_before_it_is_dear_to_one(monkeypatch, tmp_path
     season.round(1)
     assert played == [("a", ["quick"]), ("b", ["quick"])]
     assert set(season.out) == {("a", "slow"), ("b", "slow")}
+
+
+def test_a_package_that_cannot_be_loaded_is_absent_with_its_reason(tmp_path, monkeypatch):
+    (tmp_path / "broken_boosts.py").write_text("raise OSError('libgomp.so.1: no such file\\n  or folder')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    broken = replace(RIVALS["lightgbm"], package="broken_boosts")
+    assert "cannot be imported (OSError: libgomp.so.1: no such file or folder)" in broken.absent
+    sets = [LeagueSet(make_data("a"), "made", KFolds(2))]
+    assert list(finished_folds(sets, {"lightgbm": broken}, folder=tmp_path / "none")) == []
+    none = replace(broken, package="no_such_boosts")
+    assert none.absent == "no_such_boosts is not installed: pip install 'simlabel[league]'"
 
 
 SLOW = ("rf", "et", "hgb", "lightgbm", "catboost", "xgboost", "boostexter", "adtboost", "ecc", "rakel")

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_TIME = re.compile(rf"(?:{_NUMBER}h)?\s*(?:{_NUMBER}m)?\s*(?:{_NUMBER}s)?", re.IGNORECASE | re.ASCII)
 
 
 def seconds_of(text: str) -> float:
-    """Seconds of a budget such as 90s, 30m, 2h or 1.5h; a bare number is seconds.
+    """Seconds of a budget such as 90s, 30m, 1.5h or 1h30m; a bare number is seconds.
 
     Examples
     --------
-    >>> seconds_of("2h"), seconds_of("1.5m"), seconds_of("45")
-    (7200.0, 90.0, 45.0)
+    >>> seconds_of("2h"), seconds_of("1.5m"), seconds_of("45"), seconds_of("1h30m")
+    (7200.0, 90.0, 45.0, 5400.0)
     """
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
-    try:
-        seconds = float(number) * _UNITS[unit]
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"a budget is a time such as 45s, 30m or 2h; got {text!r}.")
-    return seconds
+    bare = re.fullmatch(_NUMBER, text.strip(), re.ASCII)  # alone: the 30 of 1h30 may be meant as minutes
+    found = _TIME.fullmatch(f"{text.strip()}s" if bare else text.strip())
+    hours, minutes, seconds = (float(part or 0) for part in found.groups()) if found else (0.0, 0.0, 0.0)
+    total = 3600 * hours + 60 * minutes + seconds
+    if not 0 < total < float("inf"):
+        raise ValueError(f"a budget is a time such as 45s, 30m, 2h or 1h30m; got {text!r}.")
+    return total
 
 
 @dataclass(frozen=True)

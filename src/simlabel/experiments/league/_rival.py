@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +17,13 @@ from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._preparing import AsFrame, Dense, ScaledColumns, Words
 from simlabel.experiments._searched import Searched
+from simlabel.support.text import one_line
 
 _MANY = 100  # labels
 _BY_HAND = {
     "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than it asks for do)"
 }
+_IMPORTED = {"mlrl": "mlrl.boosting"}  # packages of which not the first name is what a rival needs
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
 Grid = Sequence[Mapping[str, Any]]
 
@@ -62,10 +66,7 @@ class Rival:
     @property
     def absent(self) -> str | None:
         """Why it cannot play here; None if it can."""
-        if self.package is None or importlib.util.find_spec(self.package.replace("-", "_")) is not None:
-            return None
-        how = _BY_HAND.get(self.package, "pip install 'simlabel[league]'")
-        return f"{self.package} is not installed: {how}"
+        return None if self.package is None else _why_absent(self.package)
 
     def sits_out(self, data: Dataset) -> str | None:
         """Why it is not meant for a set; None if it is."""
@@ -104,3 +105,18 @@ class Rival:
         """Processor seconds that a fold is expected to take."""
         own, rows, columns, labels = self.cost
         return own * (n_rows / 2175) ** rows * (n_columns / 103) ** columns * (n_labels / 14) ** labels
+
+
+@functools.cache
+def _why_absent(package: str) -> str | None:
+    """Why a package cannot be used; None if it can: being there does not mean that it can be loaded."""
+    name = package.replace("-", "_")
+    how = _BY_HAND.get(package, "pip install 'simlabel[league]'")
+    if importlib.util.find_spec(name) is None:
+        return f"{package} is not installed: {how}"
+    try:
+        importlib.import_module(_IMPORTED.get(package, name))
+    except Exception as error:  # a library that is missing, another version of numpy: anything
+        said = one_line(f"{type(error).__name__}: {error}")
+        return f"{package} is installed, but cannot be imported ({said}); install it anew: {how}"
+    return None

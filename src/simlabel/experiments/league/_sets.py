@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from simlabel.datasets import Dataset, DatasetError, load_dataset, read_table
-from simlabel.datasets._catalogue import data_folder, listed_sets
+from simlabel.datasets import Dataset, load_dataset
+from simlabel.datasets._catalogue import FOLDER, Files, data_folder, listed_sets, looks_like_path
 from simlabel.datasets._dataset import PARTS, TEST, TRAIN
 from simlabel.datasets._formats import find_format
+from simlabel.datasets._lines import stem
 from simlabel.datasets._parts import join_parts
 from simlabel.experiments._protocols import FixedSplit, KFolds, Protocol, RandomSplits
 from simlabel.experiments.league._leaks import identifiers, shared_rows
 from simlabel.experiments.league._made import MADE
+from simlabel.experiments.league._tables import KNOWN, KnownTable, other_tables, own_table
 
 Kind = Literal["dense", "sparse", "many labels", "raw table", "made"]
 _SMALL, _LARGE, _MANY = 1000, 5000, 100  # rows: 5 x 2 folds below, one split above; labels
@@ -58,29 +60,12 @@ class LeagueSet:
         return self.data.name
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A raw table: where its labels are, what is no feature, which rows belong together, how many count."""
-
-    labels: str
-    separator: str
-    dropped: tuple[str, ...]
-    groups: str | None = None
-    most: int | None = None
-
-
-#: raw tables that are known by name
-_TABLES = {
-    "tv": _Table("genres", ", ", ("id",)),
-    "debtags": _Table("tags", ";", (), "source", 3000),
-}
-
-
 def league_sets(
     names: Sequence[str] | None = None,
     *,
     fixed: bool = False,
     folder: str | os.PathLike[str] | None = None,
+    seed: int = 0,
     **options: Any,
 ) -> tuple[list[LeagueSet], list[str]]:
     """The sets of the league, and what was left out and why.
@@ -88,63 +73,108 @@ def league_sets(
     Parameters
     ----------
     names : sequence of str, optional
-        Only these.
+        Only these; a path of a file is a set, too.
     fixed : bool
         Published training and test parts for all sets that have them, in place of folds.
     folder : path, optional
         A folder of files in any format that `load_dataset` reads; by default the one that ``SIMLABEL_DATA``
         names, with the raw tables that are known in it, and the sets that the project makes.
+    seed : int
+        Of the shuffles that folds and drawn splits come from.
     **options
-        Of the reader, for CSV files: ``label_column="tags"``.
+        Of the reader, for files with a column of labels: ``label_column="tags"``, ``separator``,
+        ``delimiter``. Of those that `read_table` reads, the ones with texts or empty cells are raw tables.
     """
+    makers = _makers(folder, fixed, options)
+    wanted = list(makers if names is None else dict.fromkeys(names))
+    files = {name: Path(name) for name in wanted if name not in makers and Path(name).is_file()}
+    for name, path in files.items():
+        makers[name] = _reader(path.parent, stem(path), [(None, path)], fixed, options)
+    unknown = [name for name in wanted if name not in makers]
+    if unknown:
+        raise ValueError(_no_set(unknown[0], folder, makers))
+    called = Counter(stem(files[name]) if name in files else name for name in wanted)
+    for name in (name for name, count in called.items() if count > 1):
+        raise ValueError(f"two of the sets are called {name!r}; give one of the files another name.")
+    sets, left_out = [], []
+    for name in wanted:
+        try:
+            sets.append(_shuffled(makers[name](), seed))
+        except ValueError as error:  # malformed, or too few rows for folds: the others are played on
+            left_out.append(f"{name}: {error}")
+    return sets, left_out
+
+
+def _makers(
+    folder: str | os.PathLike[str] | None, fixed: bool, options: Mapping[str, Any]
+) -> dict[str, Callable[[], LeagueSet]]:
+    """How each set is made, by name."""
     makers: dict[str, Callable[[], LeagueSet]] = {}
     where = data_folder() if folder is None else Path(folder)
     if where is not None:
-        makers |= {name: _reader(where, name, files, fixed, options) for name, files in listed_sets(where)}
-        for name, table in _TABLES.items():
+        listed = dict(listed_sets(where))
+        if options.get("label_column") is not None:
+            listed |= other_tables(where, listed)
+        makers |= {name: _reader(where, name, files, fixed, options) for name, files in listed.items()}
+        for name, table in KNOWN.items():
             path = where / "raw" / f"{name}.csv"
             if path.is_file():
                 makers[name] = _table_reader(path, name, table)
     if folder is None:
         makers |= {name: _made_reader(name) for name in MADE}
-    unknown = [name for name in names or () if name not in makers]
-    if unknown:
-        raise ValueError(f"the league has no set {unknown[0]!r}; there are {', '.join(makers)}.")
-    sets, left_out = [], []
-    for name in makers if names is None else names:
-        try:
-            sets.append(makers[name]())
-        except DatasetError as error:
-            left_out.append(f"{name}: {error}")
-    return sets, left_out
+    return makers
+
+
+def _no_set(name: str, folder: object, there: Iterable[str]) -> str:
+    if looks_like_path(name):
+        return f"there is no file {name!r}."
+    said = f"the league has no set {name!r}; there are {', '.join(there)}"
+    if folder is None and data_folder() is None:
+        return f"{said}. The environment variable {FOLDER}, which names the folder of other sets, is not set."
+    return f"{said}."
 
 
 def _reader(
-    folder: Path, name: str, files: list[tuple[int | None, Path]], fixed: bool, options: Mapping[str, Any]
+    folder: Path, name: str, files: Files, fixed: bool, options: Mapping[str, Any]
 ) -> Callable[[], LeagueSet]:
     def read() -> LeagueSet:
-        chosen = _published_parts(folder, name) if fixed or len(files) > 1 else None
-        if chosen is None:
-            path = files[0][1]
-            taken = inspect.signature(find_format(path, None).read).parameters
-            own = {key: value for key, value in options.items() if key in taken}
-            data = replace(load_dataset(path, **own), name=name)
+        chosen = (_published_parts(folder, name) if fixed or len(files) > 1 else None) or files
+        table = own_table(name, chosen, options)
+        if table is not None:
+            data, what = table
+        elif len(chosen) == 1:
+            data, what = _loaded(chosen[0][1], options), ""
         else:
-            loaded = [(part, load_dataset(path)) for part, path in chosen]
-            data = replace(join_parts(loaded), name=name)
-        return _described(data, _kind(data), FixedSplit() if fixed and data.split is not None else None)
+            data, what = join_parts([(part or 0, _loaded(path, options)) for part, path in chosen]), ""
+        data = replace(data, name=name)
+        kind: Kind = "raw table" if isinstance(data.X, pd.DataFrame) else _kind(data)
+        return _described(data, kind, FixedSplit() if fixed and data.split is not None else None, what)
 
     return read
 
 
-def _published_parts(folder: Path, name: str) -> list[tuple[int, Path]] | None:
+def _loaded(path: Path, options: Mapping[str, Any]) -> Dataset:
+    """A file as a matrix, with those of the options that its format has."""
+    taken = inspect.signature(find_format(path, None).read).parameters
+    return load_dataset(path, **{key: value for key, value in options.items() if key in taken})
+
+
+def _shuffled(one: LeagueSet, seed: int) -> LeagueSet:
+    """The set on folds of another shuffle."""
+    if seed == 0 or not isinstance(one.protocol, KFolds | RandomSplits):
+        return one
+    protocol = replace(one.protocol, seed=seed)
+    return replace(one, protocol=protocol, warnings=tuple(_warnings(one.data, protocol)))
+
+
+def _published_parts(folder: Path, name: str) -> Files | None:
     """The files of the training and test parts, where both are there."""
-    found = {}
+    found: dict[int | None, Path] = {}
     for path in sorted(folder.iterdir()):
         for word, part in PARTS.items():
             if path.name.startswith(f"{name}-{word}."):
                 found[part] = path
-    return sorted(found.items()) if {TRAIN, TEST} <= set(found) else None
+    return sorted(found.items(), key=lambda file: file[0] or 0) if {TRAIN, TEST} <= set(found) else None
 
 
 def _kind(data: Dataset) -> Kind:
@@ -175,33 +205,10 @@ def _warnings(data: Dataset, protocol: Protocol) -> list[str]:
     return [said] * bool(shared) + ([found] if found else [])
 
 
-def _table_reader(path: Path, name: str, table: _Table) -> Callable[[], LeagueSet]:
+def _table_reader(path: Path, name: str, table: KnownTable) -> Callable[[], LeagueSet]:
     def read() -> LeagueSet:
-        frame = read_table(path).frame.fillna("").astype(str)
-        groups = None
-        if table.groups is not None:
-            own = frame[table.groups]
-            groups = own.where(own != "", frame.iloc[:, 0])
-            if table.most is not None:
-                order = np.random.default_rng(0).permutation(groups.unique())
-                before = groups.value_counts().loc[order].cumsum()
-                frame = frame[groups.isin(before.index[before <= table.most])]
-                groups = groups[frame.index]
-        lists = [[one for one in cell.split(table.separator) if one] for cell in frame[table.labels]]
-        labels = sorted({one for row in lists for one in row})
-        place = {one: k for k, one in enumerate(labels)}
-        pairs = [(i, place[one]) for i, row in enumerate(lists) for one in row]
-        Y = sp.csr_array(
-            (np.ones(len(pairs), dtype=np.int8), tuple(zip(*pairs, strict=True))),
-            shape=(len(frame), len(labels)),
-        )
-        gone = [table.labels, *table.dropped, *([table.groups] if table.groups else [])]
-        X = frame.drop(columns=gone).reset_index(drop=True)
-        data = Dataset(name, X, Y, tuple(labels), tuple(X.columns), source=str(path))
-        part = f"; {len(frame):,} rows of whole groups" if table.most is not None else ""
-        folds = KFolds(5, stratified=True, groups=None if groups is None else groups.tolist())
-        kept = "" if groups is None else f", rows of one {table.groups} stay together"
-        return _described(data, "raw table", folds, f"text and lists in cells{kept}{part}")
+        data, groups, what = table.read(path, name)
+        return _described(data, "raw table", KFolds(5, stratified=True, groups=groups), what)
 
     return read
 
