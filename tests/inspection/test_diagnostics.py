@@ -175,7 +175,8 @@ def test_data_values_of_learned_influence_are_those_of_refits(seed):
 def test_data_values_refuse_what_has_no_closed_form(rng):
     X, y = problem(rng)
     for options, message in (
-        ({"influence": Ridge(0.2, inducing=5)}, r"inducing=5.*Ridge\(inducing=None, mixing=False\)"),
+        ({"influence": Ridge(0.2, inducing=5)}, r"inducing=5.*Ridge\(inducing=None, mixing=False, vocab"),
+        ({"influence": Ridge(0.2, vocabulary=True)}, r"vocabulary=True.*mixing=False, vocabulary=False\)"),
         ({"influence": Ridge(0.2, mixing=True)}, "mixing=True"),
         ({"influence": "label_mean"}, r"'uniform' and 'ridge', not LabelMean\(\)"),
         ({"sampler": UniformSampler(9)}, "not with a sketch or a sampler"),
