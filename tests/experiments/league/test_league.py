@@ -119,6 +119,15 @@ def test_small_sets_are_divided_twice_and_large_ones_once(monkeypatch):
     assert all(one.best for one in sets)
 
 
+def test_who_takes_dense_labels_alone_sits_out_where_they_are_too_many():
+    n, labels = 40_000, 6000
+    Y = sp.csr_array((n, labels), dtype=np.int8)
+    data = Dataset("many", sp.csr_array((n, 5)), Y, tuple(map(str, range(labels))), "abcde")
+    assert "dense matrix alone, which would have 1.8 GiB" in RIVALS["rf"].sits_out(data)
+    assert RIVALS["autosml"].sits_out(data) is None
+    assert RIVALS["omikuji"].sits_out(data) is None
+
+
 def test_a_budget_takes_the_cheapest_and_what_is_done():
     cells = [
         Fixture("a", "slow", 50.0, 2),

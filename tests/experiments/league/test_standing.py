@@ -103,6 +103,7 @@ def test_places_over_some_of_the_sets():
     found = ranking(league, "average_precision", ["a", "c"])
     assert found.mean_ranks == {"autosml": 1.5, "lr": 1.5, "rf": 3.0}
     assert "| critical difference |" in to_markdown(league_report(league))
+    assert ranking(league, "average_precision", []) is None  # of no sets there are no places
 
 
 def test_accuracy_for_the_time():

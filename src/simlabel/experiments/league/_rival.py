@@ -25,6 +25,7 @@ _BY_HAND = {
 }
 _IMPORTED = {"mlrl": "mlrl.boosting"}  # packages of which not the first name is what a rival needs
 _WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
+_DENSE = 1 << 30  # bytes of labels that are no longer handed to who takes them dense alone
 Grid = Sequence[Mapping[str, Any]]
 
 
@@ -75,6 +76,9 @@ class Rival:
             return "not meant for raw tables"
         if self.for_many and data.n_labels < _MANY:
             return f"meant for {_MANY} labels and more"
+        dense = 8 * data.n_rows * data.n_labels
+        if not self.sparse_labels and dense > _DENSE:
+            return f"takes labels as a dense matrix alone, which would have {dense / (1 << 30):.1f} GiB"
         if (
             self.name == "tagger"
             and not table

@@ -26,7 +26,8 @@ def all_played(league: League, among: Sequence[str] | None = None) -> tuple[list
     Who was late has played, and lost: our method too. `among` says of which sets; all by default.
     """
     outcomes, rivals = {*league.scores, *league.late}, league.rivals()
-    there = {name: sum((name, rival) in outcomes for rival in rivals) for name in among or league.sets}
+    asked = league.sets if among is None else among
+    there = {name: sum((name, rival) in outcomes for rival in rivals) for name in asked}
     sets = [name for name in there if (name, league.own) in outcomes and 2 * there[name] >= len(rivals)]
     return sets, [rival for rival in rivals if all((name, rival) in outcomes for name in sets)]
 
