@@ -121,12 +121,12 @@ class _Season:
         for place, one in enumerate(open_):
             # what this set may have depends on what those that follow need, and on the time that is left now
             follow = [cell for later in open_[place:] for cell in cells[later.name]]
-            fit = {id(cell) for cell in chosen(follow, self.left, self.jobs)[0]}
-            rest = [cell for cell in cells[one.name] if id(cell) not in fit]
+            fit = set(chosen(follow, self.left, self.jobs)[0])
+            rest = [cell for cell in cells[one.name] if cell not in fit]
             if one.name in self.found and rest:
                 continue  # it stays at the folds that all have
             self.out |= {(cell.data, cell.rival): _NO_TIME for cell in rest}
-            playing = [self.present[cell.rival] for cell in cells[one.name] if id(cell) in fit]
+            playing = [self.present[cell.rival] for cell in cells[one.name] if cell in fit]
             if playing:
                 self._play(one, protocols[one.name], playing)
 

@@ -95,13 +95,11 @@ def wins(league: League, criterion: str = _AP) -> pd.DataFrame:
 
 def _with_late(league: League, rival: str, gains: pd.Series) -> pd.Series:
     """The gains where a rival that was late has lost by any measure, and so has our method."""
-    gains = gains.copy()
+    gains, outcomes = gains.copy(), {*league.scores, *league.late}
     for name in gains.index:
         own, other = ((name, one) in league.late for one in (league.own, rival))
-        if (own and (other or (name, rival) in league.scores)) or (
-            other and (name, league.own) in league.scores
-        ):
-            gains[name] = math.inf if other and not own else -math.inf if own and not other else 0.0
+        if (own or other) and {(name, league.own), (name, rival)} <= outcomes:
+            gains[name] = 0.0 if own and other else math.inf if other else -math.inf
     return gains
 
 
