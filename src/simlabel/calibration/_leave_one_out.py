@@ -31,7 +31,8 @@ class LeaveOneOutCalibration(BaseEstimator):
     The shares of the training rows are taken with each row left out, so that they are like those
     of new instances; where similarities may be below 0 and sums are no shares, the sums themselves. A
     label with enough examples on both sides gets an isotonic curve, a rarer one
-    a logistic curve with Platt's smoothing. A 1-D y gets one temperature for all classes, which
+    a logistic curve with Platt's smoothing; one that all n rows have, or none, has (n + 1) / (n + 2) or
+    1 / (n + 2) for every instance, until `retune`. A 1-D y gets one temperature for all classes, which
     keeps their order.
 
     Parameters
@@ -73,7 +74,7 @@ class LeaveOneOutCalibration(BaseEstimator):
         fitted = copy.copy(self)
         fitted.single_ = single
         if not single:
-            fitted.sum_scale_ = _scale([block.scores for block in blocks])
+            fitted.sum_scale_ = _scale([block.varying().scores for block in blocks])
         p = np.concatenate([fitted._evidence(block.scores) for block in blocks])
         Y = np.concatenate([block.Y.toarray() for block in blocks])
         w = np.concatenate([block.weights for block in blocks])
@@ -206,7 +207,7 @@ def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
     n, outside = (
         sum(counts) for counts in zip(*((b.ranking.size, n_outside(b)) for b in blocks), strict=True)
     )
-    if outside <= _FEW_OUTSIDE * n:
+    if not n or outside <= _FEW_OUTSIDE * n:
         return None
     squares = sum(float(np.sum(np.square(b.ranking, dtype=np.float64))) for b in blocks)
     return float(np.sqrt(squares / n)) or None
@@ -230,13 +231,16 @@ def _edge(present: float, absent: float) -> float:
 
 def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: float) -> LogisticCurve:
     """Logistic regression on smoothed targets (Platt 1999); the slope is not negative."""
+    edge = min(0.5, _edge(present, absent))
+    if min(present, absent) == 0:  # the label does not vary: nothing to learn
+        return LogisticCurve(0.0, float(scipy.special.logit(1.0 - edge if present else edge)), edge)
     target = np.where(y > 0, (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0))
     x1, start = np.column_stack([x, np.ones(len(x))]), np.array([1.0, 0.0])
     slope, offset = logistic(x1, target, w, start, np.zeros(2)).coefficients.tolist()
     if slope < 0:
         slope, offset = 0.0, float(scipy.special.logit(np.average(target, weights=w)))
     offset = float(np.clip(offset, -_STEEPEST, _STEEPEST))
-    return LogisticCurve(min(slope, _STEEPEST), offset, min(0.5, _edge(present, absent)))
+    return LogisticCurve(min(slope, _STEEPEST), offset, edge)
 
 
 def _temperature(p: FloatArray, Y: Labels, w: FloatArray) -> float:

@@ -44,7 +44,10 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
-    """A label rule that has learnt from the scores that it wants to see; leave-one-out ones may be known."""
+    """A label rule that has learnt from the scores that it wants to see; leave-one-out ones may be known.
+
+    Labels that no row has, or that every row has, take no part.
+    """
     if scorer.stages.recorded is not None:
         rule = for_presence_only(rule)
     blocks: Iterable[TrainingBlock] = ()
@@ -52,7 +55,12 @@ def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] 
         blocks = left_out
     elif rule.needs != "nothing":
         blocks = training_blocks(scorer, leave_out=rule.needs == "leave_one_out")
-    return rule.fit(scorer.set_sizes, blocks)
+    sizes, n_labels, constant = scorer.set_sizes, scorer.references.n_labels, scorer.references.constant
+    if constant is None:
+        return rule.fit(sizes, blocks)
+    varying = np.arange(n_labels) if rule.needs == "nothing" else np.flatnonzero(constant == 0)
+    fitted = rule.fit(sizes - np.count_nonzero(constant > 0), (block.varying() for block in blocks))
+    return fitted.adapted(sizes, varying, n_labels)
 
 
 def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:

@@ -257,5 +257,5 @@ def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:
 
 def _single_label(scores: ScoreBlock) -> sp.csr_array:
     n, n_labels = scores.ranking.shape
-    top = np.argmax(scores.ranking, axis=1)
+    top = np.argmax(scores.settled(scores.ranking), axis=1)
     return sp.csr_array((np.ones(n, dtype=np.int8), top, np.arange(n + 1)), shape=(n, n_labels))

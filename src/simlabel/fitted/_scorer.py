@@ -246,13 +246,13 @@ class Scorer:
             totals = np.ones(len(sums))  # what is learnt is what each label is expected to be
         silent = ~sums.any(axis=1)
         if not silent.any():
-            return ScoreBlock(labels, sizes, labels, totals)
+            return ScoreBlock(labels, sizes, labels, totals, self.references.constant)
         ranking, sizes = labels.copy(), sizes.copy()
         ranking[silent] = self.frequencies[:n_labels]
         sizes[silent] = self.frequencies[n_labels:]
         if totals is not None:
             totals = np.where(silent, self.stands_for.sum(), totals)
-        return ScoreBlock(labels, sizes, ranking, totals)
+        return ScoreBlock(labels, sizes, ranking, totals, self.references.constant)
 
     def known_factors(self, Q: Rows) -> FloatArray:
         """By what sums of labels and sizes are multiplied, since not all is known, (n_queries, n_columns)."""

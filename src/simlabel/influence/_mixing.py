@@ -20,7 +20,7 @@ import scipy.special
 from simlabel.influence._closed_form import RidgeSolution
 from simlabel.influence._logistic import Logistic, logistic
 from simlabel.rows import Codes
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray, IntArray, Rows
 
 # of the prior, for scores whose root mean square is 1
 _OTHERS, _OWN, _OFFSET = 30.0, 3.0, 0.25
@@ -48,36 +48,47 @@ def mixed(
 
     Notes
     -----
+    A label that all rows have, or none, takes no part: its score is the log-odds of its frequency.
+
     In the leave-one-out scores of the result a row is left out of the influence exactly, and of the mixture
     to first order; the scores of the other rows, which the mixture is learnt from, still know of it.
     """
     n = len(weights)
-    mixture = _Mixture(solution, targets, n_labels, weights, groups)
-    M, offsets, left_out = mixture.learnt(crosswise=n * (n_labels + 1.0) ** 3 <= _MOST_OPERATIONS)
     V, mean, scores = solution.V.copy(), solution.mean.copy(), solution.left_out.copy()
-    V[:, :n_labels] = V[:, :n_labels] @ M
-    mean[:n_labels], scores[:, :n_labels] = offsets, left_out
+    present = np.asarray((targets[:, :n_labels] > 0).sum(axis=0)).ravel()
+    varying = np.flatnonzero((present > 0) & (present < n))
+    mean[:n_labels] = _base(targets[:, :n_labels], weights)
+    V[:, :n_labels], scores[:, :n_labels] = 0.0, mean[:n_labels]
+    if len(varying):
+        mixture = _Mixture(solution, targets, varying, weights, groups)
+        M, offsets, left_out = mixture.learnt(crosswise=n * (len(varying) + 1.0) ** 3 <= _MOST_OPERATIONS)
+        V[:, varying] = solution.V[:, varying] @ M
+        mean[varying], scores[:, varying] = offsets, left_out
     return replace(solution, V=V, mean=mean, left_out=scores)
 
 
+def _base(targets: Rows, weights: FloatArray) -> FloatArray:
+    """Log-odds of the frequency of each label, (n_labels,)."""
+    return np.asarray(scipy.special.logit((weights @ targets + 0.5) / (weights.sum() + 1.0)))
+
+
 class _Mixture:
-    """Labels and their leave-one-out scores, less the mean and scaled, with a column of ones."""
+    """Labels that vary, and their leave-one-out scores, less the mean and scaled, with a column of ones."""
 
     def __init__(
         self,
         solution: RidgeSolution,
         targets: Rows,
-        n_labels: int,
+        labels: IntArray,
         weights: FloatArray,
         groups: Codes | None,
     ) -> None:
-        self.weights, self.groups, self.n_labels = weights, groups, n_labels
-        F = solution.left_out[:, :n_labels] - solution.mean[:n_labels]
+        self.weights, self.groups, self.n_labels = weights, groups, len(labels)
+        F = solution.left_out[:, labels] - solution.mean[labels]
         self.scale = float(np.sqrt(weights @ (F**2).mean(axis=1) / weights.sum())) or 1.0
         self.X = np.column_stack([F / self.scale, np.ones(len(F))])
-        self.targets = targets[:, :n_labels]
-        total = weights.sum()
-        self.base = scipy.special.logit((weights @ self.targets + 0.5) / (total + 1.0))
+        self.targets = targets[:, labels]
+        self.base = _base(self.targets, weights)
 
     def learnt(self, crosswise: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
         """M, (n_labels, n_labels), offsets, (n_labels,), and leave-one-out scores, (n, n_labels)."""

@@ -129,7 +129,7 @@ class AimedRule(LabelRule):
 
     def count(self, scores: ScoreBlock) -> Counts:
         """How many weights are above."""
-        return np.count_nonzero(scores.labels > self.value_, axis=1)
+        return np.count_nonzero(scores.settled(scores.labels) > self.value_, axis=1)
 
     def describe(self) -> str:
         """What was aimed at, and what was measured, with its interval."""

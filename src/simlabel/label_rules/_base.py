@@ -33,12 +33,24 @@ class ScoreBlock:
         (every sum is 0) the frequencies of the labels.
     totals : array, (n_queries,), or None
         Similarity to all references; None where the sizes add up to it, since each has one.
+    constant : array of int8, (n_labels,), or None
+        1 for a label that every training row has, -1 for one that none has, 0 for the others. None if every
+        label varies.
     """
 
     labels: FloatArray
     sizes: FloatArray
     ranking: FloatArray
     totals: FloatArray | None = None
+    constant: npt.NDArray[np.int8] | None = None
+
+    def settled(self, values: FloatArray) -> FloatArray:
+        """Values per label, infinite for labels that every row has, minus infinite for those that none has."""
+        if self.constant is None:
+            return values
+        values = values.copy()
+        values[:, self.constant > 0], values[:, self.constant < 0] = np.inf, -np.inf
+        return values
 
     @property
     def total(self) -> FloatArray:
@@ -58,7 +70,8 @@ class TrainingBlock:
     """Scores of some training rows with their true labels and weights, for rules that learn.
 
     `unknown` has ones where it is not known whether a label is true; None where all is. Where only some of
-    the labels that apply are recorded, `recorded` is the share of each, (n_labels,).
+    the labels that apply are recorded, `recorded` is the share of each, (n_labels,). `numbers` says which
+    labels the columns stand for; None for all of them in order.
     """
 
     scores: ScoreBlock
@@ -66,6 +79,7 @@ class TrainingBlock:
     weights: FloatArray
     unknown: sp.csr_array | None = None
     recorded: FloatArray | None = None
+    numbers: IntArray | None = None
 
     @property
     def truth(self) -> npt.NDArray[Any]:
@@ -82,9 +96,20 @@ class TrainingBlock:
         """A copy of some of its rows."""
         s = self.scores
         totals = None if s.totals is None else s.totals[rows]
-        scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows], totals)
+        scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows], totals, s.constant)
         unknown = None if self.unknown is None else self.unknown[rows]
-        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded)
+        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded, self.numbers)
+
+    def varying(self) -> TrainingBlock:
+        """A copy with only the labels that some training rows have and others do not."""
+        s = self.scores
+        if s.constant is None:
+            return self
+        numbers = np.flatnonzero(s.constant == 0)
+        scores = ScoreBlock(s.labels[:, numbers], s.sizes, s.ranking[:, numbers], s.totals)
+        unknown = None if self.unknown is None else self.unknown[:, numbers]
+        recorded = None if self.recorded is None else self.recorded[numbers]
+        return TrainingBlock(scores, self.Y[:, numbers], self.weights, unknown, recorded, numbers)
 
 
 class LabelRule(BaseEstimator):
@@ -92,6 +117,10 @@ class LabelRule(BaseEstimator):
 
     Every rule has a `minimum` and a `maximum` number of labels; where it would give fewer, the
     strongest others are added, where more, the weakest are dropped.
+
+    Rules learn only from labels that vary. A label that no training row has is never predicted, not even to
+    reach `minimum`. A label that every training row has is always predicted, before all others: it counts
+    toward `maximum`, but not toward `minimum`, since it tells nothing about a row.
     """
 
     name: ClassVar[str]
@@ -114,7 +143,10 @@ class LabelRule(BaseEstimator):
         check_number(owner, "maximum", self.maximum, at_least=least, integer=True, also=(None,))
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
-        """Return a copy that knows the set sizes seen in training, and has learnt from the blocks."""
+        """Return a copy that knows the set sizes seen in training, and has learnt from the blocks.
+
+        Sizes and blocks are those of labels that vary (`TrainingBlock.varying`); `adapted` adds the others.
+        """
         return self
 
     def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
@@ -141,9 +173,13 @@ class LabelRule(BaseEstimator):
 
     def bounded_count(self, scores: ScoreBlock) -> Counts:
         """Number of labels for each query, within `minimum` and `maximum`."""
-        n_labels = scores.labels.shape[1]
-        highest = n_labels if self.maximum is None else min(self.maximum, n_labels)
-        bounded: Counts = np.clip(self.count(scores), min(self.minimum, n_labels), highest).astype(np.int64)
+        highest, n_always = scores.labels.shape[1], 0
+        if scores.constant is not None:
+            highest -= np.count_nonzero(scores.constant < 0)
+            n_always = np.count_nonzero(scores.constant > 0)
+        highest = highest if self.maximum is None else min(self.maximum, highest)
+        lowest = min(self.minimum + n_always if self.minimum else 0, highest)
+        bounded: Counts = np.clip(self.count(scores), lowest, highest).astype(np.int64)
         return bounded
 
     def predict(self, scores: ScoreBlock) -> sp.csr_array:
@@ -151,6 +187,7 @@ class LabelRule(BaseEstimator):
         counts = self.bounded_count(scores)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         indices: Counts = np.empty(indptr[-1], dtype=np.int64)
-        top_labels(np.ascontiguousarray(self.rank_by(scores)), counts, indptr, indices)
+        ranks = scores.settled(self.rank_by(scores))
+        top_labels(np.ascontiguousarray(ranks), counts, indptr, indices)
         ones = np.ones(len(indices), dtype=np.int8)
         return sp.csr_array((ones, indices, indptr), shape=scores.labels.shape)

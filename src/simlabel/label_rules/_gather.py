@@ -11,20 +11,22 @@ import numpy.typing as npt
 
 from simlabel.label_rules._base import TrainingBlock
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Gathered:
     """Scores and truth, (n_rows, n_labels) each, and weights, (n_rows,).
 
-    `known` says where the truth is known, (n_rows, n_labels); None for everywhere.
+    `known` says where the truth is known, (n_rows, n_labels); None for everywhere. `numbers` says which
+    labels the columns stand for; None for all of them in order.
     """
 
     scores: FloatArray
     truth: npt.NDArray[Any]
     weights: FloatArray
     known: npt.NDArray[np.bool_] | None = None
+    numbers: IntArray | None = None
 
     def every(self, step: int) -> Gathered:
         """Every so many rows."""
@@ -86,4 +88,5 @@ def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
         np.concatenate([block.truth for block in parts]),
         np.concatenate([block.weights for block in parts]),
         None if parts[0].unknown is None else np.concatenate([block.known for block in parts]),
+        parts[0].numbers,
     )

@@ -49,7 +49,7 @@ class PerLabel(TunedRule):
     Attributes
     ----------
     thresholds_ : array, (n_labels,)
-        Infinite for a label that no row has.
+        A label that no row has, or that every row has, gets the median of the others.
 
     See Also
     --------
@@ -125,9 +125,13 @@ class PerLabel(TunedRule):
         self, strengths: Sequence[Strength], sizes: Counts, blocks: Iterable[TrainingBlock]
     ) -> list[Self]:
         """Return a rule for each strength of shrinkage; what they share is computed once."""
-        tuned = tuned_thresholds(gather(blocks), current_name(self.criterion), strengths, self.at_most)
+        data = gather(blocks)
+        tuned = tuned_thresholds(data, current_name(self.criterion), strengths, self.at_most)
+        given = self.thresholds or {}
+        if data.numbers is not None:
+            given = {at: given[label] for at, label in enumerate(data.numbers.tolist()) if label in given}
         for thresholds in tuned:
-            for label, value in (self.thresholds or {}).items():
+            for label, value in given.items():
                 thresholds[label] = value
         return [self._fitted(sizes, *each) for each in zip(tuned, strengths, strict=True)]
 
@@ -144,6 +148,9 @@ class PerLabel(TunedRule):
         known = self.thresholds_[np.isfinite(self.thresholds_)]
         adapted.thresholds_ = np.full(n_labels, np.median(known) if known.size else 0.5)
         adapted.thresholds_[places] = self.thresholds_
+        given = self.thresholds if isinstance(self.thresholds, Mapping) else {}
+        for label in given.keys() - set(places.tolist()):
+            adapted.thresholds_[label] = given[label]
         return adapted
 
     def count(self, scores: ScoreBlock) -> Counts:
@@ -153,7 +160,7 @@ class PerLabel(TunedRule):
                 f"PerLabel: thresholds have shape {self.thresholds_.shape}, "
                 f"but there are {scores.labels.shape[1]} labels."
             )
-        return np.count_nonzero(scores.labels > self.thresholds_, axis=1)
+        return np.count_nonzero(scores.settled(scores.labels) > self.thresholds_, axis=1)
 
     def rank_by(self, scores: ScoreBlock) -> FloatArray:
         """How far above its threshold a label is."""

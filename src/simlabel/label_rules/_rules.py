@@ -67,7 +67,8 @@ class SetSize(LabelRule):
         """The size with the largest sum; where no reference is wholly known, what the shares add up to."""
         if not len(self.sizes_):
             # a half goes to the smaller size, like any tie, whatever its last bits are
-            return np.ceil(np.clip(scores.shares, 0.0, 1.0).sum(axis=1) - 0.5 - 1e-6).astype(np.int64)
+            shares = np.clip(scores.settled(scores.shares), 0.0, 1.0)
+            return np.ceil(shares.sum(axis=1) - 0.5 - 1e-6).astype(np.int64)
         chosen: Counts = self.sizes_[np.argmax(scores.sizes, axis=1)]
         return chosen
 
@@ -174,7 +175,7 @@ class CutoffRule(TunedRule):
 
     def count(self, scores: ScoreBlock) -> Counts:
         """How many weights are above."""
-        return np.count_nonzero(scores.labels > self.value_, axis=1)
+        return np.count_nonzero(scores.settled(scores.labels) > self.value_, axis=1)
 
 
 class CustomRule(LabelRule):
@@ -217,7 +218,7 @@ class CustomRule(LabelRule):
                 f"label_rule {self.fn!r} returned shape {chosen.shape} "
                 f"for scores of shape {scores.labels.shape}."
             )
-        return chosen.astype(bool)
+        return scores.settled(chosen.astype(np.float64)) > 0
 
     def count(self, scores: ScoreBlock) -> Counts:
         """How many the function chose."""

@@ -22,13 +22,15 @@ class Threshold(LabelRule):
     """All labels whose weight is above a learnt linear function of the weights.
 
     t(x) = <w, f(x)> + b by least squares on s(x_i), the threshold that separates the labels of
-    training row i best. The solution of minimum norm is taken.
+    training row i best. The least squares are regularized by a ridge penalty that counts as much as one
+    more row, so that rare labels, whose weights hardly vary, get no large coefficients.
 
     Parameters
     ----------
     literal : bool
         False: f(x_i) leaves row i out, since an instance's similarity to itself, which no new
-        instance has, would bias the function. True: to the letter of the paper, row i included.
+        instance has, would bias the function. True: to the letter of the paper, row i included and no
+        penalty; of several solutions the one of minimum norm.
     minimum, maximum : int
         Bounds on the number of labels.
 
@@ -80,8 +82,11 @@ class Threshold(LabelRule):
                 "(normalizer='l2'), or take another rule."
             )
         fitted = copy.copy(self)
-        solution = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
-        fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])
+        if self.literal:
+            solution = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
+            fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])
+        else:
+            fitted.coef_, fitted.intercept_ = _regularized(A, b)
         return fitted
 
     def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
@@ -94,7 +99,22 @@ class Threshold(LabelRule):
     def count(self, scores: ScoreBlock) -> Counts:
         """How many weights are above t(x)."""
         t = scores.labels @ self.coef_ + self.intercept_
-        return np.count_nonzero(scores.labels > t[:, None], axis=1)
+        return np.count_nonzero(scores.settled(scores.labels) > t[:, None], axis=1)
+
+
+def _regularized(A: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
+    """Least squares from normal equations whose last column is the intercept, with a penalty.
+
+    The penalty is the mean variance of the columns, as much as one more row would count: a column that
+    hardly varies cannot get a large coefficient.
+    """
+    n, sums = A[-1, -1], A[-1, :-1]
+    if not (len(sums) and n > 0):
+        return np.zeros(len(sums)), float(b[-1] / n) if n > 0 else 0.0
+    C = A[:-1, :-1] - np.outer(sums, sums) / n
+    C[np.diag_indices(len(C))] += max(0.0, float(np.trace(C))) / (len(C) * n)
+    coef = scipy.linalg.lstsq(C, b[:-1] - sums * (b[-1] / n), cond=_RANK_TOLERANCE)[0]
+    return coef, float((b[-1] - sums @ coef) / n)
 
 
 def _targets(F: FloatArray, block: TrainingBlock) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

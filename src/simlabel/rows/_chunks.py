@@ -68,6 +68,14 @@ class Chunk:
         counts = counts if self.unknown is None else counts[self.unknown.complete]
         return np.unique(counts).astype(np.int64)
 
+    @cached_property
+    def label_counts(self) -> npt.NDArray[np.int64]:
+        """In how many rows each label is present, and in how many it is known, (2, n_labels)."""
+        n_labels = self.Y.shape[1]
+        unknown = 0 if self.unknown is None else np.bincount(self.unknown.entries.indices, minlength=n_labels)
+        present = np.bincount(self.Y.indices, minlength=n_labels)
+        return np.array([present, len(self) - unknown + np.zeros_like(present)])
+
     @property
     def is_complete(self) -> bool:
         """Whether all labels of all rows are known."""

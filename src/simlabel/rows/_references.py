@@ -162,6 +162,17 @@ class References:
         return np.unique(np.concatenate([chunk.sizes for chunk in self.chunks]))
 
     @cached_property
+    def constant(self) -> npt.NDArray[np.int8] | None:
+        """Labels that do not vary, (n_labels,): 1 present in all rows where it is known, -1 in none, 0 varies.
+
+        None where every label varies.
+        """
+        present, known = np.sum([chunk.label_counts for chunk in self.chunks], axis=0)
+        constant = (present == known).astype(np.int8)
+        constant[present == 0] = -1
+        return constant if constant.any() else None
+
+    @cached_property
     def influence(self) -> Rows:
         """[Y | one-hot of the set size], times the weights: labels and sizes in one pass.
 

@@ -25,6 +25,7 @@ from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs, held_blas
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tuning._criterion import Judge, Judgement, criterion_of, learned_scores
+from simlabel.tuning._problem import varying
 from simlabel.tuning._result import TuningResult
 
 PENALTY, GAMMA = "penalty", "gamma"
@@ -84,6 +85,7 @@ class ColumnSearch:
         products = {name: _products(rows) for name, rows in blocks}
         self.products = {name: products[name] for name in sorted(products)}
         self.bent = bent if bent in self.products else None
+        references = varying(references)
         self.references, self.criterion = references, criterion_of(criterion)
         self.truth = Truth(Truth.of(references.Y).Y, references.unknown)
         self.targets = ridge_targets(references).toarray()

@@ -66,9 +66,21 @@ def on_rows(problem: Problem, rows: IntArray) -> Problem:
     return Problem(stages, some)
 
 
+def varying(references: References) -> References:
+    """The same without labels that no row has, or every row; all of them if none varies."""
+    constant, knowledge = references.constant, references.knowledge
+    if constant is None or constant.all():
+        return references
+    labels = np.flatnonzero(constant == 0)
+    if knowledge is not None:
+        knowledge = UnknownLabels(sp.csr_array(knowledge.entries[:, labels]), knowledge.open_rows)
+    return references.with_labels(sp.csr_array(references.Y[:, labels]), knowledge)
+
+
 def two_sided(problem: Problem) -> Problem:
-    """One label cannot be ranked; its presence and its absence can."""
-    known = problem.references
+    """The problem of labels that vary, to rank them: of one alone, its presence and its absence."""
+    known = varying(problem.references)
+    problem = replace(problem, references=known)
     if known.n_labels != 1:
         return problem
     present, unknown = known.Y.toarray(), None
