@@ -42,9 +42,11 @@ def although(why: Explanation, query: int, k: int) -> str:
     likely = bool(why.probabilities[query, k] >= LIKELY)
     if model.labels.kind == "single":
         return "" if likely else ", given because every row gets 1 label and no other scores higher"
+    scores = why.evidence.scores(query)
+    if scores.constant is not None and scores.constant[k] > 0:
+        return "" if likely else ", given because every training row has it"
     if counts_labels(why) or isinstance(rule, FixedSize):
         return "" if likely else _among_the_first(why, query, k)
-    scores = why.evidence.scores(query)
     if model.labels.hierarchy is not None and k not in rule.predict(scores).indices:
         return "" if likely else ", given because a label below it is"
     at = _threshold(rule, scores, k)

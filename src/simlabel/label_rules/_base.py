@@ -45,7 +45,7 @@ class ScoreBlock:
     constant: npt.NDArray[np.int8] | None = None
 
     def settled(self, values: FloatArray) -> FloatArray:
-        """Values per label, infinite for labels that every row has, minus infinite for those that none has."""
+        """Values per label: infinite for labels that every row has, minus infinite for absent ones."""
         if self.constant is None:
             return values
         values = values.copy()

@@ -163,9 +163,9 @@ class References:
 
     @cached_property
     def constant(self) -> npt.NDArray[np.int8] | None:
-        """Labels that do not vary, (n_labels,): 1 present in all rows where it is known, -1 in none, 0 varies.
+        """1 for labels present in all rows where they are known, -1 in none, 0 for others, (n_labels,).
 
-        None where every label varies.
+        None if every label varies.
         """
         present, known = np.sum([chunk.label_counts for chunk in self.chunks], axis=0)
         constant = (present == known).astype(np.int8)

@@ -1,0 +1,192 @@
+"""Labels that no training row has, or every row, change nothing for the other labels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_multilabel_classification
+
+from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
+from simlabel.influence import Ridge
+from simlabel.label_rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+
+pytestmark = pytest.mark.filterwarnings("ignore::simlabel.support.advice.SimlabelWarning")
+
+RULES = [
+    "set_size",
+    "threshold",
+    "cutoff",
+    "per_label",
+    "aimed",
+    "auto",
+    Threshold(literal=True),
+    SetSize(minimum=1),
+    CutoffRule(minimum="auto"),
+    PerLabel("f1_micro", thresholds={1: 0.1}, shrinkage=20.0),
+    AimedRule("recall", 0.8),
+]
+#: how many columns of zeros and of ones, and where the others stand among them
+PADDING = st.tuples(st.integers(0, 2), st.integers(0, 2), st.randoms(use_true_random=False))
+
+
+def data(seed, n=60, n_labels=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    Y = (X @ rng.normal(size=(5, n_labels)) + 0.7 * rng.normal(size=(n, n_labels)) > 0.6).astype(int)
+    Y[0], Y[1] = 0, 1  # every label varies
+    return X, Y
+
+
+def padded(Y, padding):
+    """Y with constant columns, and which columns are the former ones."""
+    n_zeros, n_ones, random = padding
+    n = len(Y)
+    columns = [*Y.T, *[np.zeros(n, int)] * n_zeros, *[np.ones(n, int)] * n_ones]
+    where = sorted(random.sample(range(len(columns)), Y.shape[1]))
+    rest = iter(columns[Y.shape[1] :])
+    former = dict(zip(where, Y.T, strict=True))
+    return np.column_stack([former[k] if k in former else next(rest) for k in range(len(columns))]), where
+
+
+def assert_same_sets(make, X, Y, Q, padding):
+    plain = make(list(range(Y.shape[1])), 0).fit(X, Y).predict(Q)
+    more, where = padded(Y, padding)
+    model = make(where, padding[1]).fit(X, more)
+    found = model.predict(Q)
+    np.testing.assert_array_equal(found[:, where], plain)
+    constant = np.setdiff1d(np.arange(more.shape[1]), where)
+    np.testing.assert_array_equal(found[:, constant], np.tile(more[0, constant], (len(Q), 1)))
+    if model.calibration_ is not None:
+        p = model.predict_proba(Q)[:, constant]
+        assert ((p > 0.5) == more[0, constant]).all()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize(
+    "influence", ["uniform", "ridge", Ridge(mixing=True)], ids=["uniform", "ridge", "mixing"]
+)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**6), padding=PADDING)
+def test_constant_labels_leave_the_other_labels_as_they_are(rule, influence, seed, padding):
+    X, Y = data(seed)
+
+    def make(where, n_always):
+        own = rule
+        if isinstance(rule, PerLabel):
+            own = PerLabel("f1_micro", thresholds={where[1]: 0.1}, shrinkage=20.0)
+        return SMLClassifier("rbf", influence=influence, label_rule=own, random_state=0)
+
+    assert_same_sets(make, X[:40], Y[:40], X[40:], padding)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), padding=PADDING, size=st.integers(1, 3))
+def test_numbers_of_labels_that_the_user_gives_count_labels_that_all_rows_have(seed, padding, size):
+    """A fixed size and a maximum are of whole sets: one label more that all rows have takes one place."""
+    X, Y = data(seed)
+    for rule in (lambda more: FixedSize(size + more), lambda more: SetSize(maximum=size + more)):
+        assert_same_sets(
+            lambda _, n_always, rule=rule: SMLClassifier("rbf", label_rule=rule(n_always), random_state=0),
+            X[:40],
+            Y[:40],
+            X[40:],
+            padding,
+        )
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), padding=PADDING)
+def test_similarities_below_zero(seed, padding):
+    """Where sums may be negative, a label that is absent scores higher than others, and is not predicted."""
+    X, Y = data(seed)
+    make = lambda *_: SMLClassifier("linear", normalizer=None, random_state=0)  # noqa: E731
+    assert_same_sets(make, X[:40], Y[:40], X[40:], padding)
+
+
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 10**6), padding=PADDING)
+def test_auto(seed, padding):
+    X, Y = data(seed, n=120)
+    configurations = [("zscore", "rbf", "ridge"), ("l2", "laplacian", "ridge")]
+    make = lambda *_: AutoSMLClassifier(configurations=configurations, random_state=0)  # noqa: E731
+    assert_same_sets(make, X[:100], Y[:100], X[100:], padding)
+
+
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 10**6), padding=PADDING)
+def test_tagger(seed, padding):
+    X, Y = data(seed, n=130)
+    table = pd.DataFrame(X, columns=list("abcde"))
+    table["text"] = [" ".join(f"w{k}" for k in np.flatnonzero(x > 0)) or "none" for x in X]
+    make = lambda *_: Tagger(random_state=0)  # noqa: E731
+    assert_same_sets(make, table[:110], Y[:110], table[110:], padding)
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+def test_the_search_of_auto_takes_no_rule_that_predicts_all_labels(constant):
+    X, Y = make_multilabel_classification(400, 50, n_classes=8, allow_unlabeled=False, random_state=10)
+    model = lambda: AutoSMLClassifier(  # noqa: E731
+        configurations=[("zscore", "rbf", "ridge")], random_state=0
+    )
+    plain = model().fit(X[:200], Y[:200]).predict(X[200:])
+    found = model().fit(X[:200], np.column_stack([Y, np.full(400, constant)])[:200]).predict(X[200:])
+    np.testing.assert_array_equal(found[:, :8], plain)
+    assert (found[:, 8] == constant).all()
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_threshold_function_on_log_odds_stays_of_their_size(literal, seed):
+    X, Y = make_multilabel_classification(200, 50, n_classes=8, allow_unlabeled=False, random_state=seed)
+    model = SMLClassifier("rbf", influence=Ridge(mixing=True), label_rule=Threshold(literal), random_state=0)
+    model.fit(X, np.column_stack([Y, np.zeros(200, int)]))
+    assert model.label_rule_.coef_[-1] == 0
+    assert np.abs(model.label_rule_.coef_).max() < 10
+
+
+def test_a_class_that_no_row_has_is_not_predicted():
+    """With one class for each row too: its sum of 0 is above those of the others."""
+    X, y = [[1.0, 0.2], [0.8, 0.1], [0.1, 1.0]], ["sea", "sea", "trees"]
+    model = SMLClassifier("linear", normalizer=None).partial_fit(X, y, classes=["dunes", "sea", "trees"])
+    assert model.predict([[-1.0, -0.1]]).tolist() == ["trees"]
+
+
+@pytest.mark.parametrize("rule", RULES[:6], ids=str)
+def test_a_label_that_loses_its_last_row_is_not_predicted(rule):
+    X, Y = data(3)
+    Y = np.column_stack([Y, np.arange(60) < 2])
+    model = SMLClassifier("linear", normalizer=None, label_rule=rule, random_state=0)
+    model.fit(X[:40], Y[:40]).forget([0, 1])
+    assert not model.predict(X[40:])[:, 4].any()
+    again = model.retune().predict(X[40:])
+    fresh = SMLClassifier("linear", normalizer=None, label_rule=rule, random_state=0).fit(X[2:40], Y[2:40])
+    np.testing.assert_array_equal(again, fresh.predict(X[40:]))
+
+
+@pytest.mark.parametrize("rule", ["set_size", "threshold", "cutoff", "per_label", "auto"])
+def test_a_label_that_all_rows_have_after_forgetting_is_always_predicted(rule):
+    X, Y = data(4)
+    Y = np.column_stack([Y, np.arange(60) > 1])
+    model = SMLClassifier("rbf", label_rule=rule, random_state=0).fit(X[:40], Y[:40]).forget([0, 1])
+    assert model.predict(X[40:])[:, 4].all()
+
+
+@pytest.mark.parametrize("rule", ["set_size", "threshold", "cutoff", "per_label", "auto"])
+def test_an_absent_label_that_is_taught_is_predicted(rule):
+    """Per-label thresholds have learnt nothing of it: it gets what any new label gets."""
+    X, Y = data(5)
+    Y = np.column_stack([Y, np.zeros(60, int)])
+    model = SMLClassifier("rbf", label_rule=rule, random_state=0).fit(X, Y)
+    far = np.array([[9.0, -9.0, 9.0, -9.0, 9.0]])
+    model.partial_fit(np.tile(far, (30, 1)), np.tile([0, 0, 0, 0, 1], (30, 1)))
+    assert model.predict(far)[0, 4] == 1
+
+
+@pytest.mark.parametrize("rule", ["per_label", "cutoff", "fixed_size"])
+def test_an_explanation_says_why_a_label_of_all_rows_is_given(rule):
+    X, Y = data(6)
+    Y = np.column_stack([Y, np.ones(60, int)])
+    model = SMLClassifier("linear", normalizer=None, calibration=None, label_rule=rule).fit(X, Y)
+    told = str(model.explain(-X.mean(axis=0, keepdims=True)))  # similarities add up to less than 0
+    assert "given because every training row has it" in told
