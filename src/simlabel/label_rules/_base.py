@@ -175,8 +175,8 @@ class LabelRule(BaseEstimator):
         """Number of labels for each query, within `minimum` and `maximum`."""
         highest, n_always = scores.labels.shape[1], 0
         if scores.constant is not None:
-            highest -= np.count_nonzero(scores.constant < 0)
-            n_always = np.count_nonzero(scores.constant > 0)
+            highest -= int(np.count_nonzero(scores.constant < 0))
+            n_always = int(np.count_nonzero(scores.constant > 0))
         highest = highest if self.maximum is None else min(self.maximum, highest)
         lowest = min(self.minimum + n_always if self.minimum else 0, highest)
         bounded: Counts = np.clip(self.count(scores), lowest, highest).astype(np.int64)
