@@ -58,7 +58,9 @@ class TrainingBlock:
     """Scores of some training rows with their true labels and weights, for rules that learn.
 
     `unknown` has ones where it is not known whether a label is true; None where all is. Where only some of
-    the labels that apply are recorded, `recorded` is the share of each, (n_labels,).
+    the labels that apply are recorded, `recorded` is the share of each, (n_labels,). `places` are the rows'
+    numbers in an order that follows from what rows hold (`References.places`), by which they are thinned;
+    None where there are not so many.
     """
 
     scores: ScoreBlock
@@ -66,6 +68,7 @@ class TrainingBlock:
     weights: FloatArray
     unknown: sp.csr_array | None = None
     recorded: FloatArray | None = None
+    places: IntArray | None = None
 
     @property
     def truth(self) -> npt.NDArray[Any]:
@@ -84,7 +87,8 @@ class TrainingBlock:
         totals = None if s.totals is None else s.totals[rows]
         scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows], totals)
         unknown = None if self.unknown is None else self.unknown[rows]
-        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded)
+        places = None if self.places is None else self.places[rows]
+        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded, places)
 
 
 class LabelRule(BaseEstimator):
