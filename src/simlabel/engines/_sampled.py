@@ -19,7 +19,7 @@ from simlabel.rows import blocks, take_rows
 from simlabel.sampling import draw
 from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs, held_blas
-from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
+from simlabel.support.validation import FloatArray, IntArray, Rows, check_number, check_numbers
 
 _MOST_DRAWS = 1 << 24  # for each query: more are slower than the sum over all references
 _ROUNDING = 1e-8  # numpy's bound on what probabilities may sum to beside 1
@@ -41,6 +41,8 @@ class Sampled(Engine):
         For the draws.
     memory_mib : float
         Bound on the memory for blocks, in MiB.
+    order : array of int, (n_references,), optional
+        The order in which references are drawn from; as they stand by default.
 
     Examples
     --------
@@ -54,12 +56,18 @@ class Sampled(Engine):
     exact = False
 
     def __init__(
-        self, probabilities: FloatArray, n: int, seed: int = 0, memory_mib: float = DEFAULT_MEMORY_MIB
+        self,
+        probabilities: FloatArray,
+        n: int,
+        seed: int = 0,
+        memory_mib: float = DEFAULT_MEMORY_MIB,
+        order: IntArray | None = None,
     ) -> None:
         self.probabilities = probabilities
         self.n = n
         self.seed = seed
         self.memory_mib = memory_mib
+        self.order = order
 
     def check(self) -> None:
         """Raise ValueError where the probabilities are none, or a number is out of range."""
@@ -67,6 +75,9 @@ class Sampled(Engine):
         check_numbers("Sampled", "probabilities", self.probabilities, (None,), above=0)
         if abs(self.probabilities.sum() - 1.0) > _ROUNDING:
             raise ValueError(f"Sampled: probabilities must sum to 1, not to {self.probabilities.sum()}.")
+        places = np.arange(len(self.probabilities))
+        if self.order is not None and not np.array_equal(np.sort(self.order), places):
+            raise ValueError(f"Sampled: order must hold each of the positions 0 to {len(places) - 1} once.")
         check_number("Sampled", "n", self.n, at_least=1, integer=True)
         check_number("Sampled", "seed", self.seed, at_least=0, integer=True)
         if self.n > _MOST_DRAWS:
@@ -122,7 +133,7 @@ class Sampled(Engine):
         """Query i, and the references drawn for it."""
         q, exclude = call.Q[i : i + 1], call.excluded(slice(i, i + 1))
         rng = np.random.default_rng([self.seed, _fingerprint(q)])
-        rows, scales = draw(self.probabilities, self.n, rng)
+        rows, scales = draw(self.probabilities, self.n, rng, self.order)
         some = prepare(take_rows(call.prepared.X, rows), [job.similarity for job in call.jobs])
         sums = [SumReducer(_scaled(job, rows, scales)) for job in call.jobs]
         jobs = [Job(job.similarity, job.weighting, each) for job, each in zip(call.jobs, sums, strict=True)]

@@ -32,7 +32,8 @@ from simlabel.inspection import (
     uncertainty,
 )
 from simlabel.labels import refuse_unknown
-from simlabel.rows import n_rows, take_rows
+from simlabel.rows import n_rows, spaced_rows, take_rows
+from simlabel.support.limits import limits
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 
@@ -287,6 +288,8 @@ class InspectionMixin(PickedMixin):
         refuse_precomputed(model, "suggest")
         doubt = uncertainty(model.probabilities(X))
         scorer = model.scorer
-        picked = suggest(doubt, model.normalized(X), scorer.references.X, scorer.stages, n)
+        references = scorer.references
+        known = take_rows(references.X, spaced_rows(references.order, limits().compared_rows))
+        picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
         self._remember_picked(take_rows(X, picked))
         return picked

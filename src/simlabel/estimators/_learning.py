@@ -203,8 +203,8 @@ class LearningMixin(OnlineMixin):
             )
         p = sampler.probabilities(references.X, references.Y)
         if sampler.per_query:
-            return problem, Sampled(p, sampler.n, stages.seed)
-        rows, scales = draw(p, sampler.n, np.random.default_rng(stages.seed))
+            return problem, Sampled(p, sampler.n, stages.seed, order=references.order)
+        rows, scales = draw(p, sampler.n, np.random.default_rng(stages.seed), references.order)
         gone = np.setdiff1d(np.arange(references.n_rows), rows)
         references = references.without(gone) if len(gone) else references
         # what is learnt is learnt from the rows that are there

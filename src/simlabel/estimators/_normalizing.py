@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
@@ -13,7 +12,7 @@ from simlabel.fitted import Batch, Scorer, training_blocks
 from simlabel.influence import Problem, Stages
 from simlabel.metrics import Truth
 from simlabel.normalization import resolve_normalizer
-from simlabel.rows import LazyRows, is_remote
+from simlabel.rows import LazyRows, drawn_rows, is_remote
 from simlabel.support.limits import limits
 from simlabel.tables import TableEncoder
 from simlabel.tuning import LeaveOneOut, Search, two_sided
@@ -49,8 +48,7 @@ def choose_normalizer(
         raise ValueError("normalizer='auto' compares rows on this machine; X is on a cluster. Give one.")
     n, most = len(batch.weights), limits().normalizer_rows
     if n > most:
-        rows = np.random.default_rng(stages.seed).choice(n, most, replace=False)
-        batch = batch.part(np.sort(rows))
+        batch = batch.part(drawn_rows(batch.order, most, stages.seed))
     _, plain = make_problem(batch, None, stages, names, encoder)
     if stages.similarity.form == "precomputed" or not hasattr(plain.references.X, "shape"):
         return None, ""  # nothing is normalized there

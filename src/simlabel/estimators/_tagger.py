@@ -21,7 +21,7 @@ from simlabel.fitted import Batch, drop_weightless, resolve_ids
 from simlabel.influence import Ridge, fits_in_matrix
 from simlabel.label_rules import PerLabel
 from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
-from simlabel.rows import References, n_rows
+from simlabel.rows import References, drawn_rows, n_rows
 from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
 from simlabel.support.limits import limits
 from simlabel.support.progress import progress
@@ -251,7 +251,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
     def _weighed_columns(self, encoder: TableEncoder, batch: Batch, seed: int) -> ColumnWeights:
         n, most = n_rows(batch.X), min(limits().tuned_rows, rows_for_patterns(_references(batch)))
         if n > most:
-            batch = batch.part(np.sort(np.random.default_rng(seed).choice(n, most, replace=False)))
+            batch = batch.part(drawn_rows(batch.order, most, seed))
         references = _references(batch)
         bent = NUMBERS if fits_in_matrix(n) else None  # beyond, only inner products are exact
         with progress(

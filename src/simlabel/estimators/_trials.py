@@ -16,6 +16,7 @@ from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._problem import make_problem
 from simlabel.fitted import Batch
 from simlabel.influence import INFLUENCES, Problem, Stages
+from simlabel.rows import drawn_rows
 from simlabel.similarities import Similarity, Sum
 from simlabel.tuning import LeaveOneOut, RidgeSearch, TuningResult, Walk, two_sided
 from simlabel.tuning._criterion import criterion_of
@@ -83,7 +84,7 @@ class Trials:
         """The same on at most so many rows."""
         if self.n_rows <= most:
             return self
-        rows = np.sort(np.random.default_rng(self.seed).choice(self.n_rows, most, replace=False))
+        rows = drawn_rows(self.batch.order, most, self.seed)
         return replace(self, batch=self.batch.part(rows))
 
     def alone(self) -> Trials:

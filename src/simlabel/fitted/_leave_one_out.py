@@ -20,6 +20,7 @@ from simlabel.fitted._scorer import Scorer, shares_of
 from simlabel.influence import Problem
 from simlabel.label_rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
 from simlabel.rows import References, group_sums
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray
 
 
@@ -36,11 +37,13 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     """Scores of all references, each left out of its own sums or not, block by block."""
     references = scorer.references
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
+    many = references.n_rows * references.n_labels > limits().judged_entries
     for part in scorer.chunks(references.X):
         Y, weights = references.Y[part], scorer.stands_for[part]
         unknown = None if references.unknown is None else references.unknown[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
-        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded)
+        places = references.places[part] if many else None
+        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded, places)
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:

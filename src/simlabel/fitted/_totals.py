@@ -7,7 +7,7 @@ import numpy as np
 from simlabel.engines import Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.fitted._leave_one_out import own_entries
 from simlabel.fitted._scorer import Scorer
-from simlabel.rows import take_rows
+from simlabel.rows import spaced_rows, take_rows
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
@@ -25,9 +25,8 @@ def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatA
 
 
 def typical_totals(scorer: Scorer) -> FloatArray:
-    """Sorted totals of labelled instances, each left out of its own; of many, evenly spaced ones."""
+    """Sorted totals of labelled instances, each left out of its own; of many, some."""
     references = scorer.references
-    n = references.n_rows
-    rows = np.unique(np.linspace(0, n - 1, min(n, limits().compared_rows)).astype(np.int64))
+    rows = spaced_rows(references.order, limits().compared_rows)
     exclude = own_entries(rows, references)
     return np.sort(total_similarity(scorer, take_rows(references.X, rows), exclude))

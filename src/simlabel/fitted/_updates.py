@@ -19,10 +19,21 @@ from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
 from simlabel.labels import LabelSpace, UnknownLabels, moved
-from simlabel.rows import Chunk, Groups, Ids, LazyRows, References, is_remote, take_rows, transformed
+from simlabel.rows import (
+    Chunk,
+    Groups,
+    Ids,
+    LazyRows,
+    References,
+    content_order,
+    is_remote,
+    take_rows,
+    transformed,
+)
 from simlabel.sketching import PrototypeSums
 from simlabel.support.validation import (
     FloatArray,
+    IntArray,
     Rows,
     check_groups,
     check_ids,
@@ -97,6 +108,11 @@ class Batch:
     def is_complete(self) -> bool:
         """Whether all labels of all rows are known."""
         return self.unknown is None or not self.unknown.entries.nnz
+
+    @property
+    def order(self) -> IntArray:
+        """Positions of the rows in an order that follows from what they hold, (n_rows,)."""
+        return content_order(self.X, self.Y, self.weights, self.groups)
 
     def part(self, rows: npt.NDArray[np.int64]) -> Batch:
         """Some of the rows, numbered among these."""

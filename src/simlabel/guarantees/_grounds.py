@@ -15,7 +15,7 @@ from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
 from simlabel.influence import LabelMean, Ridge, Uniform, fits_in_matrix
 from simlabel.label_rules import ScoreBlock
 from simlabel.labels import refuse_unknown
-from simlabel.rows import Codes, is_lazy, is_remote, take_rows
+from simlabel.rows import Codes, content_order, is_lazy, is_remote, take_rows
 from simlabel.support.forks import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
@@ -85,7 +85,7 @@ class Grounds:
         _refuse_weights(self.model)
         X, Y = references.X, references.Y
         if references.groups is not None:
-            rows = one_of_each(references.groups, stages.seed)
+            rows = one_of_each(references.groups, references.order, stages.seed)
             refuse_precomputed(self.model, "A guarantee for groups")
             X, Y = take_rows(X, rows), Y[rows]
         X = X[:]
@@ -100,7 +100,7 @@ class Grounds:
         if fresh is not None:
             rows = np.arange(fresh.Y.shape[0])
             if fresh.groups is not None:
-                rows = one_of_each(fresh.groups, scorer.stages.seed)
+                rows = one_of_each(fresh.groups, content_order(fresh.X, fresh.Y), scorer.stages.seed)
             scores = _Scored(scorer, self.model.to_probabilities)
             return HeldOut(scores, scores(self.model.normalized(take_rows(fresh.X, rows))), fresh.Y[rows])
         _refuse_weights(self.model)
@@ -172,7 +172,8 @@ class HeldOut:
     def training(self) -> tuple[FloatArray, sp.csr_array]:
         """Leave-one-out scores of the rows that scores rest on, and their labels."""
         made = [self.score.to_scores(block.scores) for block in training_blocks(self.score.scorer)]
-        return np.concatenate(made), self.score.scorer.references.Y
+        references = self.score.scorer.references
+        return np.concatenate(made)[references.order], references.Y[references.order]
 
 
 @dataclass(frozen=True)
@@ -190,20 +191,20 @@ class _Scored:
 def _halved(scorer: Scorer) -> HeldOut:
     """A scorer of some rows, with every resolved value held, and the others scored by it."""
     references, groups = scorer.references, scorer.references.groups
-    rng = np.random.default_rng(scorer.stages.seed)
-    codes = np.arange(references.n_rows) if groups is None else groups
-    names = rng.permutation(int(codes.max()) + 1)
-    n_held = round(_HELD * len(names))
-    if n_held == 0 or n_held == len(names):
-        raise ValueError(f"A split needs more rows or groups than the {len(names)} that there are.")
-    held = np.isin(codes, names[:n_held])
+    n_units = int(references.units.max()) + 1
+    places = np.random.default_rng(scorer.stages.seed).permutation(n_units)
+    n_held = round(_HELD * n_units)
+    if n_held == 0 or n_held == n_units:
+        raise ValueError(f"A split needs more rows or groups than the {n_units} that there are.")
+    held = places[references.units] < n_held
     kept = np.flatnonzero(~held)
     part = scorer.with_references(references.without(np.flatnonzero(held)), kept)
     learned = scorer.stages.influence.learned
     score = _Scored(replace(part, sketch=None), _label_scores if learned else label_shares)
     rows = np.flatnonzero(held)
     if groups is not None:
-        rows = rows[one_of_each(np.unique(groups[rows], return_inverse=True)[1], scorer.stages.seed)]
+        chosen = one_of_each(groups, references.order, scorer.stages.seed)
+        rows = chosen[held[chosen]]
     return HeldOut(score, score(take_rows(references.X, rows)), references.Y[rows])
 
 
@@ -211,16 +212,16 @@ def _label_scores(scores: ScoreBlock) -> FloatArray:
     return scores.labels
 
 
-def one_of_each(groups: Codes, seed: int) -> Positions:
+def one_of_each(groups: Codes, order: Positions, seed: int) -> Positions:
     """One row of each group, drawn, in rising order: groups are alike where rows of one group are not.
 
     Examples
     --------
-    >>> rows = one_of_each(np.array([0, 1, 0, 2, 1]), seed=0)
+    >>> rows = one_of_each(np.array([0, 1, 0, 2, 1]), np.arange(5), seed=0)
     >>> len(rows), sorted(np.array([0, 1, 0, 2, 1])[rows].tolist())
     (3, [0, 1, 2])
     """
-    shuffled = np.random.default_rng(seed).permutation(len(groups))
+    shuffled = order[np.random.default_rng(seed).permutation(len(groups))]
     return np.sort(shuffled[np.unique(groups[shuffled], return_index=True)[1]])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from simlabel.engines import prepare
 from simlabel.influence._base import Problem, Stages
 from simlabel.influence._closed_form import positive_definite_inverse
-from simlabel.rows import References, take_rows
+from simlabel.rows import References, fold_numbers, take_rows
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _FOLDS = 5
@@ -18,12 +18,9 @@ _FOLDS = 5
 
 def folds_of(references: References, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     """Rows to learn from and rows held out, five times; a group is never parted."""
-    n = references.n_rows
-    units = np.arange(n) if references.groups is None else references.groups
-    different = np.random.default_rng(seed).permutation(np.unique(units))
-    for part in range(min(_FOLDS, len(different))):
-        held = np.isin(units, different[part::_FOLDS])
-        yield np.flatnonzero(~held), np.flatnonzero(held)
+    parts = fold_numbers(references.units, _FOLDS, seed)
+    for part in range(int(parts.max()) + 1):
+        yield np.flatnonzero(parts != part), np.flatnonzero(parts == part)
 
 
 def left_out_by_folds(problem: Problem, targets: Rows, penalty: float) -> FloatArray:

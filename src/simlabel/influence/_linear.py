@@ -26,7 +26,7 @@ from simlabel.influence._own_columns import AskedLinearly, sums_without
 from simlabel.influence._partly import Known, by_patterns, check_work
 from simlabel.influence._products import Block, MatrixProducts, SimilarityProducts
 from simlabel.influence._tiles import NotPositiveDefinite
-from simlabel.rows import blocks, by_parts, dense_rows, is_lazy, n_rows
+from simlabel.rows import blocks, by_parts, content_units, dense_rows, fold_numbers, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
 from simlabel.support.forks import cached_property
@@ -103,6 +103,8 @@ class LinearRidge:
         Which targets are known; None for all.
     vocabulary : bool
         Whether rows are left out with the columns that only they have; for sparse rows of many columns.
+    units : array of int, (n,), optional
+        `References.units`, by which folds are drawn; by default, the positions of the rows.
     """
 
     form: LinearForm
@@ -115,6 +117,7 @@ class LinearRidge:
     groups: IntArray | None = None
     known: Known | None = None
     vocabulary: bool = False
+    units: IntArray | None = None
 
     def solution(self, start: FloatArray | None = None) -> RidgeSolution:
         """Influence of all rows and their leave-one-out scores.
@@ -300,12 +303,10 @@ class LinearRidge:
 
     def _folds(self) -> Iterator[npt.NDArray[np.bool_]]:
         """Which rows are left out together."""
-        n = len(self.weights)
-        codes = np.arange(n) if self.groups is None else np.unique(self.groups, return_inverse=True)[1]
-        order = np.random.default_rng(self.seed).permutation(codes.max() + 1)
-        n_folds = min(_FOLDS, len(order))
-        for fold in range(n_folds):
-            yield order[codes] % n_folds == fold
+        units = content_units(np.arange(len(self.weights)), self.groups) if self.units is None else self.units
+        folds = fold_numbers(units, _FOLDS, self.seed)
+        for fold in range(int(folds.max()) + 1):
+            yield folds == fold
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from simlabel.influence._partly import (
     work,
 )
 from simlabel.influence._updates import grown_inverse, shrunk_inverse
-from simlabel.rows import References, take_rows
+from simlabel.rows import References, drawn_rows, take_rows
 from simlabel.similarities import SIMILARITIES, Similarity
 from simlabel.support.advice import SimlabelWarning, advise
 from simlabel.support.limits import limits
@@ -260,7 +260,17 @@ class Ridge(Influence):
             return self._solved(partly_known_solution(S, *exact), targets, problem)
         form: Any = None  # the similarities are there
         ridge = MatrixRidge(
-            form, S, targets, weights, penalty, stages.n_jobs, stages.seed, references.groups, known, S=S
+            form,
+            S,
+            targets,
+            weights,
+            penalty,
+            stages.n_jobs,
+            stages.seed,
+            references.groups,
+            known,
+            S=S,
+            units=references.units,
         )
         return self._solved(ridge.solution(), targets, problem)
 
@@ -311,6 +321,7 @@ class Ridge(Influence):
             references.groups,
             partly,
             self.vocabulary,
+            references.units,
         )
         return self._solved(ridge.solution(start), targets, problem)
 
@@ -371,4 +382,4 @@ class Ridge(Influence):
 
 def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.int64]:
     """A seeded sample of the references, in rising order."""
-    return np.sort(np.random.default_rng(seed).choice(references.n_rows, m, replace=False))
+    return drawn_rows(references.order, m, seed)

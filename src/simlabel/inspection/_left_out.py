@@ -15,7 +15,7 @@ from simlabel.influence import Influence, Problem, Ridge
 from simlabel.inspection._together import Given, heard_together
 from simlabel.label_rules import TrainingBlock
 from simlabel.normalization import fit_normalizer, resolve_normalizer
-from simlabel.rows import References, is_lazy
+from simlabel.rows import References, drawn_rows, is_lazy
 from simlabel.similarities import Laplacian
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
@@ -132,6 +132,6 @@ def _chosen(problem: Problem) -> Problem:
     n, most = problem.references.n_rows, limits().compared_rows // 2
     rows = np.arange(n)
     if n > most:
-        rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, most, replace=False))
+        rows = drawn_rows(problem.references.order, most, problem.stages.seed)
     _, curve = LeaveOneOut().run(on_rows(problem, rows))
     return resolved(problem, curve.best)

@@ -8,7 +8,7 @@ import scipy.linalg
 
 from simlabel.engines import prepare
 from simlabel.influence import Stages
-from simlabel.rows import n_rows, take_rows
+from simlabel.rows import take_rows
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
@@ -44,7 +44,7 @@ def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) 
     pool : rows, (n_pool, n_features)
         Normalized. Of more than 2,000 the most doubtful are looked at.
     known : rows, (n_references, n_features)
-        Labelled instances, normalized; of more than 2,000, evenly spaced ones.
+        Labelled instances, normalized.
     stages : Stages
         How they are compared.
     n : int
@@ -56,7 +56,7 @@ def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) 
         Rows of the pool, in the order in which they were picked.
     """
     rows = np.sort(np.argsort(-doubt, kind="stable")[: max(n, limits().compared_rows)])
-    C, noise = _left_over(take_rows(pool, rows), _evenly_spaced(known), stages)
+    C, noise = _left_over(take_rows(pool, rows), known, stages)
     weights = doubt[rows]
     picked: list[int] = []
     for _ in range(min(n, len(rows))):
@@ -67,12 +67,6 @@ def suggest(doubt: FloatArray, pool: Rows, known: Rows, stages: Stages, n: int) 
         picked.append(best)
         C -= np.outer(C[:, best], C[best] / spread[best])
     return rows[picked]
-
-
-def _evenly_spaced(known: Rows) -> Rows:
-    count = n_rows(known)
-    spaced = np.linspace(0, count - 1, min(count, limits().compared_rows))
-    return take_rows(known, np.unique(spaced.astype(np.int64)))
 
 
 def _left_over(pool: Rows, known: Rows, stages: Stages) -> tuple[FloatArray, float]:

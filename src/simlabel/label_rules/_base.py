@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -71,7 +71,9 @@ class TrainingBlock:
 
     `unknown` has ones where it is not known whether a label is true; None where all is. Where only some of
     the labels that apply are recorded, `recorded` is the share of each, (n_labels,). `numbers` says which
-    labels the columns stand for; None for all of them in order.
+    labels the columns stand for; None for all of them in order. `places` are the rows' numbers in an order
+    that follows from what rows hold (`References.places`), by which they are thinned; None if no row is
+    left out.
     """
 
     scores: ScoreBlock
@@ -80,6 +82,7 @@ class TrainingBlock:
     unknown: sp.csr_array | None = None
     recorded: FloatArray | None = None
     numbers: IntArray | None = None
+    places: IntArray | None = None
 
     @property
     def truth(self) -> npt.NDArray[Any]:
@@ -98,7 +101,10 @@ class TrainingBlock:
         totals = None if s.totals is None else s.totals[rows]
         scores = ScoreBlock(s.labels[rows], s.sizes[rows], s.ranking[rows], totals, s.constant)
         unknown = None if self.unknown is None else self.unknown[rows]
-        return TrainingBlock(scores, self.Y[rows], self.weights[rows], unknown, self.recorded, self.numbers)
+        places = None if self.places is None else self.places[rows]
+        return replace(
+            self, scores=scores, Y=self.Y[rows], weights=self.weights[rows], unknown=unknown, places=places
+        )
 
     def varying(self) -> TrainingBlock:
         """A copy with only the labels that some training rows have and others do not."""
@@ -109,7 +115,9 @@ class TrainingBlock:
         scores = ScoreBlock(s.labels[:, numbers], s.sizes, s.ranking[:, numbers], s.totals)
         unknown = None if self.unknown is None else self.unknown[:, numbers]
         recorded = None if self.recorded is None else self.recorded[numbers]
-        return TrainingBlock(scores, self.Y[:, numbers], self.weights, unknown, recorded, numbers)
+        return replace(
+            self, scores=scores, Y=self.Y[:, numbers], unknown=unknown, recorded=recorded, numbers=numbers
+        )
 
 
 class LabelRule(BaseEstimator):

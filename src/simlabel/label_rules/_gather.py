@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ class Gathered:
     """Scores and truth, (n_rows, n_labels) each, and weights, (n_rows,).
 
     `known` says where the truth is known, (n_rows, n_labels); None for everywhere. `numbers` says which
-    labels the columns stand for; None for all of them in order.
+    labels the columns stand for; None for all of them in order. `order` are the positions of the rows,
+    sorted by their `TrainingBlock.places`; None for the order in which they are.
     """
 
     scores: FloatArray
@@ -27,16 +28,20 @@ class Gathered:
     weights: FloatArray
     known: npt.NDArray[np.bool_] | None = None
     numbers: IntArray | None = None
+    order: IntArray | None = None
 
     def every(self, step: int) -> Gathered:
-        """Every so many rows."""
-        known = None if self.known is None else self.known[::step]
-        return Gathered(self.scores[::step], self.truth[::step], self.weights[::step], known)
+        """Every so many rows in that order."""
+        if step == 1:
+            return self
+        rows = np.arange(len(self.weights))[::step] if self.order is None else self.order[::step]
+        known = None if self.known is None else self.known[rows]
+        return Gathered(self.scores[rows], self.truth[rows], self.weights[rows], known, self.numbers)
 
     def of_labels(self, labels: npt.NDArray[np.bool_]) -> Gathered:
         """Some of the labels."""
         known = None if self.known is None else self.known[:, labels]
-        return Gathered(self.scores[:, labels], self.truth[:, labels], self.weights, known)
+        return replace(self, scores=self.scores[:, labels], truth=self.truth[:, labels], known=known)
 
     def known_of(self, label: int) -> npt.NDArray[np.bool_] | None:
         """In which rows a label is known, (n_rows,); None for all."""
@@ -44,40 +49,31 @@ class Gathered:
 
     def with_scores(self, scores: FloatArray) -> Gathered:
         """The same rows with other scores."""
-        return Gathered(scores, self.truth, self.weights, self.known)
+        return replace(self, scores=scores)
 
 
 def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[TrainingBlock]:
-    """The blocks; where they hold too many scores, every second row, every fourth and so on."""
+    """Return the blocks; if they hold too many scores, with a half of the rows, a quarter and so on.
+
+    Which rows remain follows from their `places`, or else from their positions.
+    """
     most = limits().gathered_entries if most is None else most
-    parts: list[tuple[int, TrainingBlock]] = []  # with the number of the first row of each among all
-    step, seen, held = 1, 0, 0
+    parts: list[TrainingBlock] = []
+    step, seen = 1, 0
     for block in blocks:
         n = len(block.weights)
-        first = -(-seen // step) * step  # counted over all blocks: each by itself would keep a row for ever
-        if first < seen + n:
-            parts.append((first, _every(block, first - seen, step)))
-            held += parts[-1][1].scores.labels.size
+        places = np.arange(seen, seen + n) if block.places is None else block.places
+        parts.append(_every(replace(block, places=places), step))
         seen += n
-        while held > most and step < seen:
+        while sum(part.scores.labels.size for part in parts) > most and step < seen:
             step *= 2
-            parts = _halved(parts, step)
-            held = sum(one.scores.labels.size for _, one in parts)
-    return [one for _, one in parts]
+            parts = [_every(part, step) for part in parts]
+    return [part for part in parts if len(part.weights)]
 
 
-def _halved(parts: list[tuple[int, TrainingBlock]], step: int) -> list[tuple[int, TrainingBlock]]:
-    """Of rows that are `step / 2` apart every second; blocks that have none are gone."""
-    halves = []
-    for first, block in parts:
-        skipped = first % step * 2 // step
-        if skipped < len(block.weights):
-            halves.append((first + skipped * step // 2, _every(block, skipped, 2)))
-    return halves
-
-
-def _every(block: TrainingBlock, first: int, step: int) -> TrainingBlock:
-    return block if step == 1 else block.of_rows(np.arange(first, len(block.weights), step))
+def _every(block: TrainingBlock, step: int) -> TrainingBlock:
+    assert block.places is not None  # `thinned` has numbered the rows
+    return block if step == 1 else block.of_rows(np.flatnonzero(block.places % step == 0))
 
 
 def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
@@ -89,4 +85,5 @@ def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
         np.concatenate([block.weights for block in parts]),
         None if parts[0].unknown is None else np.concatenate([block.known for block in parts]),
         parts[0].numbers,
+        np.argsort(np.concatenate([block.places for block in parts])),
     )

@@ -7,6 +7,14 @@ from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_re
 from simlabel.rows._merged import MergedColumns, alone_in_rows, merged_columns, n_shared_columns
 from simlabel.rows._moments import lazy_moments
 from simlabel.rows._open import as_rows, open_rows
+from simlabel.rows._order import (
+    content_order,
+    content_units,
+    drawn_copies,
+    drawn_rows,
+    fold_numbers,
+    spaced_rows,
+)
 from simlabel.rows._references import References
 from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, pieces, stacked
 
@@ -27,8 +35,13 @@ __all__ = [
     "Chunk",
     "Codes",
     "Columns",
+    "content_order",
+    "content_units",
+    "drawn_copies",
+    "drawn_rows",
     "equal_groups",
     "fold",
+    "fold_numbers",
     "group_codes",
     "group_sums",
     "Groups",
@@ -42,6 +55,7 @@ __all__ = [
     "number_after",
     "open_rows",
     "References",
+    "spaced_rows",
     "Stack",
     "stacked",
     "transformed",

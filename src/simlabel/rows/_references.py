@@ -29,10 +29,11 @@ from simlabel.rows._chunks import (
 )
 from simlabel.rows._groups import Codes, group_codes
 from simlabel.rows._lazy import LazyRows
+from simlabel.rows._order import content_order, content_units
 from simlabel.rows._stack import joined, spliced, stacked
 from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import FloatArray, IntArray, Rows
 
 
 class References:
@@ -140,6 +141,21 @@ class References:
     def groups(self) -> Codes | None:
         """Number of the group of each, (n_references,); None where nobody has any."""
         return None if self.group_names is None else group_codes(self.group_names)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Positions in an order that follows from what the rows hold, (n_references,): draws use it."""
+        return content_order(self.raw, self.Y, self.weights, self.group_names)
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Number of each row in that order, (n_references,)."""
+        return content_units(self.order, None)
+
+    @cached_property
+    def units(self) -> IntArray:
+        """Number of each row, or of its group, in that order, (n_references,): folds use it."""
+        return self.places if self.groups is None else content_units(self.order, self.groups)
 
     @cached_property
     def is_complete(self) -> bool:

@@ -20,8 +20,17 @@ from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, IntArray, Rows, check_flag, check_number
 
 
-def draw(p: FloatArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+def draw(
+    p: FloatArray, n: int, rng: np.random.Generator, order: IntArray | None = None
+) -> tuple[IntArray, FloatArray]:
     """Draw `n` times from range(len(p)).
+
+    Parameters
+    ----------
+    p : array, (n_rows,)
+        Probabilities.
+    order : array of int, (n_rows,), optional
+        The order in which rows are drawn from (`content_order`); as they stand by default.
 
     Returns
     -------
@@ -36,7 +45,8 @@ def draw(p: FloatArray, n: int, rng: np.random.Generator) -> tuple[IntArray, Flo
     >>> rows, float(scales.sum())
     (array([0, 1]), 2.0)
     """
-    rows, counts = np.unique(rng.choice(len(p), size=n, p=p), return_counts=True)
+    order = np.arange(len(p)) if order is None else order
+    rows, counts = np.unique(rng.choice(order, size=n, p=p[order]), return_counts=True)
     return rows, counts / (n * p[rows])
 
 

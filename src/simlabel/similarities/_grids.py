@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.rows import fold, is_lazy, lazy_moments
+from simlabel.rows import content_order, drawn_copies, fold, is_lazy, lazy_moments
 from simlabel.similarities._base import Grid
-from simlabel.support.arithmetic import drawn_copies, n_copies
+from simlabel.support.arithmetic import n_copies
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows
 
@@ -92,9 +92,13 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
 def sampled_rows(
     X: Rows, sample_weight: FloatArray | None, seed: int, n: int = 1000
 ) -> tuple[Rows, FloatArray]:
-    """All rows where there are at most `n`, weights counted as copies, else a seeded sample of them."""
+    """All rows where there are at most `n`, weights counted as copies, else a seeded sample of them.
+
+    Rows are rounded first: the last digits of normalized rows may depend on the order of all rows.
+    """
     weights = _weights(X, sample_weight)
     if n_copies(weights) <= n:
         return X, weights
-    rows, copies = np.unique(drawn_copies(weights, n, seed), return_counts=True)
+    order = content_order(X, weights=weights, rounded=True)
+    rows, copies = np.unique(drawn_copies(order, weights, n, seed), return_counts=True)
     return X[rows], copies.astype(np.float64)

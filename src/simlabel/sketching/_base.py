@@ -64,7 +64,7 @@ class SketchProblem:
         rng = np.random.default_rng(
             [self.stages.seed, 1]
         )  # not the draw of a sketch, which has the seed alone
-        return rng.permutation(self.references.n_rows)
+        return self.references.order[rng.permutation(self.references.n_rows)]
 
     @cached_property
     def exact(self) -> FloatArray:

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from simlabel.engines import Exact, Job, Plan, Prepared, ReduceCall, SumReducer, prepare
-from simlabel.rows import blocks, dense_rows, n_rows, take_rows
+from simlabel.rows import References, blocks, dense_rows, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
 from simlabel.support.forks import cached_property
@@ -121,7 +121,7 @@ class Condense(Sketch):
         """Group, add up the influence of each group, and correct it."""
         X, n = problem.references.X[:], problem.references.n_rows
         k = min(self.n, n)
-        of = _groups(X, problem.references.Y, k, problem.stages.seed)
+        of = _groups(problem.references, X, k, problem.stages.seed)
         groups = sp.csr_array((np.ones(n), (of, np.arange(n))), shape=(int(of.max()) + 1, n))
         centers = dense_rows(groups @ X) / groups.sum(axis=1)[:, None]  # of the whole groups, not of batches
         centers = np.asarray(centers, dtype=problem.prepared.dtype)
@@ -155,14 +155,14 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
     return V + scipy.linalg.solve(H + penalty * np.eye(len(H)), b, assume_a="pos")
 
 
-def _groups(X: Rows, Y: sp.csr_array, k: int, seed: int) -> IntArray:
+def _groups(references: References, X: Rows, k: int, seed: int) -> IntArray:
     """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
     from sklearn.cluster import MiniBatchKMeans  # loads half of scikit-learn, and few want it
 
-    label = _rarest_label(Y)
+    label, order = _rarest_label(references.Y), references.order
     of = np.empty(len(label), dtype=np.int64)
     used = 0
-    for rows in (np.flatnonzero(label == which) for which in np.unique(label)):
+    for rows in (order[label[order] == which] for which in np.unique(label)):
         share = min(len(rows), max(1, round(k * len(rows) / len(label))))
         group = np.zeros(len(rows), dtype=np.int64)
         if share > 1:

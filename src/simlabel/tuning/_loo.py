@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlabel.influence import Problem
-from simlabel.rows import References, Stack
-from simlabel.support.arithmetic import drawn_copies, n_copies
+from simlabel.rows import References, Stack, drawn_copies
+from simlabel.support.arithmetic import n_copies
 from simlabel.support.validation import IntArray, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import is_every_row, measure
@@ -55,7 +55,7 @@ class LeaveOneOut(Search):
         """All rows, or a seeded sample of them."""
         if n_copies(references.weights) <= self.most_rows:
             return np.arange(references.n_rows)
-        return drawn_copies(references.weights, self.most_rows, seed)
+        return drawn_copies(references.order, references.weights, self.most_rows, seed)
 
     def measure(
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray

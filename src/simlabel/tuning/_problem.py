@@ -60,8 +60,8 @@ def on_rows(problem: Problem, rows: IntArray) -> Problem:
     known, scales = problem.references, problem.stages.scales
     groups = None if known.groups is None else known.groups[rows]
     unknown = None if known.knowledge is None else known.knowledge.part(rows)
-    X, weights = take_rows(known.X, rows), known.weights[rows]
-    some = References(X, known.Y[rows], weights, groups=groups, unknown=unknown)
+    X, raw = take_rows(known.X, rows), None if known.raw is known.X else take_rows(known.raw, rows)
+    some = References(X, known.Y[rows], known.weights[rows], raw=raw, groups=groups, unknown=unknown)
     stages = problem.stages if scales is None else replace(problem.stages, scales=scales[rows])
     return Problem(stages, some)
 
@@ -90,5 +90,5 @@ def two_sided(problem: Problem) -> Problem:
         both = sp.csr_array(sp.hstack([known.unknown, known.unknown], format="csr"))
         unknown = UnknownLabels(both, np.zeros(known.n_rows, dtype=bool))
     Y = sp.csr_array(np.hstack([absent, present]).astype(np.int8))
-    references = References(known.X, Y, known.weights, groups=known.groups, unknown=unknown)
+    references = References(known.X, Y, known.weights, raw=known.raw, groups=known.groups, unknown=unknown)
     return replace(problem, references=references)

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from simlabel.engines import AllPairs
 from simlabel.influence import Problem
 from simlabel.influence._partly import knowledge, patterns, work
-from simlabel.rows import References
+from simlabel.rows import References, drawn_rows
 from simlabel.similarities import Grid
 from simlabel.support.limits import limits
 from simlabel.support.validation import IntArray
@@ -103,7 +102,7 @@ class Search(BaseEstimator):
         most = min(limits().tuned_rows, rows_for_patterns(problem.references))
         part = problem
         if n > most:
-            rows = np.sort(np.random.default_rng(problem.stages.seed).choice(n, most, replace=False))
+            rows = drawn_rows(problem.references.order, most, problem.stages.seed)
             part, pairs = on_rows(problem, rows), None
             note = f"chosen on a sample of {most:,} of {n:,} rows"
         grids = grids_of(part)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold
 
 from simlabel.influence import Problem
-from simlabel.rows import References
-from simlabel.support.arithmetic import drawn_copies, n_copies
+from simlabel.rows import References, drawn_copies, drawn_rows, fold_numbers
+from simlabel.support.arithmetic import n_copies
 from simlabel.support.validation import IntArray, check_flag, check_number
 from simlabel.tuning._criterion import Judgement, criterion_of
-from simlabel.tuning._masked import measure, measure_folds
+from simlabel.tuning._masked import measure_folds
 from simlabel.tuning._problem import Candidate
 from simlabel.tuning._search import Search
 
@@ -86,17 +85,17 @@ class Validation(Search):
         fewest = min(n, self.folds) if self.literal else 1
         size = min(n, most, max(fewest, round(self.share * n)))
         if self.literal:
-            return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
-        return drawn_copies(references.weights, size, seed)
+            return drawn_rows(references.order, size, seed)
+        return drawn_copies(references.order, references.weights, size, seed)
 
     def measure(
         self, problem: Problem, candidates: Sequence[Candidate], rows: IntArray
     ) -> list[tuple[float, float]]:
         """Mean and standard error of the criterion for each candidate."""
-        groups = None if problem.references.groups is None else problem.references.groups[rows]
-        n, kind = (len(rows), KFold) if groups is None else (len(np.unique(groups)), GroupKFold)
-        if not self.literal or n < 2:
-            return measure(problem, candidates, rows, criterion_of(self.criterion))
-        splitter = kind(min(self.folds, n), shuffle=True, random_state=problem.stages.seed % 2**31)
-        folds = [(rows[known], rows[asked]) for known, asked in splitter.split(rows, groups=groups)]
+        if not self.literal:
+            return super().measure(problem, candidates, rows)
+        parts = fold_numbers(problem.references.units[rows], self.folds, problem.stages.seed)
+        if parts.max() == 0:
+            return super().measure(problem, candidates, rows)
+        folds = [(rows[parts != part], rows[parts == part]) for part in range(int(parts.max()) + 1)]
         return measure_folds(problem, candidates, folds, criterion_of(self.criterion))
