@@ -141,6 +141,9 @@ class InspectionMixin(PickedMixin):
         are heard where they go together with the one in question, not where they exclude it: one that was
         given in place of another would vouch for itself. All is calibrated. Labels that are unknown are no
         suspects.
+
+        The list is ranked by evidence, not by probability alone: a label that few rows have gets a low
+        probability almost everywhere, so that its tags are suspicious only as far as other rows tell.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters
