@@ -25,7 +25,7 @@ ROWS, KNOWN_GENES, KNOWN_FILMS = 5, 2000, 1500
 def show(what: str, model: Any, queries: Any) -> None:
     print(f"\n{what}")
     why = model.explain(queries)
-    print(*legend(why), sep="\n")
+    print(legend(why))
     for query in range(len(why)):
         print(headline(why, query))
         for each in told(why, query):

@@ -36,11 +36,13 @@ TABLE = "tv.csv"
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "planted_errors"
 
 
-def left_out_probabilities(model: Any, X: Any, Y: np.ndarray) -> np.ndarray:
+def left_out(model: Any, X: Any, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Suspicion and leave-one-out probability of every label of every row."""
     frame = model.fit(X, Y).suspicious_labels(top=None)
-    probabilities = np.empty(Y.shape)
-    probabilities[frame["id"], frame["label"]] = frame["probability"]
-    return probabilities
+    found = np.empty((2, *Y.shape))
+    for values, name in zip(found, ("suspicion", "probability"), strict=True):
+        values[frame["id"], frame["label"]] = frame[name]
+    return found[0], found[1]
 
 
 def by_forest(X: Any, Y: np.ndarray, seed: int) -> np.ndarray:
@@ -62,16 +64,17 @@ def doubts(X: Any, Y: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """How doubtful each label of each instance is, by each way; X is an array, or a table."""
     if isinstance(X, np.ndarray):
         suited = SMLClassifier("laplacian", normalizer=["zscore", "l2"], influence="ridge", tuning="loo")
-        defaults = left_out_probabilities(SMLClassifier(random_state=seed), X, Y)
-        ridge = left_out_probabilities(suited, X, Y)
+        doubt, defaults = left_out(SMLClassifier(random_state=seed), X, Y)
+        doubt_suited, _ = left_out(suited, X, Y)
         trees = by_forest(X, Y, seed)
     else:
-        defaults = ridge = left_out_probabilities(Tagger(), X, Y)
+        doubt, defaults = left_out(Tagger(), X, Y)
+        doubt_suited = doubt
         words = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts(X))
         trees = by_forest(words, Y, seed)
     return {
-        DEFAULTS: np.abs(Y - defaults),
-        SUITED: np.abs(Y - ridge),
+        DEFAULTS: doubt,
+        SUITED: doubt_suited,
         FOREST: np.abs(Y - trees),
         "cleanlab on the probabilities of the first row": by_cleanlab(defaults, Y, adjusted=False),
         "cleanlab on the same, adjusted for rare labels": by_cleanlab(defaults, Y, adjusted=True),

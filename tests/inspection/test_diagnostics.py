@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from simlabel import SMLClassifier
+from simlabel import SMLClassifier, Tagger
 from simlabel.engines import Auto, Exact
 from simlabel.fitted import training_blocks
 from simlabel.influence import Ridge
@@ -42,7 +42,7 @@ def test_scores_leave_the_instance_out(rng):
         assert (np.diff(scores[np.argsort(shares), k]) >= -1e-9).all()
 
 
-def test_suspicion_is_how_far_the_probability_is_from_what_was_given(rng):
+def test_suspicion_counts_the_log_odds_by_the_other_rows_that_tell_of_the_label(rng):
     X, y = problem(rng)
     # a function is not known to be positive definite: the model's own sums are believed
     frame = SMLClassifier(naive.rbf(GAMMA), normalizer=None).fit(X, y).suspicious_labels(top=None)
@@ -52,7 +52,47 @@ def test_suspicion_is_how_far_the_probability_is_from_what_was_given(rng):
     for _, row in frame.iterrows():
         p = row["probability"]
         assert row["given"] == (row["label"] in y[row["id"]])
-        assert row["suspicion"] == pytest.approx(1 - p if row["given"] else p)
+        others = [labels for i, labels in enumerate(y) if i != row["id"]]
+        having = sum(row["label"] in labels for labels in others)
+        few = min(having, len(others) - having)
+        trust, odds = few / (few + 5), np.log(p / (1 - p))
+        base = np.log((having + 0.5) / (len(others) - having + 0.5))
+        wrong = -trust * odds if row["given"] else base + trust * (odds - base)
+        assert row["suspicion"] == pytest.approx(1 / (1 + np.exp(-wrong)))
+
+
+def news(rng, n_rows=700, n_labels=40):
+    """Texts whose labels have Zipf frequencies; of three in ten, hardly a word tells of a label."""
+    frequency = np.arange(1, n_labels + 1) ** -1.3
+    Y, texts = np.zeros((n_rows, n_labels), dtype=int), []
+    for row in Y:
+        row[rng.choice(n_labels, 1 + (rng.random() < 0.25), False, frequency / frequency.sum())] = 1
+        words = [f"any{rng.integers(300)}" for _ in range(15)]
+        for k in np.flatnonzero(row):
+            words += [f"t{k}w{j}" for j in rng.integers(0, 12, 1 if rng.random() < 0.3 else 6)]
+        texts.append(" ".join(words))
+    return texts, Y
+
+
+def test_the_first_suspects_are_worth_a_persons_time_where_many_labels_are_rare():
+    """Ten wrong tags and ten missing ones, each, of labels that at most 20 rows have and of the others."""
+    rng = np.random.default_rng(0)
+    texts, Y = news(rng)
+    tags, counts = Y.copy(), Y.sum(axis=0)
+    for labels in (np.flatnonzero((counts > 3) & (counts <= 20)), np.flatnonzero(counts > 20)):
+        for value in (0, 1):
+            pairs = np.argwhere(Y[:, labels] == 1 - value)
+            rows, places = pairs[rng.choice(len(pairs), 10, replace=False)].T
+            tags[rows, labels[places]] = value
+    frame = Tagger().fit(texts, tags).suspicious_labels(top=None)
+    planted = Y[frame["id"], frame["label"]] != tags[frame["id"], frame["label"]]
+    rare = counts[frame["label"]] <= 20
+    first = np.arange(len(frame)) < 30
+    by_probability = (frame["probability"] - frame["given"]).abs().rank(ascending=False, method="first") <= 30
+    assert rare[by_probability].mean() > 0.9  # labels of few rows crowd out the others
+    assert planted[first].mean() >= planted[by_probability].mean() + 0.15
+    assert (planted & rare & first).sum() >= 2
+    assert rare[first].mean() <= 0.6
 
 
 def test_planted_errors_are_found_whatever_the_settings(rng):

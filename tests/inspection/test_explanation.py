@@ -160,7 +160,7 @@ def test_it_prints_and_plots(rng):
     text = str(why)
     assert "Query 0: sea, sunset" in text
     text = " ".join(text.split())
-    assert "sea, 100% likely: rows that have it are 67% of all rows and make up 100% of the" in text
+    assert "sea, 99.9% likely: rows that have it are 67% of all rows and make up 99.9% of the" in text
     assert "of the resemblance; the closest are 'beach' and 'pier'" in text
     assert "2 labels: the row gets the 2 labels that score highest, since" in text
     assert "Query 1: trees" in text

@@ -40,37 +40,52 @@ def test_what_likely_means_is_said_once_on_a_terminal_and_in_a_notebook():
     X, y = line()
     why = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo").fit(X, y).explain([[0.1], [0.9]])
     text, html = " ".join(str(why).split()), why._repr_html_()
-    for said in legend(why):
-        assert text.count(said) == 1
-        assert html.count(said) == 1
+    assert text.count(legend(why)) == 1
+    assert html.count(legend(why)) == 1
     for each in told(why, 0):
         assert each.sentence in html.replace("&#x27;", "'")
 
 
+CHECKED, UNCHECKED = "of past cases that looked like this, ", "not checked against past cases"
+
+
 @pytest.mark.parametrize(
-    ("settings", "likely", "score"),
+    ("settings", "said"),
     [
-        ({"calibration": "loo"}, "each left out, scored about as much", "which part of the resemblance"),
-        ({"calibration": None}, "the score itself, not checked", "which part of the resemblance"),
-        ({"influence": Ridge(0.1), "calibration": "loo"}, "each left out", "what all labelled rows, weighed"),
-        ({"influence": Ridge(0.1), "calibration": None}, "as a share of the whole, not checked", "weighed"),
-        ({"label_rule": PerLabel(), "calibration": "loo"}, "each left out", "above their own threshold"),
+        ({"calibration": "loo"}, CHECKED),
+        ({"calibration": None}, f"share of the similarity that rows with the tag make up; {UNCHECKED}"),
+        ({"influence": Ridge(0.1), "calibration": "loo"}, CHECKED),
+        ({"influence": Ridge(0.1), "calibration": None}, f"score as a share of the whole; {UNCHECKED}"),
     ],
 )
-def test_what_likely_means_is_what_the_model_does(settings, likely, score):
-    first, second = legend(explained(0.1, **settings))
-    assert likely in first
-    assert score in second
+def test_one_line_says_what_the_first_percentage_means(settings, said):
+    why = explained(0.1, **settings)
+    shown = re.search(r", ([^,]*%) likely", next(told(why, 0)).sentence)[1]
+    assert legend(why).startswith(f"{shown}: ")
+    assert said in legend(why)
+    assert (legend(why) == f"{shown}: {CHECKED}{shown} had the tag") == (settings["calibration"] == "loo")
 
 
-def test_what_likely_means_of_one_class():
+def test_what_a_percentage_means_of_one_class():
     X, y = line()
     single = ["low" if "low" in labels else "high" for labels in y]
     checked = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo").fit(X, single).explain([[0.1]])
-    assert "as sure as was right for labelled rows" in legend(checked)[0]
+    assert CHECKED in legend(checked)
     plain = SMLClassifier(RBF(3.0), normalizer=None, calibration=None).fit(X, single).explain([[0.1]])
-    assert legend(plain)[0] == "likely: which part of all scores is the label's"
-    assert "tuned" not in str(plain)
+    assert legend(plain).endswith(f": the tag's share of the scores of all tags; {UNCHECKED}")
+
+
+def test_without_a_predicted_label_there_is_no_percentage_to_explain():
+    none = explained(0.1, label_rule=PerLabel(thresholds=[1e9] * 3, minimum=0))
+    assert legend(none) == ""
+    assert str(none).startswith("Query 0: no label")
+
+
+def test_a_rate_above_zero_is_never_shown_as_zero():
+    X = np.vstack([np.linspace(0.0, 1.0, 300)[:, None], [[5.0]]])
+    model = SMLClassifier(RBF(3.0), normalizer=None, influence=Ridge(0.1), label_rule=FixedSize(1))
+    said = sentences(model.fit(X, [{"often"}] * 300 + [{"once"}]).explain([[5.0]]))["once"]
+    assert "while 0.3% of all rows do" in said
 
 
 def test_of_one_class_among_many_the_first_is_given_however_unlikely():
@@ -133,7 +148,7 @@ def changed(why, k, likely, score=None):
         (
             0.9,
             0.70,
-            ", which tells little of a frequent label: of labelled rows with as much, 70% have it",
+            ", which tells little of a frequent label: of labeled rows with as much, 70% have it",
         ),  # 70% of all have it
         (0.9, 0.85, ""),
         (0.7, 0.70, ""),
@@ -156,12 +171,12 @@ AGAINST, FOR = (
     ("share", "likely", "score", "said"),
     [
         (0.9, 0.6, -0.1, AGAINST),
-        (0.9, 0.6, 0.1, ", but of labelled rows that scored about as much only 60% have it"),
+        (0.9, 0.6, 0.1, ", but of labeled rows that scored about as much only 60% have it"),
         (0.5, 0.9, 0.1, FOR),
-        (0.5, 0.9, -0.1, ", but of labelled rows that scored about as much 90% have it"),
+        (0.5, 0.9, -0.1, ", but of labeled rows that scored about as much 90% have it"),
         (0.9, 0.9, -0.1, ""),
         (0.5, 0.5, 0.1, ""),
-        (0.6, 0.4, 0.1, ", but of labelled rows that scored about as much only 40% have it"),
+        (0.6, 0.4, 0.1, ", but of labeled rows that scored about as much only 40% have it"),
     ],
 )
 def test_where_similar_rows_and_all_rows_point_apart_it_says_which_way(share, likely, score, said):
@@ -175,7 +190,7 @@ def test_without_calibration_nothing_is_said_of_labelled_rows(influence):
     why = explained(0.9, influence=influence, calibration=None)
     for k in range(3):
         for share in (0.1, 0.5, 0.9):
-            assert "labelled rows" not in follows(changed(why, k, 1 - share), 0, k, share)
+            assert "labeled rows" not in follows(changed(why, k, 1 - share), 0, k, share)
 
 
 def test_a_label_that_a_threshold_gives_though_unlikely_says_from_where_on():
@@ -184,8 +199,8 @@ def test_a_label_that_a_threshold_gives_though_unlikely_says_from_where_on():
     model = SMLClassifier(RBF(3.0), normalizer=None, calibration="loo", label_rule=rule).fit(X, y)
     said = sentences(model.explain([[0.9]]))
     assert re.match(
-        r"low, \d+% likely, given although it is less likely than not, since here this label is given from "
-        r"\d+% on \(a threshold that was set\): ",
+        r"low, [\d.]+% likely, given although it is less likely than not, since here this label is given "
+        r"from [\d.]+% on \(a threshold that was set\): ",
         said["low"],
     )
     assert "given" not in said["high"]

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.datasets import Dataset
 from simlabel.influence import Ridge
+from simlabel.inspection import told
 from simlabel.reports._showcase import model_showcase
 from simlabel.tables import Column, TableEncoder, label_sets, title_column
 from simlabel.tables._cells import Cells
@@ -180,3 +181,95 @@ def test_reports_show_titles_and_words(tagger):
     assert "sea, " in shown
     assert " in plot" in shown
     assert "'The Meg'" in shown
+
+
+def museum(n=200):
+    """Objects of four centuries, in German; every title is there several times."""
+    rng = np.random.default_rng(0)
+    year, width = rng.integers(1500, 1900, n), rng.integers(10, 90, n)
+    frame = pd.DataFrame(
+        {
+            "Titel": [f"{'Große Straße' if y < 1700 else 'Schloß am Fluß'} Nr. {y % 5}" for y in year],
+            "Datierung": year,
+            "Eingang": [f"{y + 5}-03-01" for y in year],
+            "Breite": width,
+            "Technik": np.where(rng.random(n) < 0.5, "Öl auf Holz", "Weiß gehöht"),
+        }
+    )
+    age, size = np.where(year < 1700, "alt", "neu"), np.where(width > 50, "breit", "schmal")
+    return frame, [", ".join(pair) for pair in zip(age, size, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def objects():
+    queries = pd.DataFrame(
+        {
+            "Titel": ["STRASSE am Fluß", "Schloß"],
+            "Datierung": [1591, None],
+            "Eingang": ["1880-03-01", "1700-01-01"],
+            "Breite": [80, 50],
+            "Technik": ["Weiß gehöht", "Öl auf Holz"],
+        }
+    )
+    kinds = {"Titel": "text", "Datierung": "number", "Eingang": "date", "Breite": "number"}
+    encoder = TableEncoder({**kinds, "Technik": "category"})
+    frame, tags = museum()
+    model = SMLClassifier("linear", normalizer=None, influence=Ridge(0.1), encoder=encoder)
+    return model.fit(frame, label_sets(tags, ", ")).explain(queries)
+
+
+def test_words_are_spelled_as_in_the_cell(objects):
+    words = objects.words(0, "alt")
+    shown = words.groupby("column")["term"].agg(set)
+    assert {"STRASSE", "am", "Fluß", "STRASSE am", "am Fluß"} >= shown["Titel"] >= {"STRASSE", "Fluß"}
+    assert shown["Technik"] == {"Weiß gehöht"}
+
+
+def test_numbers_and_dates_have_a_direction(objects):
+    where = objects.evidence.direction
+    assert where(0, "Datierung") == "earlier than most"  # whole numbers from 1500 to 1900 are years
+    assert where(0, "Eingang") == "later than most"
+    assert where(0, "Breite") == "higher than most"
+    assert where(1, "Datierung") == ""
+    frame, _ = museum()
+    assert where(1, "Breite") == f"close to the middle value {frame['Breite'].median():g}"
+    assert where(0, "Titel") == where(0, "numbers and dates") == ""
+    sentence = next(each for each in told(objects, 0) if each.name == "breit").sentence
+    assert "because Breite 80 is higher than most" in sentence
+
+
+def test_a_sentence_names_the_first_words_of_its_table(why, objects):
+    named = 0
+    for explanation in (why, objects):
+        for query in range(2):
+            for each in told(explanation, query):
+                if each.words is None:
+                    continue
+                first = [bar for bar in each.words.rows if bar.value > 0 and not bar.faint]
+                enough = [bar for bar in first[:3] if bar.value >= 0.25 * first[0].value]
+                because = each.sentence.split("; ")[0]
+                named += len(enough)
+                for bar in enough:
+                    assert bar.names[0].split(" (")[0] in because
+                    assert bar.names[1] in because
+    assert named > 5
+
+
+def test_shares_add_up_to_all(why, objects):
+    for explanation in (why, objects):
+        for query in range(2):
+            for each in told(explanation, query):
+                for bars in (each.words, *each.instances):
+                    if bars is not None:
+                        shares = [float(bar.notes[0].rstrip("%")) for bar in bars.rows]
+                        assert sum(shares) == pytest.approx(100, abs=0.05 * len(shares) + 0.01)
+
+
+def test_no_title_is_listed_twice_as_the_closest(objects):
+    for query in range(2):
+        for each in told(objects, query):
+            titles = [bar.names[1] for bar in each.nearest.rows] if each.nearest else []
+            assert len({title.split(" (")[0] for title in titles}) == len(titles)
+            quoted = each.sentence.split("the closest")[-1].split("'")[1::2]
+            assert len({title.split(" (")[0] for title in quoted}) == len(quoted)
+    assert " rows)' and '" in " ".join(each.sentence for each in told(objects, 0))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html.parser
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from simlabel import SMLClassifier
 from simlabel.experiments import KFolds, RandomSplits, compare, rank_algorithms, summarize
 from simlabel.metrics import evaluate
 from simlabel.reports import _figures as figures
+from simlabel.reports import _sections as sections
 from simlabel.reports import _summaries as summaries
 from simlabel.reports import (
     comparison_report,
@@ -186,10 +188,27 @@ def test_one_answer_for_all_rows_is_not_called_calibrated():
     data = make_data()
     result = compare(data, {"always": Always(), "neighbours": KNeighborsClassifier()}, KFolds(3))
     text = to_html(comparison_report(result, [data], KFolds(3)))
-    (caption,) = re.findall(r"Calibration; mean distance from the diagonal: ([^<]*)<", text)
-    always, neighbours = caption.split(", neighbours")
+    (caption,) = re.findall(r"Largest distance from the diagonal: ([^<]*)<", text)
+    always, neighbours = caption.split("; neighbours")
     assert "it gives every row the same labels" in always
     assert "same labels" not in neighbours
+
+
+def test_the_calibration_line_names_the_bin_that_a_reader_sees_off_the_diagonal(comparison):
+    """Most pairs are near probability 0 and right there, so that their mean hides the others."""
+    bins = ((100.0, 110.0, 10_000), (0.0, 0.0, 0), (15.0, 9.0, 60), (3.5, 0.0, 10), *[(0.0, 0.0, 0)] * 6)
+    found = comparison[0]
+    folds = [replace(found.results["made", "knn"][0], calibration=bins)]
+    curve = summaries.calibration(folds)
+    assert curve.counts.tolist() == [10_000, 60]  # 10 pairs are too few to say where the curve is
+    assert curve.predicted.tolist() == pytest.approx([0.01, 0.25])
+    assert curve.observed.tolist() == pytest.approx([0.011, 0.15])
+    assert curve.expected_error == pytest.approx((10_000 * 0.001 + 60 * 0.1) / 10_060)
+    one = replace(found, results={("made", "knn"): folds})
+    caption = sections.calibration_block(one, "made").caption
+    assert "0.100 (where it says 0.25, 0.15 are true, 60 pairs; mean over all pairs, ECE: 0.002)" in caption
+    few = [replace(folds[0], calibration=((3.5, 0.0, 10), *[(0.0, 0.0, 0)] * 9))]
+    assert summaries.calibration(few) is None
 
 
 def test_summaries_add_up(comparison):
@@ -200,8 +219,9 @@ def test_summaries_add_up(comparison):
     sizes, table = summaries.size_confusion(folds)
     true = np.asarray(data[0].Y.sum(axis=1)).ravel()
     assert [int(row.sum()) for row in table] == [int((true == size).sum()) for size in sizes]
-    predicted, observed = summaries.calibration_curve(folds)
-    assert ((predicted >= 0) & (predicted <= 1) & (observed >= 0) & (observed <= 1)).all()
+    curve = summaries.calibration(folds)
+    for shares in (curve.predicted, curve.observed):
+        assert ((shares >= 0) & (shares <= 1)).all()
     assert sum(n for fold in folds for _, _, n in fold.calibration) == data[0].Y.shape[0] * data[0].n_labels
     labels, shares = summaries.co_occurrence(data[0], 3)
     Y = data[0].Y.toarray()

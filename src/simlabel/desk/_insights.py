@@ -74,9 +74,9 @@ def _quality(db: sqlite3.Connection, model: Tagger) -> tuple[dict[str, Any], lis
     frame = model.suspicious_labels(top=None)
     frame = frame[~frame["label"].isin(deleted)]
     doubtful: list[dict[str, Any]] = []
-    columns = frame[["id", "label", "given", "probability"]]
-    for item, label, given, probability in columns.itertuples(index=False, name=None):
-        if len(doubtful) == _DOUBTFUL or abs(probability - given) < 0.5:
+    columns = frame[["id", "label", "given", "probability", "suspicion"]]
+    for item, label, given, probability, suspicion in columns.itertuples(index=False, name=None):
+        if len(doubtful) == _DOUBTFUL or suspicion <= 0.5:
             break
         pair = {"item": int(item), "label": int(label)}
         if tuple(pair.values()) not in settled:

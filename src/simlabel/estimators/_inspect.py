@@ -90,22 +90,20 @@ class InspectionMixin(PickedMixin):
         >>> model = SMLClassifier("linear")
         >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}], ids=["beach", "wood"])
         >>> print(model.explain([[0.1, 0.9]]))
-        likely: the score itself, not checked on labelled rows
-        score: which part of the resemblance rows with the label make up, closer rows counting more; labels
-        are ranked by score, not by how likely they are
+        90%: the share of the similarity that rows with the tag make up; not checked against past cases
         Query 0: trees
           trees, 90% likely: rows that have it are 50% of all rows and make up 90% of the resemblance; the
         closest is 'wood'
           1 label: the row gets the label that scores highest, since all rows have 1 label
         trees
-         instance    contribution  share   times the average
-         wood        0.9939        100.0%  1.0                ████████████████████
-         all others  0             0.0%
+         instance         contribution  share   times the average
+         wood             0.9939        100.0%  1.0                ████████████████████
+         everything else  0             0.0%
         1 label
-         instance    contribution  share  times the average
-         wood        0.9939        90.0%  1.8                ████████████████████
-         beach       0.1104        10.0%  0.2                ██
-         all others  0             0.0%
+         instance         contribution  share  times the average
+         wood             0.9939        90.0%  1.8                ████████████████████
+         beach            0.1104        10.0%  0.2                ██
+         everything else  0             0.0%
         """
         check_number("explain", "top", top, at_least=1, integer=True)
         model, X = self._check_queries(X)
@@ -142,6 +140,9 @@ class InspectionMixin(PickedMixin):
         are heard where they go together with the one in question, not where they exclude it: one that was
         given in place of another would vouch for itself. All is calibrated. Labels that are unknown are no
         suspects.
+
+        The list is ranked by evidence, not by probability alone: a label that few rows have gets a low
+        probability almost everywhere, so that its tags are suspicious only as far as other rows tell.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters

@@ -48,7 +48,7 @@ def _names(why: Explanation, query: int, column: int) -> list[tuple[Any, ...]]:
 
 
 def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
-    """The instances that speak for a column, and those against it, each side with what is left of it."""
+    """The instances that speak for a column, and those against it; the shares of each side add up to 100%."""
     listed = why.contributors(query, column)
     whole = float(why.terms.absolute[query, column])
     if not listed or not whole:
@@ -60,22 +60,26 @@ def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
     headings = (*_NAMES[len(names[0])], "contribution", "share", *(() if apart else ("times the average",)))
     for title, side, sign in sides:
         rows = [
-            Bar(name, value, value / whole, _notes(value, whole, None if apart else average))
+            Bar(name, value, value / whole, _notes(value, side, None if apart else average))
             for name, (_, value) in zip(names, listed, strict=True)
-            if value * sign > 0
+            if value * sign > 1e-12 * whole
         ]
         rest = side - sum(row.value for row in rows)
         rest = 0.0 if abs(rest) <= 1e-12 * whole else rest
         if rows or rest:
-            blank = ("",) * (len(names[0]) - 1)
-            rows.append(Bar(("all others", *blank), rest, rest / whole, _notes(rest, whole), faint=True))
+            rows.append(_rest(rest, whole, side, len(names[0]), "everything else"))
             beyond = f", beside the mean {why.mean[column]:.3g}" if why.mean.any() else ""
             yield Bars(f"{title}{beyond}" if apart else "", headings, tuple(rows))
 
 
-def _notes(value: float, whole: float, average: float | None = None) -> tuple[str, ...]:
-    """The share of all for and against; of plain sums also how far it is above an instance's average."""
-    share = f"{value / whole:.1%}"
+def _rest(value: float, whole: float, of: float, width: int, what: str) -> Bar:
+    """All that is not listed."""
+    return Bar((what, *[""] * (width - 1)), value, value / whole, _notes(value, of), faint=True)
+
+
+def _notes(value: float, of: float, average: float | None = None) -> tuple[str, ...]:
+    """The share, whatever its side; of plain sums also how far it is above an instance's average."""
+    share = f"{abs(value / of):.1%}"
     return (share,) if not average else (share, f"{value / average:.1f}")
 
 
@@ -90,6 +94,17 @@ def nearest_bars(nearest: pd.DataFrame | None) -> Bars | None:
     return Bars("the most similar that have it", (*_NAMES[len(names)], "similarity"), tuple(rows))
 
 
+def without_copies(nearest: pd.DataFrame) -> pd.DataFrame:
+    """The same with each title once: "Jaws (3 rows)" stands for three rows of that title."""
+    if "title" not in nearest:
+        return nearest
+    counts = nearest.groupby("title", sort=False)["title"].transform("size")
+    shown = [
+        f"{title} ({n} rows)" if n > 1 else title for title, n in zip(nearest["title"], counts, strict=True)
+    ]
+    return nearest.assign(title=shown).drop_duplicates("title", ignore_index=True)
+
+
 def similar_bars(why: Explanation, query: int, column: int) -> Bars | None:
     if not why.evidence.is_learned:
         return None
@@ -102,23 +117,33 @@ def similar_bars(why: Explanation, query: int, column: int) -> Bars | None:
     return Bars("the most similar", (*_NAMES[len(names)], "similarity"), tuple(rows))
 
 
-def word_bars(words: pd.DataFrame | None) -> Bars | None:
+def telling_words(why: Explanation, query: int, words: pd.DataFrame | None) -> pd.DataFrame | None:
+    """The words that a sentence and its table show, the most telling first.
+
+    Words of so many rows that they tell a reader little ("of") are left out where there are others. A number
+    or date has a ``direction``: whether it is higher or later than most.
+    """
     if words is None or words.empty:
         return None
-    whole = float(words["contribution"].abs().sum())
-    shown, rest = words.head(_SHOWN_WORDS), words["contribution"].iloc[_SHOWN_WORDS:].sum()
-    rows = [
-        Bar((term, column), value, value / whole, _notes(value, whole))
-        for column, term, value in shown[["column", "term", "contribution"]].itertuples(index=False)
-    ]
-    if len(words) > _SHOWN_WORDS:
-        rows.append(
-            Bar(
-                (f"{len(words) - _SHOWN_WORDS} others", ""),
-                rest,
-                rest / whole,
-                _notes(rest, whole),
-                faint=True,
-            )
-        )
+    rare = [not why.evidence.is_common(*pair) for pair in zip(words["column"], words["term"], strict=True)]
+    shown = (words[rare] if any(rare) else words).head(_SHOWN_WORDS)
+    return shown.assign(direction=[why.evidence.direction(query, column) for column in shown["column"]])
+
+
+def word_bars(words: pd.DataFrame | None, shown: pd.DataFrame | None) -> Bars | None:
+    """Words for a label and against it, each side with all that is not shown; shares add up to 100%."""
+    if words is None or shown is None:
+        return None
+    values = words["contribution"]
+    whole = float(values.abs().sum())
+    rows = []
+    for sign, side in ((1, "for"), (-1, "against")):
+        here = shown[shown["contribution"] * sign > 0]
+        listed = here[["column", "term", "contribution", "direction"]].itertuples(index=False)
+        for column, term, value, direction in listed:
+            name = f"{term} ({direction})" if direction else term
+            rows.append(Bar((name, column), value, value / whole, _notes(value, whole)))
+        rest = float(values[values * sign > 0].sum() - here["contribution"].sum())
+        if abs(rest) > 1e-12 * whole:
+            rows.append(_rest(rest, whole, whole, 2, f"everything else {side} it"))
     return Bars("its words", ("word", "column", "contribution", "share"), tuple(rows))

@@ -136,6 +136,11 @@ class Evidence:
         named = {} if encoder is None else {column.name: column.kind for column in encoder.columns_}
         return {NUMBERS: "number"} | named
 
+    def direction(self, query: int, column: str) -> str:
+        """Where a number or date of a query lies among those of the labeled rows; "" for other cells."""
+        encoder = self.model.encoder
+        return "" if encoder is None else encoder.direction(column, self.given[query])
+
     def is_common(self, column: str, term: str) -> bool:
         """Whether a word is in so many of the labelled rows that naming it tells a reader little."""
         encoder = self.model.encoder

@@ -17,6 +17,7 @@ from simlabel.label_rules import (
     SetSize,
     Threshold,
 )
+from simlabel.support.text import percent
 
 if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
@@ -58,8 +59,8 @@ def although(why: Explanation, query: int, k: int) -> str:
         return ""
     least = _likely_at(why, scores, k, at)
     return (
-        f", given although it is less likely than not, since here this label is given from {least:.0%} on "
-        f"({_by(rule, k)})"
+        f", given although it is less likely than not, since here this label is given from {percent(least)} "
+        f"on ({_by(rule, k)})"
     )
 
 
@@ -81,7 +82,9 @@ def _among_the_first(why: Explanation, query: int, k: int) -> str:
     if n > 1:
         first, unlike = f"this is one of the {n} that score highest", "unlike"
     but = (
-        "" if likely[left] < LIKELY else f", {unlike} {why.labels[left]}, which is {likely[left]:.0%} likely"
+        ""
+        if likely[left] < LIKELY
+        else f", {unlike} {why.labels[left]}, which is {percent(likely[left])} likely"
     )
     return f"{only} {first}{but}"
 
@@ -90,8 +93,8 @@ def _at_least(why: Explanation, query: int, k: int, least: float) -> str:
     """A label below its threshold, which only the least number of labels lets in."""
     rule = why._model.rule
     aim = "no prediction is empty" if rule.minimum == 1 else f"every row gets at least {rule.minimum} labels"
-    usually = f"from {least:.0%} on"
-    if f"{least:.0%}" == f"{why.probabilities[query, k]:.0%}":
+    usually = f"from {percent(least)} on"
+    if percent(least) == percent(why.probabilities[query, k]):
         usually = "from a higher score on"
     return f", given only so that {aim}; else this label is given {usually} ({_by(rule, k)})"
 

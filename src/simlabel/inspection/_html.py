@@ -18,8 +18,8 @@ _FOR, _AGAINST = "#2a78b5", "#d1662b"
 
 
 def page(explanation: Explanation) -> str:
-    """What figures mean, and for each query its labels: a sentence and, folded, the figures behind it."""
-    parts = [element("p", escaped(line)) for line in legend(explanation)]
+    """What a percentage means; for each query, sentences and, folded, the figures behind them."""
+    parts = [element("p", escaped(legend(explanation)))]
     for query in range(min(_MOST, len(explanation))):
         parts.append(element("h4", escaped(headline(explanation, query))))
         parts += [_reason(each) for each in told(explanation, query)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlabel.label_rules import PerLabel
+from simlabel.support.text import percent
 
 if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
@@ -17,32 +17,22 @@ _APART = 0.15  # by which a share and a probability differ so that a reader asks
 _HALVINGS = 40
 
 
-def legend(why: Explanation) -> list[str]:
-    """What the figures of the sentences mean, in one line each."""
-    model, learned = why._model, why.evidence.is_learned
+def legend(why: Explanation) -> str:
+    """What a percentage means, by the example of the first that is shown; "" where there is none."""
+    shown = ((query, k) for query, chosen in enumerate(why.chosen) for k in chosen.tolist())
+    first = next(shown, None)
+    if first is None:
+        return ""
+    model, likely = why._model, percent(why.probabilities[first])
+    if model.calibration is not None:
+        return f"{likely}: of past cases that looked like this, {likely} had the tag"
     if model.labels.kind == "single":
-        checked = (
-            "" if model.calibration is None else ", as sure as was right for labelled rows, each left out"
-        )
-        likely = f"which part of all scores is the label's{checked}"
-    elif model.calibration is not None:
-        likely = "how often a label was right where labelled rows, each left out, scored about as much for it"
+        score = "the tag's share of the scores of all tags"
+    elif why.evidence.is_learned:
+        score = "the tag's score as a share of the whole"
     else:
-        likely = (
-            f"the score {'as a share of the whole' if learned else 'itself'}, not checked on labelled rows"
-        )
-    score = "which part of the resemblance rows with the label make up, closer rows counting more"
-    if learned:
-        score = (
-            "what all labelled rows, weighed together, say for and against a label, not only the most similar"
-        )
-    if learned and why.evidence.has_words:
-        score = (
-            "what all words of a row add up to, as learned from all labelled rows, not only the most similar"
-        )
-    by_threshold = model.labels.kind != "single" and isinstance(model.rule, PerLabel)
-    ranked = "by how far they score above their own threshold" if by_threshold else "by score"
-    return [f"likely: {likely}", f"score: {score}; labels are ranked {ranked}, not by how likely they are"]
+        score = "the share of the similarity that rows with the tag make up"
+    return f"{likely}: {score}; not checked against past cases"
 
 
 def follows(why: Explanation, query: int, k: int, share: float) -> str:
@@ -59,8 +49,9 @@ def follows(why: Explanation, query: int, k: int, share: float) -> str:
     if why._model.calibration is None:
         return ""
     if likely >= LIKELY and round(likely, 2) < round(share, 2) and likely <= HARDLY_MORE * usual < share:
+        share_of_rows = percent(likely)
         return (
-            f", which tells little of a frequent label: of labelled rows with as much, {likely:.0%} have it"
+            f", which tells little of a frequent label: of labeled rows with as much, {share_of_rows} have it"
         )
     if abs(likely - share) < _APART or (likely >= LIKELY) != (likely > share):
         return ""  # about the same, or between what all rows say and these: as a reader expects
@@ -87,12 +78,12 @@ def _weighed(why: Explanation, query: int, k: int, likely: float, usual: float, 
     if why._model.calibration is None:
         return ""
     if (above and less) or (likely < LIKELY <= share and share - likely >= _APART):
-        return f", but of labelled rows that scored about as much only {likely:.0%} have it"
+        return f", but of labeled rows that scored about as much only {percent(likely)} have it"
     # where there are words, they are what decided, and that is said before
     if not why.evidence.has_words and (
         (below and more) or (share < LIKELY <= likely and likely - share >= _APART)
     ):
-        return f", but of labelled rows that scored about as much {likely:.0%} have it"
+        return f", but of labeled rows that scored about as much {percent(likely)} have it"
     return ""
 
 

@@ -22,8 +22,9 @@ _FOR, _AGAINST = "█", "░"
 
 
 def told(explanation: Explanation) -> Iterator[Text | Table]:
-    """What figures mean; for each query a headline, a sentence for each predicted label, and the figures."""
-    yield from (Text(line, style="dim") for line in legend(explanation))
+    """What a percentage means; for each query a headline, a sentence for each label, and the figures."""
+    if meaning := legend(explanation):
+        yield Text(for_terminal(meaning), style="dim")
     for query in range(len(explanation)):
         yield Text(for_terminal(headline(explanation, query)), style="bold")
         reasons = list(told_of(explanation, query))

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlabel.inspection._bars import NEAREST, Bars, instance_bars, nearest_bars, similar_bars, word_bars
+from simlabel.inspection._bars import (
+    NEAREST,
+    Bars,
+    instance_bars,
+    nearest_bars,
+    similar_bars,
+    telling_words,
+    without_copies,
+    word_bars,
+)
 from simlabel.inspection._given import although, counts_labels, fills_a_place
 from simlabel.inspection._likely import HARDLY_MORE, LIKELY, follows
+from simlabel.support.text import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
 
 _WORDS, _LIKE = 3, 3  # that a sentence names
+_LOOKED_AT = 30  # rows among which those are found, since several may have one title
 _FREQUENT = 0.3  # of all rows: what is frequent
 _TELLING = 0.25  # of the most telling word: what is less is not named
 
@@ -70,17 +81,18 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
     if why.evidence.has_words and chosen:
         words = [*why.evidence.words(query, chosen)]
     for k, frame in zip(chosen, words, strict=True):
-        nearest = why.evidence.nearest(query, k, _LIKE)
-        sentence = _reason(why, query, k, frame, nearest)
+        nearest = why.evidence.nearest(query, k, _LOOKED_AT)
+        shown = telling_words(why, query, frame)
+        sentence = _reason(why, query, k, shown, nearest)
         name = str(why.labels[k])
-        heading = f"{name}, {why.probabilities[query, k]:.0%} likely"
+        heading = f"{name}, {percent(why.probabilities[query, k])} likely"
         yield Told(
             name,
             heading,
             f"{heading}{although(why, query, k)}: {sentence}",
-            word_bars(frame),
+            word_bars(frame, shown),
             tuple(instance_bars(why, query, k)),
-            nearest_bars(nearest) if why.evidence.is_learned else None,
+            nearest_bars(without_copies(nearest).head(_LIKE)) if why.evidence.is_learned else None,
             similar_bars(why, query, k),
         )
     if counts_labels(why):
@@ -94,7 +106,7 @@ def _number(why: Explanation, query: int, n: int) -> Iterator[Told]:
         count = "1 label" if n == 1 else f"{n} labels"
         reason = _bound(why, query, n)
         if not reason:
-            reason = _compared(why, query, column, count, why.evidence.nearest(query, column, _LIKE))
+            reason = _compared(why, query, column, count, why.evidence.nearest(query, column, _LOOKED_AT))
         gets = "the label that scores highest" if n == 1 else f"the {n} labels that score highest"
         yield Told(
             count,
@@ -117,11 +129,11 @@ def _bound(why: Explanation, query: int, n: int) -> str:
 
 def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame) -> str:
     """Why a label is given, in few words: which words, and whether similar rows agree."""
-    named = "" if words is None else _named_words(why, words)
+    named = "" if words is None else _because(why, words)
     compared = _compared(why, query, k, "it", nearest)
     if not named:
         return compared
-    return f"because of {named}{_against_similar_rows(why, query, k)}{compared}"
+    return f"{named}{_against_similar_rows(why, query, k)}{compared}"
 
 
 def _against_similar_rows(why: Explanation, query: int, k: int) -> str:
@@ -147,17 +159,16 @@ def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.
     usual = why.evidence.frequency(column)
     if usual == 1:
         return f"all rows have {what}"
-    names = some["title" if "title" in some else "id"].tolist()
-    return (_counted if why.evidence.is_learned else _summed)(why, query, column, what, usual, names)
+    return (_counted if why.evidence.is_learned else _summed)(why, query, column, what, usual, some)
 
 
-def _counted(why: Explanation, query: int, column: int, what: str, usual: float, names: list[Any]) -> str:
+def _counted(why: Explanation, query: int, column: int, what: str, usual: float, some: pd.DataFrame) -> str:
     """How many of the most similar have what is explained, and which."""
     have, n = why.evidence.among_nearest(query, column, NEAREST)
     having = f"{have or 'none'} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
-    closest = f"the closest that do are {_listed(names)}"
+    closest = f"the closest that do: {_listed(_first(some))}"
     if have:
-        closest = f"the closest are {_listed(names[:have])}" if have > 1 else f"namely {_listed(names[:1])}"
+        closest = _closest(some, have) if have > 1 else f"namely {_listed(_first(some, have))}"
     # what words brought is told before: nothing is left that would not follow
     apart = (
         ""
@@ -165,23 +176,24 @@ def _counted(why: Explanation, query: int, column: int, what: str, usual: float,
         else follows(why, query, column, have / n)
     )
     if not _is_usual(usual, have / n):
-        return f"{having}, while {usual:.0%} of all rows do{apart}; {closest}"
+        return f"{having}, while {percent(usual)} of all rows do{apart}; {closest}"
     more = _how_much_more(have / n, usual)
     frequent = _frequent(why, query, column)
-    return f"{frequent}, {usual:.0%} of all rows have {what}; {having}, {more} often{apart}; {closest}"
+    return f"{frequent}, {percent(usual)} of all rows have {what}; {having}, {more} often{apart}; {closest}"
 
 
-def _summed(why: Explanation, query: int, column: int, what: str, usual: float, names: list[Any]) -> str:
+def _summed(why: Explanation, query: int, column: int, what: str, usual: float, some: pd.DataFrame) -> str:
     """How much of the resemblance those make up that have what is explained, and the first of them."""
     sums = why.terms.totals[query]
     share = float(sums[column] / sums[len(why.labels) :].sum())
     apart = "" if column >= len(why.labels) else follows(why, query, column, share)
-    rows = f"rows that have {what} are {usual:.0%} of all rows and make up"
-    closest = f"the closest are {_listed(names)}" if len(names) > 1 else f"the closest is {_listed(names)}"
+    rows = f"rows that have {what} are {percent(usual)} of all rows and make up"
+    closest = _closest(some)
     if not _is_usual(usual, share):
-        return f"{rows} {share:.0%} of the resemblance{apart}; {closest}"
+        return f"{rows} {percent(share)} of the resemblance{apart}; {closest}"
     more = _how_much_more(share, usual)
-    return f"{_frequent(why, query, column)}; {rows} {more} of the resemblance, {share:.0%}{apart}; {closest}"
+    frequent = _frequent(why, query, column)
+    return f"{frequent}; {rows} {more} of the resemblance, {percent(share)}{apart}; {closest}"
 
 
 def _is_usual(usual: float, share: float) -> bool:
@@ -203,21 +215,35 @@ def _frequent(why: Explanation, query: int, column: int) -> str:
     )
 
 
+def _closest(some: pd.DataFrame, among: int = _LOOKED_AT) -> str:
+    names = _first(some, among)
+    return f"the closest {'is' if len(names) == 1 else 'are'} {_listed(names)}"
+
+
+def _first(some: pd.DataFrame, among: int = _LOOKED_AT) -> list[Any]:
+    """The closest rows by their titles, each title once, or by their ids; only the first rows count."""
+    name = "title" if "title" in some else "id"
+    return without_copies(some)[name].head(min(_LIKE, some[name].head(among).nunique())).tolist()
+
+
 def _listed(names: list[Any]) -> str:
     *some, last = map(repr, names)
     return f"{', '.join(some)} and {last}" if some else last
 
 
-def _named_words(why: Explanation, words: pd.DataFrame) -> str:
-    """The words that speak for a label most, by the column that they are in."""
-    pro = words[words["contribution"] > 0]
-    rare = [not why.evidence.is_common(*pair) for pair in zip(pro["column"], pro["term"], strict=True)]
-    pro = (pro[rare] if any(rare) else pro).head(_WORDS)
+def _because(why: Explanation, words: pd.DataFrame) -> str:
+    """The words that speak for a label most, by the column that they are in, and where a number lies."""
+    pro = words[words["contribution"] > 0].head(_WORDS)
     pro = pro[pro["contribution"] >= _TELLING * pro["contribution"].max()]
-    kinds = why.evidence.kinds
-    phrases = []
-    for column, terms in pro.groupby("column", sort=False)["term"]:
-        listed = ", ".join(repr(term) for term in terms)
+    kinds, words_named, numbers_named = why.evidence.kinds, [], []
+    for column, part in pro.groupby("column", sort=False):
+        terms, direction = part["term"].tolist(), part["direction"].iloc[0]
+        if direction:
+            numbers_named.append(f"{column} {terms[0]} is {direction}")
+            continue
+        listed = ", ".join(map(repr, terms))
         noun = "" if kinds[str(column)] != "text" else "the word " if len(terms) == 1 else "the words "
-        phrases.append(f"{noun}{listed} in {column}")
-    return " and ".join(phrases)
+        words_named.append(f"{noun}{listed} in {column}")
+    reasons = [f"because of {' and '.join(words_named)}"] if words_named else []
+    reasons += [f"because {' and '.join(numbers_named)}"] if numbers_named else []
+    return " and ".join(reasons)

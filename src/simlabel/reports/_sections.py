@@ -19,6 +19,8 @@ from simlabel.support.text import one_line
 _LABELS_OPEN, _LABELS_TOGETHER = 30, 20  # labels in a table before it is folded; in the co-occurrence table
 _ACROSS, _SIZES = 5, 15  # criteria, and numbers of labels, that fit beside each other on a page
 
+_ONE_SET = ", but it gives every row the same labels, so this says little"
+
 
 def figure_text(mean: float, std: float) -> str:
     """Mean and deviation to three digits."""
@@ -141,21 +143,33 @@ def co_occurrence_table(data: Dataset) -> Block:
 
 
 def calibration_block(comparison: Comparison, data: str) -> Block | None:
-    """Curves of all algorithms that give probabilities."""
+    """Curves of all algorithms that give probabilities, and how far they are from the diagonal."""
     curves, errors = {}, []
     for name in comparison.algorithms(data):
         folds = comparison.results[data, name]
-        curve = summaries.calibration_curve(folds)
-        if curve is not None:
+        found = summaries.calibration(folds)
+        if found is not None:
             title = comparison.titles[name]
-            curves[title] = curve
-            empty = "; it gives every row the same labels, so this says little"
-            same = empty if summaries.gives_one_set(folds) else ""
-            errors.append(f"{title} {summaries.calibration_error(folds):.3f}{same}")
+            curves[title] = found.predicted, found.observed
+            same = summaries.gives_one_set(folds)
+            errors.append(f"{title} {_calibration_text(found)}{_ONE_SET if same else ''}")
     if not curves:
         return None
-    caption = f"Calibration; mean distance from the diagonal: {', '.join(errors)}"
+    caption = (
+        f"Calibration, in bins with at least {summaries.ENOUGH_PAIRS} pairs of row and label. "
+        f"Largest distance from the diagonal: {'; '.join(errors)}"
+    )
     return Picture(figures.calibration_plot(curves), caption)
+
+
+def _calibration_text(found: summaries.Calibration) -> str:
+    """The bin that is farthest off, and the mean, which the many pairs near probability 0 dominate."""
+    at = found.worst
+    said, true = found.predicted[at], found.observed[at]
+    return (
+        f"{abs(said - true):.3f} (where it says {said:.2f}, {true:.2f} are true, {found.counts[at]:,} pairs; "
+        f"mean over all pairs, ECE: {found.expected_error:.3f})"
+    )
 
 
 def promise_blocks(kept: Sequence[tuple[Promise, Measured]]) -> list[Block]:

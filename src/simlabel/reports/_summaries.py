@@ -13,6 +13,8 @@ from simlabel.experiments import FoldResult
 from simlabel.support.validation import FloatArray
 
 Counts = npt.NDArray[np.int64]
+#: pairs of row and label from which on the share of true labels in a bin is shown
+ENOUGH_PAIRS = 30
 
 
 @dataclass(frozen=True)
@@ -48,29 +50,50 @@ def size_confusion(folds: Sequence[FoldResult]) -> tuple[list[int], Counts]:
     return sizes, table
 
 
-def calibration_curve(folds: Sequence[FoldResult]) -> tuple[FloatArray, FloatArray] | None:
-    """Mean probability and share of true labels in each bin that has any; None without probabilities."""
-    bins = _bins(folds)
-    if bins is None:
+@dataclass(frozen=True)
+class Calibration:
+    """Probabilities compared with the share of true labels, in bins of probability.
+
+    Bins with few pairs of row and label are left out, of the curve and of both errors.
+
+    Attributes
+    ----------
+    predicted, observed : array, (n_bins,)
+        Mean probability and share of true labels in each bin.
+    counts : array of int, (n_bins,)
+        Pairs of row and label in each bin.
+    """
+
+    predicted: FloatArray
+    observed: FloatArray
+    counts: Counts
+
+    @property
+    def expected_error(self) -> float:
+        """Expected calibration error (ECE): mean distance from the diagonal, weighted by the counts."""
+        return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
+
+    @property
+    def worst(self) -> int:
+        """The bin that is farthest from the diagonal."""
+        return int(np.argmax(np.abs(self.predicted - self.observed)))
+
+
+def calibration(folds: Sequence[FoldResult]) -> Calibration | None:
+    """Add up the folds' bins; None without probabilities, or where no bin has enough pairs."""
+    found = [fold.calibration for fold in folds if fold.calibration is not None]
+    if len(found) < len(folds):
         return None
-    bins = bins[bins[:, 2] > 0]
-    return bins[:, 0] / bins[:, 2], bins[:, 1] / bins[:, 2]
-
-
-def calibration_error(folds: Sequence[FoldResult]) -> float:
-    """Mean distance between probability and share, weighted by the pairs in each bin."""
-    bins = _bins(folds)
-    return float("nan") if bins is None else float(np.abs(bins[:, 0] - bins[:, 1]).sum() / bins[:, 2].sum())
+    bins = np.sum(np.array(found), axis=0)
+    bins = bins[bins[:, 2] >= ENOUGH_PAIRS]
+    if not len(bins):
+        return None
+    return Calibration(bins[:, 0] / bins[:, 2], bins[:, 1] / bins[:, 2], bins[:, 2].astype(np.int64))
 
 
 def gives_one_set(folds: Sequence[FoldResult]) -> bool:
     """Whether every row of a fold got the same labels: each label is given to all rows or to none."""
     return all(count in (0, fold.evaluation.n_rows) for fold in folds for count in fold.predicted)
-
-
-def _bins(folds: Sequence[FoldResult]) -> FloatArray | None:
-    bins = [fold.calibration for fold in folds if fold.calibration is not None]
-    return np.sum(np.array(bins), axis=0) if len(bins) == len(folds) else None
 
 
 def co_occurrence(data: Dataset, at_most: int) -> tuple[list[int], FloatArray]:

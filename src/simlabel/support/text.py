@@ -86,6 +86,21 @@ def some_names(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
+def percent(share: float) -> str:
+    """Show a share as a percentage that is 0% or 100% only where the share is 0 or 1.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.0, 0.00002, 0.003, 0.69, 0.9962, 0.99999, 1.0)]
+    ['0%', 'under 0.1%', '0.3%', '69%', '99.6%', 'over 99.9%', '100%']
+    """
+    if share in (0.0, 1.0) or 0.01 <= share <= 0.99:
+        return f"{share:.0%}"
+    if 0.0 < share < 0.0005:
+        return "under 0.1%"
+    return "over 99.9%" if 0.9995 < share < 1.0 else f"{share:.1%}".replace(".0%", "%")
+
+
 def one_line(message: object) -> str:
     r"""Show a message, which may be of several lines, as one.
 

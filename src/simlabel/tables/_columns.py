@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel.support.validation import FloatArray, check_number, check_numbers
 from simlabel.tables._cells import Cell
 from simlabel.tables._kinds import Column
-from simlabel.tables._terms import ANALYSES, grams_in_words
+from simlabel.tables._terms import ANALYSES, as_written, grams_in_words
 from simlabel.tables._values import moment, number
 from simlabel.tables._vocabulary import Vocabulary
 
@@ -22,6 +22,7 @@ Readable = tuple[int, str, float]
 
 _KNOTS = 9  # of the hats over a number: eighths of the rows lie between
 _LARGEST = 1e100  # its square is still a number
+_YEARS = (1000, 2100)  # whole numbers between them are taken for years
 _FARTHEST = 3.0  # standard deviations; what is farther out counts as there
 
 
@@ -99,12 +100,20 @@ class TermColumn:
         return replace(self, vocabularies=tuple(fewer))
 
     def readable(self, c: Cell) -> Iterator[Readable]:
-        """What each column of the encoded row is of a cell; of characters, the words that they are in."""
+        """What each column of the encoded row is of a cell; of characters, the words that they are in.
+
+        Words are spelled as in the cell.
+        """
+        written = as_written(c, self.column.separator)
+
+        def spelled(term: str) -> str:
+            return written.get(term) or " ".join(written.get(word, word) for word in term.split(" "))
+
         whole, *parts = ANALYSES[self.column.kind]([c], self.column.separator)
         at = self.vocabularies[0].positions(whole.terms)
         for term, place in zip(whole.terms, at.tolist(), strict=True):
             if place >= 0:
-                yield int(self.vocabularies[0].slots[place]), term.lstrip("*"), 1.0
+                yield int(self.vocabularies[0].slots[place]), spelled(term.lstrip("*")), 1.0
         if parts:
             inside = Counter(grams_in_words(c))
             often = Counter[str]()
@@ -113,7 +122,7 @@ class TermColumn:
             for (gram, word), count in inside.items():
                 place = self.vocabularies[1].index.get(gram, -1)
                 if place >= 0:
-                    yield int(self.vocabularies[1].slots[place]), word, count / often[gram]
+                    yield int(self.vocabularies[1].slots[place]), spelled(word), count / often[gram]
 
     def names(self) -> Iterator[tuple[int, str]]:
         """Each column of the encoded rows that is in use, with its term."""
@@ -196,6 +205,21 @@ class NumberColumn:
         shown = f"{c:.6g}" if isinstance(c, float) else str(c)
         shown = "missing" if np.isnan(_numbers(self.column, [c])[0, 0]) else shown
         return ((int(slot), shown, 1.0) for slots in self.slots for slot in slots)
+
+    def direction(self, c: Cell) -> str:
+        """Where a number or date lies among those that the model was fitted on; "" where it is missing."""
+        value, knots = _numbers(self.column, [c])[0, 0], self.knots[0]
+        if np.isnan(value):
+            return ""
+        at = _KNOTS // 2
+        low, middle, high = knots[[at - 1, at, at + 1]]  # a quarter of the rows lies between
+        years = _YEARS[0] <= knots[0] <= knots[-1] <= _YEARS[1] and not (knots[[0, -1]] % 1).any()
+        is_time = bool(years) or self.column.kind == "date"
+        if value < low:
+            return "earlier than most" if is_time else "lower than most"
+        if value > high:
+            return "later than most" if is_time else "higher than most"
+        return f"close to the middle value {int(middle) if is_time else f'{middle:.4g}'}"
 
     def taught(self, cells: Sequence[Cell], first_slot: int) -> Self:
         """The same: what was learnt is held until `retune`."""

@@ -22,6 +22,7 @@ from simlabel.tables._columns import NumberColumn, Readable, TermColumn
 from simlabel.tables._description import columns_frame, columns_table
 from simlabel.tables._embedding import EmbeddedColumn, Embedding
 from simlabel.tables._kinds import LEFT_OUT, Column, detect_columns
+from simlabel.tables._terms import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,12 +263,18 @@ class TableEncoder(BaseEstimator):
             name = each.column.name
             yield from ((name, part) for part in each.readable(row[at[name]]))
 
+    def direction(self, column: str, row: Row) -> str:
+        """Whether a number or date is higher or later than most; "" where it is missing or neither."""
+        found = [each for each in self.fitted_ if isinstance(each, NumberColumn)]
+        cell = row[self.names_.index(column)] if column in self.names_ else None
+        return next((each.direction(cell) for each in found if each.column.name == column), "")
+
     def row_share(self, column: str, term: str) -> float:
         """In which share of the labelled rows a column of texts has a word; of a pair, the rarer one."""
         for each in self.fitted_:
             if each.column.name == column and isinstance(each, TermColumn) and each.column.kind == "text":
                 words = each.vocabularies[0]
-                at = words.positions(term.split())
+                at = words.positions(plain(term).split())
                 known = (at >= 0).all() and words.n_rows > 0
                 return float(words.counts[at].min(initial=words.n_rows)) / words.n_rows if known else 0.0
         return 0.0

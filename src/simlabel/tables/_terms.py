@@ -152,6 +152,24 @@ def grams_in_words(c: Cell) -> Iterator[tuple[str, str]]:
             yield from ((gram, gram if word is None else word[0]) for gram in _run_grams(run))
 
 
+def as_written(c: Cell, separator: str) -> dict[str, str]:
+    """How each word, item or whole of a cell is written in it, by the spelling in which it is compared.
+
+    Examples
+    --------
+    >>> as_written("Die Straße", "")
+    {'die strasse': 'Die Straße', 'die': 'Die', 'strasse': 'Straße'}
+    """
+    found: dict[str, str] = {}
+    whole = " ".join(c) if isinstance(c, tuple) else "" if c is None else str(c).strip()
+    pieces = whole.split()
+    inner = [match[0] for piece in pieces if (match := _INNER.search(piece))]
+    words = [word for piece in pieces for word in _WORD.findall(piece)]
+    for written in (whole, *split(c, separator), *words, *inner, *pieces):
+        found.setdefault(plain(written), written)
+    return found
+
+
 def _document(c: Cell) -> str:
     return plain(" ".join(c) if isinstance(c, tuple) else "" if c is None else str(c))
 
