@@ -43,7 +43,7 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
         unknown = None if references.unknown is None else references.unknown[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
         places = references.places[part] if many else None
-        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded, places)
+        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded, places=places)
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
