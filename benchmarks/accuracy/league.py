@@ -45,6 +45,15 @@ HUGE = {
     "AutoSML is behind it (extreme.md)"
 }
 SMALL = ("autosml", "sml", "prior", "lr")
+KNOWN_ERRORS = (  # remove once all folds are run again
+    "**This table has known errors and is being rerun.** Labels that no training row has were ranked by "
+    "each method's own convention: scikit-learn's one-vs-rest gives them 0, above all negative scores, "
+    "which lowered logistic regression and LinearSVC on debtags by about 0.1 of average precision, and "
+    "disturbed the thresholds of label sets. RAkEL drew its label sets with one seed for all folds, and "
+    "on yeast one label was in none of them (average precision 0.729; with other seeds 0.776 to 0.779). "
+    "The code is fixed; the results below are from before. Do not rely on mean ranks, on differences on "
+    "raw tables, or on the results of RAkEL."
+)
 SETTLED = (
     "How AutoSML makes log-odds of its scores, and when it weighs columns by relevance, was settled on "
     "emotions, flags, parts of goemotions, bibtex and delicious, and sets made by the same laws with other "
@@ -95,7 +104,8 @@ def shown(value: float, error: float) -> str:
 def page(league: League, ablation: League) -> Part:
     """The summary that is kept as text."""
     headings = [find_criterion(criterion).heading for criterion in MAIN]
-    part = Part("The league table", ["", *headings], __doc__.partition("\n\n")[0])
+    intro = f"{__doc__.partition(chr(10) * 2)[0]}\n\n{KNOWN_ERRORS}"
+    part = Part("The league table", ["", *headings], intro)
     places = {criterion: ranking(league, criterion) for criterion in MAIN}
     if all(places.values()):
         part.section(f"Mean places over {places[MAIN[0]].n_sets} sets; 1 is best")

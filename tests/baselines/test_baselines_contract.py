@@ -141,6 +141,14 @@ def test_inputs_are_left_alone_and_may_be_read_only(rival, rows):
     assert model.decision_function(X).dtype == single.decision_function(X).dtype == np.float64
 
 
+@each_rival
+def test_rows_in_a_list_and_labels_in_a_frame(rival, rows):
+    X, Y = rows
+    frame = pd.DataFrame(Y)
+    model = clone(rival).fit(X.tolist(), frame)
+    pd.testing.assert_frame_equal(model.predict(X.tolist()), model.predict(pd.DataFrame(X)))
+
+
 def test_matplotlib_is_imported_only_to_draw():
     program = "import sys, simlabel.baselines; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -44,6 +44,20 @@ def test_sets_are_different_and_as_many_as_asked_for():
     assert len(RAkEL(DecisionTreeClassifier(), k=3).fit(np.eye(4), np.eye(4, dtype=int)).labelsets_) == 4
 
 
+@pytest.mark.parametrize(("n_labels", "k"), [(14, 3), (13, 4), (300, 3), (3, 3), (5, 1)])
+def test_every_label_is_in_a_set(n_labels, k):
+    """A draw of 28 of the 364 sets of 14 labels leaves a label out with about one seed of eighty."""
+    Y = np.ones((2, n_labels), dtype=int)  # one label set: nothing is learnt
+    for seed in range(100 if n_labels < 100 else 5):
+        model = RAkEL(DecisionTreeClassifier(), k=k, random_state=seed).fit(np.eye(2), Y)
+        assert len({tuple(own) for own in model.labelsets_}) == len(model.labelsets_)
+        assert {len(set(own)) for own in model.labelsets_} == {k}
+        assert set().union(*model.labelsets_) == set(range(n_labels))
+        assert model.predict(np.eye(2)).all()
+    with pytest.raises(ValueError, match=r"n_sets is 1, but 8 labels need 4 sets of 2 or more"):
+        RAkEL(DecisionTreeClassifier(), k=2, n_sets=1).fit(np.eye(8), np.eye(8, dtype=int))
+
+
 def test_the_shares_of_the_other_rows_are_the_features(rows):
     X, Y = rows
     model = IBLRML(7).fit(X, Y)

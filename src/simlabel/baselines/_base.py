@@ -98,7 +98,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             Classes (1-D y), a 0/1 matrix, or label sets; a label set may be empty.
         """
         predicted = self._predicted(self._check(X))
-        return self._space.decode(predicted, getattr(X, "index", None))
+        index = getattr(X, "index", None)  # of a list this is a method
+        return self._space.decode(predicted, None if callable(index) else index)
 
     @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

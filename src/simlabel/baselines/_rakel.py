@@ -22,6 +22,11 @@ class RAkEL(ClassifierMixin, BaseEstimator):
     `n_sets` different sets of k labels are drawn. A label powerset learns each; a label's score is the share
     of votes for it among the powersets that know it, and it is predicted above one half.
 
+    The paper's overlapping variant draws all sets at random, so that a label may be in none of them: with 14
+    labels and the paper's defaults this happens in about one draw of eighty, and that label is never
+    predicted. Here the first ``ceil(n_labels / k)`` sets are a random partition of the labels, as in the
+    paper's disjoint variant, and the others are drawn at random: every label is in at least one set.
+
     Parameters
     ----------
     estimator : classifier
@@ -29,7 +34,8 @@ class RAkEL(ClassifierMixin, BaseEstimator):
     k : int
         Labels in a set; 3 in the paper. With fewer labels than that all of them are one set.
     n_sets : int or None
-        How many sets; None for twice the number of labels, as in the paper, or as many as there are.
+        How many sets; None for twice the number of labels, as in the paper, or as many as there are. At least
+        ``ceil(n_labels / k)``, so that every label is in one.
     soft : bool
         Whether a powerset votes with its probabilities in place of 0 and 1, so that fewer labels are level.
     random_state : int or None
@@ -71,19 +77,24 @@ class RAkEL(ClassifierMixin, BaseEstimator):
         n_labels = Y.shape[1]
         k = min(int(self.k), n_labels)
         wanted = min(2 * n_labels if self.n_sets is None else int(self.n_sets), comb(n_labels, k))
+        if wanted * k < n_labels:
+            raise ValueError(
+                f"RAkEL: n_sets is {wanted}, but {n_labels} labels need {-(-n_labels // k)} sets of {k} or "
+                "more: give a larger n_sets or k."
+            )
         self.labelsets_ = _drawn(n_labels, k, wanted, check_random_state(self.random_state))
         self.n_labels_ = n_labels
         self.models_ = [LabelPowerset(clone(self.estimator)).fit(X, Y[:, own]) for own in self.labelsets_]
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Share of the votes for each label, (n_rows, n_labels); 0 for a label that no set has."""
+        """Share of the votes for each label, (n_rows, n_labels)."""
         asked = np.zeros(self.n_labels_)
         votes = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_labels_))
         for own, model in zip(self.labelsets_, self.models_, strict=True):
             votes[:, own] += model.predict_proba(X) if self.soft else model.predict(X)
             asked[own] += 1
-        return np.asarray(votes / np.maximum(asked, 1.0))
+        return np.asarray(votes / asked)
 
     def predict(self, X: Any) -> Any:
         """Labels with more than half of the votes, (n_rows, n_labels)."""
@@ -91,11 +102,14 @@ class RAkEL(ClassifierMixin, BaseEstimator):
 
 
 def _drawn(n_labels: int, k: int, wanted: int, random: Any) -> list[list[int]]:
-    """So many different sets of k labels."""
+    """Return different sets of k labels: a random partition of the labels, then sets at random."""
+    order = random.permutation(n_labels)
+    rest = -n_labels % k  # labels that the last part of the partition lacks; it takes them from the first
+    order = np.concatenate([order, order[:rest]])
+    drawn = {tuple(sorted(order[at : at + k].tolist())) for at in range(0, len(order), k)}
     if comb(n_labels, k) <= _ALL:
-        every = list(combinations(range(n_labels), k))
-        return [list(every[i]) for i in sorted(random.permutation(len(every))[:wanted])]
-    drawn: set[tuple[int, ...]] = set()
+        every = [one for one in combinations(range(n_labels), k) if one not in drawn]
+        drawn |= {every[i] for i in random.permutation(len(every))[: wanted - len(drawn)]}
     while len(drawn) < wanted:
         drawn.add(tuple(sorted(random.choice(n_labels, k, replace=False).tolist())))
     return [list(one) for one in sorted(drawn)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -43,12 +44,37 @@ class Algorithm:
         Not yet fitted.
     sparse_labels : bool
         Whether it takes a sparse indicator; others get a dense one.
+    reseeded : bool
+        Whether each split adds its number to every integer `random_state`; False for estimators of one's own,
+        which keep theirs.
     """
 
     name: str
     title: str
     estimator: Any
     sparse_labels: bool = False
+    reseeded: bool = True
+
+    def for_split(self, number: int) -> Any:
+        """Return a clone of the estimator with the random state of a split.
+
+        With one seed for all splits, an unlucky draw, such as the label sets of RAkEL, would count in each of
+        them, and the deviation between the splits would not show it.
+
+        Examples
+        --------
+        >>> find_algorithm("rf", seed=5).for_split(2).random_state
+        7
+        """
+        estimator = clone(self.estimator)
+        if not (self.reseeded and number):
+            return estimator
+        seeds = {
+            name: value + number
+            for name, value in estimator.get_params().items()
+            if name.rpartition("__")[2] == "random_state" and type(value) is int
+        }
+        return estimator.set_params(**seeds)
 
 
 @dataclass(frozen=True)

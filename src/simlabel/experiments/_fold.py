@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier
@@ -20,7 +19,13 @@ from simlabel.experiments._memory import peak_mib, resident_mib
 from simlabel.experiments._protocols import Split
 from simlabel.experiments._searched import dense_labels, take_rows
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
-from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
+from simlabel.metrics._outputs import (
+    constant_labels,
+    label_probabilities,
+    label_scores,
+    label_sets,
+    rank_constant_labels,
+)
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _BINS = 10  # of the calibration curve
@@ -107,10 +112,11 @@ def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequen
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         started, worked = time.perf_counter(), time.process_time()
-        model = clone(algorithm.estimator).fit(rows, _as_taken(train, algorithm))
+        model = algorithm.for_split(split.number).fit(rows, _as_taken(train, algorithm))
         fitted = time.perf_counter()
         _predict_in_order(model)
         predicted, scores, probabilities = _asked(model, X, data.n_labels)
+        scores = rank_constant_labels(scores, *constant_labels(train))
         asked, work = time.perf_counter(), time.process_time() - worked
         peak = peak_mib(before)
         if probabilities is None:  # those that take a call of their own are not charged for it

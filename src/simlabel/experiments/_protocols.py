@@ -22,11 +22,16 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows to ask about, with a name that says which split this is."""
+    """Training and test rows of one split.
+
+    `name` identifies the split. `number` is its position in the protocol, counted from 0: algorithms given by
+    name add it to their `random_state`, so that the splits do not share one random draw.
+    """
 
     name: str
     train: Rows
     test: Rows
+    number: int = 0
 
 
 class Protocol(ABC):
@@ -86,7 +91,7 @@ class KFolds(Protocol):
         for repeat in range(self.repeats):
             prefix = f"repeat-{repeat + 1}-" if self.repeats > 1 else ""
             for number, (train, test) in enumerate(self._parts(data, self.seed + repeat), 1):
-                splits.append(Split(f"{prefix}fold-{number}", train, test))
+                splits.append(Split(f"{prefix}fold-{number}", train, test, len(splits)))
         return splits
 
     def _parts(self, data: Dataset, seed: int) -> Iterator[tuple[Rows, Rows]]:
@@ -167,7 +172,7 @@ class Splitter(Protocol):
                 f"{self.splitter!r} would give other splits each time it is asked; give it a random_state."
             )
         parts = enumerate(self.splitter.split(np.empty((data.n_rows, 1)), data.Y.toarray()), 1)
-        return [Split(f"split-{number}", train, test) for number, (train, test) in parts]
+        return [Split(f"split-{number}", train, test, number - 1) for number, (train, test) in parts]
 
     def __str__(self) -> str:
         return repr(self.splitter)
@@ -239,7 +244,7 @@ class RandomSplits(Protocol):
             raise ValueError(f"RandomSplits: test_share must be below 1, got {self.test_share!r}.")
         shuffles = ShuffleSplit(self.repeats, test_size=self.test_share, random_state=self.seed)
         parts = enumerate(shuffles.split(np.empty(data.n_rows)), 1)
-        return [Split(f"split-{number}", train, test) for number, (train, test) in parts]
+        return [Split(f"split-{number}", train, test, number - 1) for number, (train, test) in parts]
 
     def __str__(self) -> str:
         many = "1 random split" if self.repeats == 1 else f"{self.repeats} random splits"

@@ -59,7 +59,7 @@ def compare(
         How many folds run at a time, each in a process of its own; the cores are shared among them. With a
         `time_limit` each has one thread.
     seed : int
-        `random_state` of the algorithms that are given by name.
+        `random_state` of the algorithms that are given by name; each split adds its number (0, 1, ...).
     time_limit : float, optional
         Processor seconds (on Windows four times as many on the clock) in which a fold must end. An algorithm
         that takes longer on one is listed as late in `failures`, and its other folds of that data set are not
@@ -191,7 +191,7 @@ def _chosen(
 
 def _as_algorithm(name: str, estimator: Any) -> Algorithm:
     ours = type(estimator).__module__.partition(".")[0] == "simlabel"
-    return Algorithm(name, name, estimator, sparse_labels=ours)
+    return Algorithm(name, name, estimator, sparse_labels=ours, reseeded=False)
 
 
 def _shifted(on_progress: Progress | None, number: int, count: int) -> Progress:
@@ -331,7 +331,7 @@ def _run_warm(
     compiled = any(type(each).__module__.startswith(_COMPILED) for each in inside)
     if compiled and algorithm.name not in _warmed:
         _warmed.add(algorithm.name)
-        some = Split(split.name, split.train[:_WARMING], split.train[:2])
+        some = Split(split.name, split.train[:_WARMING], split.train[:2], split.number)
         _run_task(number, data, algorithm, some, criteria, None)
     return _run_task(number, data, algorithm, split, criteria, path)
 

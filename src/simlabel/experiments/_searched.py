@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from simlabel.experiments._stratified import parts
 from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.metrics import find_criterion
-from simlabel.metrics._outputs import label_scores, label_sets
+from simlabel.metrics._outputs import constant_labels, label_scores, label_sets, rank_constant_labels
 from simlabel.support.validation import FloatArray, IntArray
 
 _FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once
@@ -81,6 +81,7 @@ class Searched(ClassifierMixin, BaseEstimator):
         """Search, tune the rule, and fit the choice on all rows."""
         Y = sp.csr_array(y).astype(np.int8)
         self._n_labels = Y.shape[1]
+        self._constant = constant_labels(Y)
         folds = list(_inner(Y, self.seed))
         first = len(folds) if Y.shape[0] < _SMALL else 1
         found = [[self._held_out(one, X, Y, fold) for fold in folds[:first]] for one in self.grid]
@@ -102,7 +103,9 @@ class Searched(ClassifierMixin, BaseEstimator):
         train, test = fold
         model = self._fitted(given, take_rows(X, train), Y[train])
         asked = take_rows(X, test)
-        return label_scores(model, asked, self._n_labels), label_sets(model, asked, self._n_labels)
+        scores = label_scores(model, asked, self._n_labels)
+        scores = rank_constant_labels(scores, *constant_labels(Y[train]))
+        return scores, label_sets(model, asked, self._n_labels)
 
     def _judged(self, Y: sp.csr_array, folds: Sequence[Any], held: Sequence[Any]) -> float:
         criterion = find_criterion(self.criterion)
@@ -139,7 +142,7 @@ class Searched(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> FloatArray:
         """The chosen model's scores, (n_rows, n_labels)."""
-        return label_scores(self.model_, X, self._n_labels)
+        return rank_constant_labels(label_scores(self.model_, X, self._n_labels), *self._constant)
 
     def predict(self, X: Any) -> Any:
         """Label sets by the rule, or the model's own, (n_rows, n_labels)."""

@@ -89,7 +89,8 @@ def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
 def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     """How far down the ranking all true labels are found, counted from 0.
 
-    This is the papers' coverage: scikit-learn's `coverage_error` minus 1.
+    This is the papers' coverage: scikit-learn's `coverage_error` minus 1 where every row has a true label.
+    Rows without one are left out here; `coverage_error` counts them as 0.
 
     Examples
     --------
@@ -111,7 +112,12 @@ def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
 
 
 def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
-    """For each true label, the share of true labels among those ranked as high; averaged.
+    """Label ranking average precision: the share of true labels among those ranked as high as each true one.
+
+    The mean over the true labels of a row, then over the rows that have a true label. scikit-learn calls this
+    `label_ranking_average_precision_score`, which counts rows without a true label as 1. The scorer
+    ``"average_precision"`` of scikit-learn is another metric: it ranks the rows for each label, and averages
+    over the labels.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel.metrics._truth import Mask
 from simlabel.support.validation import FloatArray
 
 
@@ -27,6 +28,43 @@ def label_scores(model: Any, X: Any, n_labels: int) -> FloatArray:
     raise TypeError(
         f"{type(model).__name__} has neither decision_function nor predict_proba: nothing ranks its labels."
     )
+
+
+def rank_constant_labels(scores: FloatArray, absent: Any, always: Any = None) -> FloatArray:
+    """Return scores with absent labels ranked last and labels that all training rows have ranked first.
+
+    A method cannot learn a label that does not vary in training, and the score that it gives is a convention:
+    scikit-learn's ``OneVsRestClassifier`` gives 0 to an absent label, above all negative scores.
+    So that no method gains by its convention, comparisons replace these scores for every method.
+
+    Parameters
+    ----------
+    scores : array, (n_rows, n_labels)
+    absent, always : array of bool, (n_labels,)
+        Labels that no training row has, and labels that all training rows have.
+
+    Examples
+    --------
+    >>> rank_constant_labels(np.array([[-3.0, 0.0, -1.0]]), [False, True, False])
+    array([[-3., -4., -1.]])
+    """
+    absent = np.asarray(absent, dtype=bool)
+    always = np.zeros_like(absent) if always is None else np.asarray(always, dtype=bool)
+    if not (absent.any() or always.any()):
+        return scores
+    varying = scores[:, ~(absent | always)]
+    varying = varying if varying.shape[1] else np.zeros((len(scores), 1))
+    low, high = varying.min(axis=1, keepdims=True), varying.max(axis=1, keepdims=True)
+    ranked = scores.copy()  # far from 0 a step of 1 is lost in rounding, so the next number is taken there
+    ranked[:, absent] = np.minimum(low - 1.0, np.nextafter(low, -np.inf))
+    ranked[:, always] = np.maximum(high + 1.0, np.nextafter(high, np.inf))
+    return ranked
+
+
+def constant_labels(Y: sp.csr_array) -> tuple[Mask, Mask]:
+    """Return which labels no row has, and which labels all rows have, each (n_labels,)."""
+    counts = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1])
+    return counts == 0, (counts == Y.shape[0]) & (counts > 0)
 
 
 def label_probabilities(model: Any, X: Any, n_labels: int) -> FloatArray | None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from simlabel.labels import LabelSpace, moved
 from simlabel.metrics._named import find_criterion
-from simlabel.metrics._outputs import label_scores
+from simlabel.metrics._outputs import label_scores, rank_constant_labels
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._top_k import propensities
 from simlabel.metrics._truth import Truth
@@ -89,8 +89,8 @@ class _Columns:
     def with_unknown(self, scores: FloatArray) -> FloatArray:
         """Scores with labels that the estimator does not know behind all others."""
         new = self.n_labels - self.n_known
-        last = np.repeat(scores.min(axis=1, keepdims=True, initial=0.0) - 1.0, new, axis=1)
-        return np.hstack([scores, last])
+        wide = np.hstack([scores, np.zeros((len(scores), new))])
+        return rank_constant_labels(wide, np.arange(self.n_labels) >= self.n_known)
 
 
 def scorer(criterion: str) -> CriterionScorer:
