@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -62,6 +63,26 @@ def test_compare_for_machines_and_reports(run, csv, tmp_path):
     assert len(kept) == 12
     again = run(*words, "--json", "--criteria", "f1_micro,ndcg@3")
     assert json.loads(again.stdout) == found  # nothing was run again: even the seconds are the same
+
+
+def test_compare_writes_a_table_with_the_value_of_each_fold(run, csv, tmp_path):
+    words = ("compare", csv("a"), csv("b", seed=1), "--label-column", "tags", "-a", "knn,br", "--folds", 3)
+    result = run(*words, "--json", "--criteria", "f1_micro,one_error", "-o", "values.csv")
+    assert result.exit_code == 0, result.output
+    wanted = json.loads(result.stdout)["results"]
+    table = pd.read_csv(tmp_path / "values.csv")
+    assert list(table.columns) == ["data", "algorithm", "fold", "criterion", "value"]
+    assert len(table) == 2 * 2 * 3 * 2
+    of_knn = table[(table["algorithm"] == "KNeighbors") & (table["criterion"] == "one_error")]
+    for data in ("a", "b"):
+        values = of_knn[of_knn["data"] == data].sort_values("fold")["value"].tolist()
+        assert values == pytest.approx(wanted[data]["knn"]["criteria"]["one_error"]["folds"])
+    refused = run(*words, "-o", "values.html")
+    assert refused.exit_code == 2
+    assert ".csv, .xlsx or .jsonl" in refused.stderr
+    refused = run("compare", csv("a"), "--league", "-o", "values.csv")
+    assert refused.exit_code == 2
+    assert "league.json" in refused.stderr
 
 
 def test_ranks_over_several_sets(run, csv):

@@ -133,7 +133,7 @@ def test_scores_and_probabilities_cost_no_further_pass(run, model, monkeypatch):
 
 def test_predictions_go_to_stdout(run, model):
     result = run("predict", model, "new.csv")
-    assert result.stdout.splitlines()[0] == "row,labels"
+    assert result.stdout.splitlines()[0] == "row,labels,confidence,forced"
     assert len(result.stdout.splitlines()) == 701
     assert json.loads(run("predict", model, "new.csv", "--to", "jsonl").stdout.splitlines()[5])["row"] == 5
 
@@ -237,7 +237,8 @@ def test_fit_from_svmlight(run, files):
         (["predict", "nosuch.simlabel", "new.csv"], 1, "nosuch.simlabel"),
         (["predict", "train.csv", "new.csv"], 1, "train.csv"),
         (["predict", "fruit.simlabel", "nosuch.csv"], 1, "there is no such file"),
-        (["predict", "fruit.simlabel", "new.csv", "-o", "out.xlsx"], 2, "predictions go to .csv"),
+        (["predict", "fruit.simlabel", "new.csv", "-o", "out.xls"], 2, "predictions go to .csv, .xlsx"),
+        (["predict", "fruit.simlabel", "new.csv", "--to", "xlsx"], 2, "--output"),
         (["predict", "fruit.simlabel", "new.csv", "--to", "parquet"], 2, "--output"),
         (["predict", "fruit.simlabel", "new.csv", "--separator", "a"], 2, "--separator"),
         (["explain", "fruit.simlabel", "new.csv", "--rows", "x"], 2, "rows are numbers"),

@@ -119,6 +119,12 @@ def test_suspicious_lists_what_python_lists(shell):
     shell("suspicious", "films.simlabel", "--top", 7, "--output", "s.csv")
     assert pd.read_csv("s.csv")["id"].tolist() == wanted["id"].tolist()
     assert wanted["id"][0] in shell("suspicious", "films.simlabel").stdout
+    pytest.importorskip("openpyxl")
+    shell("suspicious", "films.simlabel", "--top", 7, "--output", "s.xlsx")
+    table = pd.read_excel("s.xlsx")
+    assert table["id"].tolist() == wanted["id"].tolist()
+    assert table["suspicion"].tolist() == pytest.approx(wanted["suspicion"].tolist())
+    assert ".csv, .xlsx or .jsonl" in said(shell("suspicious", "films.simlabel", "-o", "s.txt", code=2))
 
 
 def test_suggest_picks_what_python_picks(shell):
@@ -209,7 +215,7 @@ def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
         (["forget", "films.simlabel", "--ids", "tt1-0,nosuch"], 2, "no labelled rows called 'nosuch'"),
         (["forget", "films.simlabel", "--ids", " , "], 2, "no ids"),
         (["forget", "films.simlabel", "--ids-file", "nosuch.txt"], 1, "nosuch.txt"),
-        (["suspicious", "films.simlabel", "-o", "s.xlsx"], 2, "ends in .csv"),
+        (["suspicious", "films.simlabel", "-o", "s.txt"], 2, ".csv, .xlsx or .jsonl"),
         (["suspicious", "more.csv"], 1, "more.csv"),
         (["suggest", "films.simlabel", "nothing.csv"], 2, "nothing.csv has no rows"),
         (["columns", "nosuch.csv"], 1, "there is no such file"),

@@ -56,7 +56,7 @@ def test_the_file_in_the_text_is_the_one_that_is_used(folder):
 
 def test_every_command(folder):
     commands = [line for block in blocks("shell") for line in block.splitlines() if "reproduce" not in line]
-    assert len(commands) == 15
+    assert len(commands) == 16
     for command in commands:
         program, *words = shlex.split(command)
         assert program == "simlabel"

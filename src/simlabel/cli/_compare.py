@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from simlabel.cli import _options as options
 from simlabel.cli._choices import ALGORITHMS, LEAGUE_LIMIT
 from simlabel.cli._console import Terminal, guarded, say, show_json
+from simlabel.cli._listing import list_format, write_list
 from simlabel.cli._tables import say_failures, show_comparison
 from simlabel.cli._wording import spelled
 from simlabel.support.progress import shown_progress
@@ -29,6 +31,7 @@ _READS = (
 _NOT_OF_LEAGUE = {
     **dict.fromkeys(("folds", "repeats", "stratified", "test_share"), _DIVIDES),
     **dict.fromkeys(("labels", "label_prefix", "missing", "format", "max_gib"), _READS),
+    "output": "which writes all its results to league.json in --folder.",
     "criteria": "which judges by the same criteria always; --report and --json have all of them.",
 }
 
@@ -89,6 +92,15 @@ def compare_verb(
     jobs: options.Jobs = 1,
     folder: options.Folder = options.RUNS,
     criteria: options.Criteria = "paper",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Also write a table with a row for each data set, algorithm, fold and criterion: "
+            ".csv, .xlsx or .jsonl.",
+        ),
+    ] = None,
     report: options.Reports = None,
     labels: options.Labels = None,
     label_prefix: options.LabelPrefix = None,
@@ -116,6 +128,8 @@ def compare_verb(
     _check_given(given, league)
     for path in report or ():
         check_report_path(path)
+    if output is not None:
+        list_format(output)
     if league:
         options_of = {"label_column": label_column, "separator": separator, "delimiter": delimiter}
         run_league(
@@ -144,6 +158,9 @@ def compare_verb(
     sets = [reading.load(source) for source in data]
     with shown_progress("comparing", announced=False) as bar:
         comparison = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
+    if comparison.results and output is not None:
+        values = comparison.to_frame()
+        write_list(values[values["criterion"].isin(shown)], output)
     if comparison.results and report:
         page = comparison_report(comparison, sets, protocol, criteria=shown, seed=seed)
         for path in report:

@@ -1,4 +1,4 @@
-"""Lists for people and machines: a table in the terminal, JSON, or a CSV file."""
+"""Lists for people and machines: a table in the terminal, JSON, or a file (CSV, xlsx, JSON lines)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ListFile = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the list to a CSV file instead of showing it.")
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Write the list to a file (.csv, .xlsx, .jsonl) instead of showing it."
+    ),
 ]
 
 
 def show_list(frame: pd.DataFrame, output: Path | None, json: bool, spreadsheet_safe: bool) -> None:
     """Show a frame, or write it; numbers are short, texts as they are but for formulas."""
-    if output is not None and output.suffix.lower() != ".csv":
-        raise typer.BadParameter(f"a list goes to a file whose name ends in .csv; got {str(output)!r}.")
     if output is not None:
-        from simlabel.datasets import table_pieces
-
-        rows = frame.itertuples(index=False)
-        with replacing(output) as file:
-            file.writelines(table_pieces(list(frame.columns), rows, spreadsheet_safe=spreadsheet_safe))
-        say(f"wrote {len(frame):,} rows to {output}")
+        write_list(frame, output, spreadsheet_safe)
     if json:
         plain = frame.astype(object)
         show_json(plain.where(plain.notna(), None).to_dict("records"))
@@ -39,6 +35,26 @@ def show_list(frame: pd.DataFrame, output: Path | None, json: bool, spreadsheet_
         for row in frame.itertuples(index=False):
             table.add_row(*map(_shown, row))
         Terminal().print(table)
+
+
+def list_format(output: Path) -> str:
+    """The format of a file of a list, by its ending; another ending is misuse."""
+    kind = output.suffix.lower().removeprefix(".")
+    if kind not in ("csv", "xlsx", "jsonl"):
+        raise typer.BadParameter(f"a list goes to a .csv, .xlsx or .jsonl file; got {str(output)!r}.")
+    return kind
+
+
+def write_list(frame: pd.DataFrame, output: Path, spreadsheet_safe: bool = True) -> None:
+    """Write a frame to a file, whole or not at all."""
+    from simlabel.datasets import table_pieces
+
+    plain = frame.astype(object)
+    rows = plain.where(plain.notna(), None).to_numpy().tolist()
+    names, kind = list(frame.columns), list_format(output)
+    with replacing(output) as file:
+        file.writelines(table_pieces(names, rows, kind, spreadsheet_safe=spreadsheet_safe))
+    say(f"wrote {len(frame):,} rows to {output}")
 
 
 def _shown(value: object) -> str:

@@ -154,6 +154,12 @@ class FittedModel:
         """The names of the labels in each set, strongest first."""
         return [tuple(self.labels[k] for k in columns) for columns in outputs.columns]
 
+    def probabilities_of(self, outputs: Outputs, sets: Sequence[tuple[str, ...]]) -> list[list[float]]:
+        """The probability of each label of each set."""
+        place = {label: k for k, label in enumerate(self.labels)}
+        rows = zip(outputs.probabilities.tolist(), sets, strict=True)
+        return [[row[place[label]] for label in labels] for row, labels in rows]
+
     def explain(self, X: Rows, top: int) -> Explanation:
         """What decided."""
         return self.ask(partial(self.estimator.explain, top=top), X)

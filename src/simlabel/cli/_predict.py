@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, note, say
-from simlabel.cli._writers import ENDINGS, WrittenColumns, open_writer
+from simlabel.cli._writers import BINARY, ENDINGS, PredictedRows, WrittenColumns, open_writer
 from simlabel.support.progress import shown_progress
 from simlabel.support.text import for_spreadsheet, for_terminal
 
@@ -34,17 +34,27 @@ def predict_verb(
     model: ModelFile,
     data: RowsFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to: .csv, .parquet, .jsonl, or - for stdout.")
+        Path, typer.Option("--output", "-o", help="Where to: .csv, .xlsx, .parquet, .jsonl, or - for stdout.")
     ] = Path("-"),
-    to: Annotated[str | None, typer.Option(help="csv, parquet or jsonl, if not as the ending says.")] = None,
+    to: Annotated[
+        str | None, typer.Option(help="csv, xlsx, parquet or jsonl, if not as the ending says.")
+    ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write each label's weight too.")] = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write each label's probability too.")
     ] = False,
+    label_probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--label-probabilities",
+            help="Write the labels with their probabilities in one cell: 'crude:0.93; gas:0.41'.",
+        ),
+    ] = False,
     separator: Annotated[
         str | None,
         typer.Option(
-            help="Between the labels of a set, in CSV.", show_default="as in the table of fit, else ';'"
+            help="Between the labels of a set, in CSV and xlsx.",
+            show_default="as in the table of fit, else ';'",
         ),
     ] = None,
     spreadsheet_safe: Annotated[
@@ -75,8 +85,13 @@ def predict_verb(
 ) -> None:
     """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory.
 
+    Beside the labels of a row, ``confidence`` is the smallest of their probabilities (empty where no label
+    is predicted). ``forced`` is "yes" where labels are written only because the model gives every row a
+    minimum number of labels: no label, or too few, are predicted by their scores.
+
     Where the model knows a column of ids or titles, they are written too. With a guarantee a column
-    ``abstained`` says of which rows no useful set keeps it: they are left to a person.
+    ``abstained`` takes the place of ``forced`` and says of which rows no useful set keeps it: they are left
+    to a person.
     """
     from simlabel.cli._models import FittedModel
 
@@ -94,7 +109,10 @@ def predict_verb(
     source = fitted.rows(data, reading, chunk_rows, index_base)
     figures = ["score"] * scores + ["probability"] * probabilities
     called = [*source.called, *(["abstained"] if wanted else [])]
-    columns = WrittenColumns(called, list(map(shown, fitted.labels)), figures)
+    notes: dict[str, type] = {"confidence": float}
+    notes |= {} if wanted else {"forced": str}
+    notes |= {"label_probabilities": str} if label_probabilities else {}
+    columns = WrittenColumns(called, notes, list(map(shown, fitted.labels)), figures)
     total, done, now, warned = source.total, 0, 0, ""
 
     def show(pairs: int, all_pairs: int) -> None:
@@ -117,9 +135,23 @@ def predict_verb(
                 names["abstained"] = ["yes" if each is None else "no" for each in kept]
                 found = [each or () for each in kept]
             sets = [tuple(map(shown, labels)) for labels in found]
-            warned = warned or (outputs.warning if probabilities else "")
+            likely = fitted.probabilities_of(outputs, found)
+            about = {
+                "confidence": [min(each, default=None) for each in likely],
+                "forced": ["yes" if each else "no" for each in outputs.forced],
+                "label_probabilities": list(map(_together, sets, likely)),
+            }
+            warned = warned or outputs.warning
             given = {"score": outputs.weights, "probability": outputs.probabilities}
-            writer.write(done, names, sets, {name: given[name] for name in figures})
+            writer.write(
+                PredictedRows(
+                    done,
+                    sets,
+                    names,
+                    {name: about[name] for name in notes},
+                    {name: given[name] for name in figures},
+                )
+            )
             done += X.shape[0]
             bar(done, max(total, done), f"predicting {data.name}")
     source.tell()
@@ -135,9 +167,15 @@ def _kind(output: Path, to: str | None) -> str:
     kind = to or ENDINGS.get(output.suffix.lower(), "csv" if str(output) == "-" else "")
     if kind not in ENDINGS.values():
         raise typer.BadParameter(f"predictions go to {', '.join(ENDINGS)}; got {str(output)!r}. Or use --to.")
-    if kind == "parquet" and str(output) == "-":
-        raise typer.BadParameter("Parquet does not go to a terminal; give a file with --output.")
+    if kind in BINARY and str(output) == "-":
+        raise typer.BadParameter(f"{kind} does not go to a terminal; give a file with --output.")
     return kind
+
+
+def _together(labels: Sequence[str], probabilities: Sequence[float]) -> str:
+    """Labels with their probabilities as one text."""
+    pairs = zip(labels, probabilities, strict=True)
+    return "; ".join(f"{label}:{probability:.2f}" for label, probability in pairs)
 
 
 def _shown(output: Path, kind: str, spreadsheet_safe: bool) -> Callable[[str], str]:

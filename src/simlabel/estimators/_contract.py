@@ -89,8 +89,10 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         Outputs
             ``sets`` (sparse 0/1, each row's entries strongest first), ``weights`` and
             ``probabilities``, (n_queries, n_labels) each, with columns as in `classes_`; ``sizes`` of
-            the sets, (n_queries,); ``frame("probabilities")`` has the names of the labels, and the index
-            of X where that is a data frame.
+            the sets, ``confidence`` (the smallest probability among the predicted labels; NaN for an empty
+            set) and ``forced`` (whether the set holds labels only because the label rule has a minimum
+            number of labels), (n_queries,) each; ``frame("probabilities")`` has the names of the labels,
+            and the index of X where that is a data frame.
 
         Examples
         --------

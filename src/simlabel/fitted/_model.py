@@ -56,11 +56,15 @@ class Outputs:
         What the labels are called, column by column.
     index : index or None, (n_queries,)
         Of the frame that was asked about.
+    forced : array of bool, (n_queries,)
+        Whether the set holds labels only because the label rule has a minimum number of labels: by their
+        scores alone fewer labels would be predicted, or none.
     """
 
     sets: sp.csr_array
     weights: FloatArray
     probabilities: FloatArray
+    forced: npt.NDArray[np.bool_]
     warning: str = ""
     names: npt.NDArray[Any] | None = None
     index: Any = None
@@ -90,6 +94,12 @@ class Outputs:
     def sizes(self) -> Counts:
         """Number of labels of each query, (n_queries,)."""
         return np.diff(self.sets.indptr).astype(np.int64)
+
+    @property
+    def confidence(self) -> FloatArray:
+        """The smallest probability among the predicted labels of each query; NaN for an empty set."""
+        rows = zip(self.probabilities, self.columns, strict=True)
+        return np.array([row[chosen].min() if len(chosen) else np.nan for row, chosen in rows])
 
     @property
     def columns(self) -> list[npt.NDArray[np.integer]]:
@@ -161,17 +171,21 @@ class Model:
         names = self.labels.classes if notes is None else notes.names
         weights = np.zeros((n_rows(X), len(names)), dtype=self.scorer.prepared.dtype)
         probabilities, sets, outside = np.empty(weights.shape), [], 0
+        forced = np.zeros(len(weights), dtype=bool)
         for part in self.scorer.chunks(X):
             Q = self.normalized(X[part])
             scores = self.scorer.score(Q)
             found, probable = self.choose(scores), self.to_probabilities(scores)
+            if self.labels.kind != "single":
+                forced[part] = self.rule.forced(scores)
             if notes is not None:
-                found, probable = notes.added(Q, found, probable)
+                alone, (found, probable) = found, notes.added(Q, found, probable)
+                forced[part] &= _same_sets(alone, found)
             sets.append(found)
             weights[part, : scores.labels.shape[1]], probabilities[part] = scores.labels, probable
             outside += self.n_cut(scores)
         warning = self.told_cut(outside / probabilities.size) if outside else ""
-        return Outputs(_stacked(sets), weights, probabilities, warning, names)
+        return Outputs(_stacked(sets), weights, probabilities, forced, warning, names)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
@@ -253,6 +267,12 @@ class Model:
 
 def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:
     return sp.vstack(sets, format="csr") if len(sets) > 1 else sets[0]
+
+
+def _same_sets(fewer: sp.csr_array, more: sp.csr_array) -> npt.NDArray[np.bool_]:
+    """Which rows hold the same labels, where `more` has the columns of `fewer` and others behind them."""
+    fewer = sp.csr_array((fewer.data, fewer.indices, fewer.indptr), shape=more.shape)
+    return np.asarray(abs(more - fewer).sum(axis=1)).ravel() == 0
 
 
 def _single_label(scores: ScoreBlock) -> sp.csr_array:

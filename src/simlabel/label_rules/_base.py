@@ -179,6 +179,11 @@ class LabelRule(BaseEstimator):
         """What the labels are ranked by, (n_queries, n_labels)."""
         return scores.ranking
 
+    def forced(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
+        """Whether the rule alone gives a query fewer labels than `minimum`, (n_queries,)."""
+        short: npt.NDArray[np.bool_] = self.count(scores) < min(self.minimum, scores.labels.shape[1])
+        return short
+
     def bounded_count(self, scores: ScoreBlock) -> Counts:
         """Number of labels for each query, within `minimum` and `maximum`."""
         highest, n_always = scores.labels.shape[1], 0

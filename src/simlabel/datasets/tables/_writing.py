@@ -7,12 +7,13 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import IO, Any
 
 from simlabel.support.text import for_spreadsheet
 
 WRITTEN = ("csv", "jsonl", "xlsx")
 _PAGE = 500  # rows in a piece
+_MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet, by the format
 Rows = Iterable[Sequence[Any]]
 
 
@@ -65,26 +66,64 @@ def _csv(rows: Rows) -> Iterator[bytes]:
 
 
 def _excel(rows: Rows) -> Iterator[bytes]:
+    sheet, out = Sheet(), io.BytesIO()
     try:
-        from openpyxl import Workbook
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
-        from openpyxl.cell.cell import WriteOnlyCell
-    except ImportError:
-        raise ImportError("xlsx needs openpyxl: pip install 'simlabel[excel]'") from None
-    book, out = Workbook(write_only=True), io.BytesIO()
-    sheet = book.create_sheet("items")
+        for row in rows:
+            sheet.append(row)
+    finally:
+        sheet.save(out)  # after an error too: openpyxl then removes its temporary files
+    return iter([out.getvalue()])
 
-    def made(cell: Any) -> Any:
+
+class Sheet:
+    """An Excel workbook (xlsx) with one sheet, which is written row by row; it needs openpyxl.
+
+    Examples
+    --------
+    >>> import io
+    >>> sheet, file = Sheet(), io.BytesIO()
+    >>> sheet.append(["title", "year"])
+    >>> sheet.append(["=1+1", 1975])  # a text, not a formula
+    >>> sheet.save(file)
+    >>> file.getvalue()[:2]
+    b'PK'
+    """
+
+    def __init__(self) -> None:
+        try:
+            from openpyxl import Workbook
+        except ImportError:
+            raise ImportError(
+                "xlsx needs openpyxl: pip install 'simlabel[excel]'; or write CSV, JSON lines or Parquet."
+            ) from None
+        self._book = Workbook(write_only=True)
+        self._sheet = self._book.create_sheet("items")
+        self._rows = 0
+
+    def append(self, row: Sequence[Any]) -> None:
+        """Add a row of texts, numbers, truths and None."""
+        self._rows += 1
+        if self._rows > _MOST_ROWS or len(row) > _MOST_COLUMNS:
+            found = f"{self._rows:,} rows" if self._rows > _MOST_ROWS else f"{len(row):,} columns"
+            raise ValueError(
+                f"a sheet of an xlsx file holds at most {_MOST_ROWS:,} rows, its line of names among them, "
+                f"and {_MOST_COLUMNS:,} columns, got {found}; write CSV, JSON lines or Parquet."
+            )
+        self._sheet.append([self._made(cell) for cell in row])
+
+    def _made(self, cell: Any) -> Any:
         if not isinstance(cell, str):
             return cell
-        text = WriteOnlyCell(sheet, ILLEGAL.sub("", cell))
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
+        from openpyxl.cell.cell import WriteOnlyCell
+
+        text = WriteOnlyCell(self._sheet, ILLEGAL.sub("", cell))
         text.data_type = "s"  # whatever it begins with: "#N/A" is no error here, nor "=1" a formula
         return text
 
-    for row in rows:
-        sheet.append([made(cell) for cell in row])
-    book.save(out)
-    return iter([out.getvalue()])
+    def save(self, file: IO[bytes]) -> None:
+        """Write the workbook."""
+        self._book.save(file)
 
 
 def _flat(row: Sequence[Any], shown: Callable[[str], str]) -> list[Any]:
