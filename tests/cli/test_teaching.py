@@ -60,6 +60,19 @@ def test_forgetting_reaches_the_bytes_of_the_file(shell, more, tmp_path):
     same(load("films.simlabel"), wanted, read_table("new.csv").frame)
 
 
+def test_forgetting_removes_labels_that_no_row_has_any_more(shell, more, tmp_path):
+    """A label's name may be personal data: it is not left in the file."""
+    (tmp_path / "more.csv").write_text((tmp_path / "more.csv").read_text().replace("zombies", "doctor_house"))
+    shell("teach", "films.simlabel", "more.csv", "--label-column", "tags")
+    assert b"doctor_house" in (tmp_path / "films.simlabel").read_bytes()
+    rows = load("films.simlabel").n_references_
+    done = shell("forget", "films.simlabel", "--ids", "tt4-0,tt4-1,tt4-2")
+    assert "'doctor_house'" in done.stderr
+    assert b"doctor_house" not in (tmp_path / "films.simlabel").read_bytes()
+    after = load("films.simlabel")
+    assert (after.n_references_, len(after.classes_)) == (rows - 3, 4 - 1)
+
+
 def test_correct_gives_rows_other_labels_and_keeps_the_rest(shell, tmp_path):
     (tmp_path / "right.csv").write_text("id,labels,note\ntt1-2,crime|heist,x\ntt1-4,,y\n")
     wanted = load("films.simlabel").correct(["tt1-2", "tt1-4"], [{"crime", "heist"}, set()])

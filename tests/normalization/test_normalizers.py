@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, normalize
 
+from simlabel.datasets import load_dataset
 from simlabel.normalization import (
     NORMALIZERS,
     Chain,
@@ -156,3 +160,26 @@ def test_a_column_that_decides_all_is_named(rng):
     assert told_units(X, resolve_normalizer("zscore")) is None
     assert told_units(X[:, 1:3], None) is None  # two columns: one of them is soon the larger
     assert told_units(sp.csr_array(X), None) is None
+
+
+@pytest.mark.parametrize("normalizer", [None, "l2"])
+def test_a_few_of_many_columns_may_decide(normalizer, rng):
+    X = rng.normal(size=(100, 60))
+    X[:, [4, 7, 9]] *= 40.0
+    told = told_units(X, resolve_normalizer(normalizer))
+    assert "(3 of 60) make up 9" in told
+    assert all(str(column) in told for column in (4, 7, 9))
+    assert told_units(X[:, :50], resolve_normalizer(normalizer)) is None  # three of fifty are not so few
+    X[:, 10:] *= 40.0
+    assert told_units(X, resolve_normalizer(normalizer)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "few"), [("emotions", True), ("yeast", False), ("image-train", False), ("scene-train", False)]
+)
+def test_units_of_benchmark_data(name, few):
+    folder = os.environ.get("SIMLABEL_DATA")
+    if folder is None:
+        pytest.skip("SIMLABEL_DATA is not set")
+    X = load_dataset(Path(folder) / f"{name}.arff").X
+    assert (told_units(np.asarray(X, dtype=float), resolve_normalizer("l2")) is not None) == few

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.support.arithmetic import drawn_copies
+from simlabel.rows import drawn_copies
 from simlabel.tuning import LeaveOneOut
 
 
@@ -25,9 +25,9 @@ def test_weights_choose_what_repeated_rows_choose(similarity, tuning, rng):
 
 
 def test_copies_are_drawn_as_often_as_weights_say(rng):
-    weights = np.array([0.5, 4.0, 0.25, 1.25] * 100)
-    rows = np.concatenate([drawn_copies(weights, 60, seed) for seed in range(200)])
+    weights, order = np.array([0.5, 4.0, 0.25, 1.25] * 100), rng.permutation(400)
+    rows = np.concatenate([drawn_copies(order, weights, 60, seed) for seed in range(200)])
     shares = np.bincount(rows % 4, minlength=4) / len(rows)
     np.testing.assert_allclose(shares, weights[:4] / 6.0, atol=0.02)
-    assert (drawn_copies(weights * 1e-6, 300, 0) < len(weights)).all()
-    assert drawn_copies(np.ones(9), 9, 0).tolist() == list(range(9))
+    assert (drawn_copies(order, weights * 1e-6, 300, 0) < len(weights)).all()
+    assert drawn_copies(order[order < 9], np.ones(9), 9, 0).tolist() == list(range(9))

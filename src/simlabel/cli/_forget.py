@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._changes import Output, save_changed
-from simlabel.cli._console import guarded
+from simlabel.cli._console import guarded, say
 from simlabel.cli._predict import ModelFile
+
+if TYPE_CHECKING:
+    from simlabel.cli._models import FittedModel
 
 
 @guarded
@@ -24,9 +27,10 @@ def forget_verb(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Remove labelled rows from a model, exactly: nothing of them is left in the file.
+    """Remove labeled rows from a model, exactly: nothing of them is left in the file.
 
-    Words that only they had go too. Without --retune, what was chosen when they were there stays.
+    Words and labels that only they had are removed too. Where a label cannot be removed, a message names it.
+    Without --retune, what was chosen when the rows were there stays.
     """
     from simlabel.cli._models import FittedModel
 
@@ -37,8 +41,27 @@ def forget_verb(
     if not names:
         raise typer.BadParameter("there are no ids in what was given.")
     fitted = FittedModel.open(model)
+    before = fitted.labels_in_use()
     fitted.estimator.forget(fitted.ids_by_name(names, "--ids" if ids is not None else str(ids_file)))
+    if not retune:
+        _remove_labels(fitted, before - fitted.labels_in_use())
     save_changed(fitted, model, output, retune, json, ("forgotten", len(names)))
+
+
+def _remove_labels(fitted: FittedModel, gone: set[str]) -> None:
+    """Remove labels that no row has any more from the model, and say which."""
+    if not gone:
+        return
+    named = ", ".join(map(repr, sorted(gone)))
+    try:
+        fitted.estimator.retire_labels([name for name in fitted.estimator.classes_ if str(name) in gone])
+    except ValueError as error:
+        say(
+            f"no row has {named} any more, but the file still holds the name: {error} "
+            f"Use --retune, or fit again."
+        )
+    else:
+        say(f"no row has {named} any more: removed from the model")
 
 
 def _lines(path: Path | None) -> list[str]:

@@ -119,6 +119,15 @@ class FittedModel:
         space, Y = LabelSpace.learn(self.label_sets(source.labels, reading.separator))
         return Dataset(path.stem, frame, Y, [str(name) for name in space.classes], tuple(frame.columns))
 
+    def labels_in_use(self) -> set[str]:
+        """Names of the labels that at least one row has, or may have."""
+        model = self.estimator._model
+        references = model.scorer.references
+        used = set(references.Y.indices.tolist())
+        if references.unknown is not None:
+            used.update(references.unknown.indices.tolist())
+        return {str(name) for k, name in enumerate(model.labels.classes.tolist()) if k in used}
+
     def label_sets(self, cells: Sequence[Cell], separator: str | None) -> list[set[str]]:
         """The labels in cells of a table, by the separator that is given, else by the model's."""
         if separator is None:

@@ -1,24 +1,29 @@
-"""Columns in units of their own: one of them may be all that is compared."""
+"""Columns in units of their own: one or few of them may be all that is compared."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from simlabel.normalization._base import Normalizer
+from simlabel.rows import content_order, spaced_rows
 from simlabel.support.advice import SimlabelWarning
 from simlabel.support.limits import limits
 from simlabel.support.validation import Rows
 
 _ENOUGH = 10  # rows: of fewer, one column may be ahead by chance
 _DECIDES = 0.95  # of all squared lengths, or of all squared distances
+_FEW = 0.05  # of the columns that vary
 
 
 class UnitsWarning(SimlabelWarning):
-    """One column is nearly all that rows are compared by, because of the unit that it is measured in."""
+    """One column, or very few of many, decide how rows compare, because of the units they are measured in."""
 
 
 def told_units(X: Rows, normalizer: Normalizer | None, names: object = None) -> str | None:
-    """A line for a warning, with the way out, where one column decides all distances; None elsewhere.
+    """Return the text of a warning if very few columns decide all distances, else None.
+
+    Very few are one column, or at most a twentieth of the columns that vary, with at least 95% of the squared
+    lengths of all rows, or without a normalizer of the squared distances.
 
     Parameters
     ----------
@@ -39,18 +44,21 @@ def told_units(X: Rows, normalizer: Normalizer | None, names: object = None) -> 
         return None
     if normalizer is not None and normalizer.learns:
         return None
-    some = X[:: -(-len(X) // limits().compared_rows)].astype(np.float64)
+    some = X[spaced_rows(content_order(X), limits().compared_rows)].astype(np.float64)
     spread = some.var(axis=0)
-    if np.count_nonzero(spread) < 3:
+    varying = np.count_nonzero(spread)
+    if varying < 3:
         return None
     size = spread if normalizer is None else spread + some.mean(axis=0) ** 2
-    k = int(np.argmax(size))
-    share = size[k] / size.sum()
-    if not share >= _DECIDES:
+    largest = np.argsort(-size, kind="stable")
+    shares = np.cumsum(size[largest]) / size.sum()
+    m = int(np.searchsorted(shares, _DECIDES)) + 1
+    if m > max(1.0, _FEW * varying):
         return None
-    name = k if names is None else names[k]  # type: ignore[index]
+    named = ", ".join(repr(k if names is None else names[k]) for k in largest[:m].tolist())  # type: ignore[index]
+    subject = f"column {named} makes" if m == 1 else f"columns {named} ({m} of {X.shape[1]}) make"
     of = "distances" if normalizer is None else "lengths"
     return (
-        f"column {name!r} makes up {share:.1%} of squared {of}: the others hardly count, in their units; "
+        f"{subject} up {shares[m - 1]:.1%} of squared {of}: the others hardly count, in their units; "
         f"normalizer='auto' or 'zscore' brings columns to one scale."
     )

@@ -89,8 +89,8 @@ def row_keys(X: Rows) -> Keys:
         return np.array([_object_key(row) for row in X], dtype=np.uint64)
     columns = _mixed(np.arange(X.shape[1], dtype=np.uint64))
     size = max(1, limits().block_entries // max(1, X.shape[1]))
-    sums = [_terms(X[part], columns).sum(axis=1, dtype=np.uint64) for part in blocks(len(X), size)]
-    return _mixed(np.concatenate([np.zeros(0, dtype=np.uint64), *sums]))
+    parts = [_terms(X[part], columns).sum(axis=1, dtype=np.uint64) for part in blocks(len(X), size)]
+    return _mixed(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
 
 
 def _rounded_keys(X: Rows) -> Keys:
@@ -189,9 +189,11 @@ def _mixed(keys: Keys) -> Keys:
 
 def _group_keys(keys: list[npt.NDArray[Any]], codes: Codes) -> Keys:
     """Return for each row a hash of the rows of its group, whatever their order."""
-    rows = sum((_mixed(_bits(each) + np.uint64(i)) for i, each in enumerate(keys)), np.uint64(0))
+    rows = np.zeros(len(codes), dtype=np.uint64)
+    for key in keys:
+        rows = _mixed(rows ^ _bits(key))
     sums = np.zeros(codes.max(initial=-1) + 1, dtype=np.uint64)
-    np.add.at(sums, codes, _mixed(rows))
+    np.add.at(sums, codes, rows)
     return _mixed(sums)[codes]
 
 
