@@ -210,5 +210,5 @@ def test_fixed_split_prefers_the_parts_beside_the_whole(folder, ending):
         assert load_dataset(source).split is None
         both = load_dataset(source, fixed_split=True)
         assert (both.name, both.split.tolist()) == (f"two{ending}", [0, 0, 2])
-    assert list(list_datasets().index)[0] == f"two{ending}"
+    assert next(iter(list_datasets().index)) == f"two{ending}"
     assert f"two-train{ending}" not in list_datasets().index

@@ -12,7 +12,7 @@ from simlabel.datasets._lines import stem
 def xml_beside(path: Path) -> Path | None:
     """Return the XML file whose name the name of an ARFF file begins with: the longest, if there are several.
 
-    ``Corel5k-train-sparse.arff`` belongs to ``Corel5k.xml``; ``yeast2.arff`` does not belong to ``yeast.xml``.
+    ``Corel5k-train-sparse.arff`` belongs to ``Corel5k.xml``, but not ``yeast2.arff`` to ``yeast.xml``.
     """
     own = stem(path)
     ends = [len(own), *(at for at in range(len(own) - 1, 0, -1) if own[at] in "-_.")]

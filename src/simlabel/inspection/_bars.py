@@ -105,7 +105,7 @@ def similar_bars(why: Explanation, query: int, column: int) -> Bars | None:
 def word_bars(words: pd.DataFrame | None) -> Bars | None:
     if words is None or words.empty:
         return None
-    whole = float(words["contribution"].abs().sum())
+    whole = float(words["contribution"].abs().sum()) or 1.0
     shown, rest = words.head(_SHOWN_WORDS), words["contribution"].iloc[_SHOWN_WORDS:].sum()
     rows = [
         Bar((term, column), value, value / whole, _notes(value, whole))
