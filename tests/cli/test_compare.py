@@ -217,3 +217,13 @@ def test_ctrl_c_ends_cleanly(tmp_path):
     assert process.returncode == 130
     assert "Traceback" not in said
     assert "stopped" in said
+
+
+def test_fixed_split_finds_the_parts_beside_the_whole(run, tmp_path):
+    header = "@relation 'two: -C 1'\n@attribute l {0,1}\n@attribute a numeric\n@data\n"
+    rows = [f"{k % 2},{k % 2 + k / 100}\n" for k in range(24)]
+    for name, part in {"two": rows, "two-train": rows[:16], "two-test": rows[16:]}.items():
+        (tmp_path / f"{name}.arff").write_text(header + "".join(part))
+    said = run("compare", tmp_path / "two.arff", "-a", "br", "--fixed-split", "--folder", tmp_path / "runs")
+    assert said.exit_code == 0, said.output
+    assert "training and test parts" in said.output

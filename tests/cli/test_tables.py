@@ -34,15 +34,16 @@ def test_what_was_found_out_is_shown(shell, film_folder):
     for column, kind in KINDS.items():
         assert any(line.split()[:2] == [column, kind] for line in shown.splitlines())
     assert "decimal comma" in shown
-    assert "40 rows, with 3 labels, separated by '|'" in shown
+    assert "39 rows, with 3 labels, separated by '|'" in shown
     told = (film_folder / "told.txt").read_text(encoding="utf-8")
     assert "films.csv: cells separated by semicolons; encoding: UTF-8" in told
     assert "weighing columns, at most 80 tries" in told
-    assert "learning from 40 rows" in told
+    assert "learning from 39 rows" in told
+    assert "1 row with an empty cell in 'tags': left out as untagged." in " ".join(told.split())
 
 
 def test_the_model_is_the_one_that_python_fits(shell):
-    frame = films(40, 1)
+    frame = films(40, 1).dropna(subset="tags")
     tags = frame.pop("tags")
     tagger = Tagger({"title": "text"}, id_column="id", title_column="title").fit(frame, tags)
     loaded, new = load("films.simlabel"), read_table("new.csv").frame
@@ -71,7 +72,8 @@ def test_a_workbook_is_fitted_on_as_a_table(shell):
     frame = films(40, 1)
     frame["tags"] = [7 if tags == "crime" else None for tags in frame["tags"]]
     frame.to_excel("films.xlsx", index=False)
-    facts = json.loads(shell("fit", "films.xlsx", "--label-column", "tags", "-o", "m", "--json").stdout)
+    words = ("fit", "films.xlsx", "--label-column", "tags", "-o", "m", "--json", "--empty-means-none")
+    facts = json.loads(shell(*words).stdout)
     assert (facts["rows"], facts["labels"], facts["separator"]) == (40, 1, None)
     assert load("m").classes_.tolist() == ["7"]
 
@@ -166,11 +168,13 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     write_csv("one.csv", held_out[4:])
     told = said(shell("evaluate", "films.simlabel", "one.csv", "--label-column", "tags"))
     assert "1 label that the model does not know, with their rows: 'gore' (1)" in told
+    assert "1 of 30 rows have an empty label cell: left out as untagged." in said(result)
+    held_out = held_out.dropna(subset="tags")
     model, names = load("films.simlabel"), ["crime", "horror", "romance", "gore", "zombies"]
     rows = held_out.drop(columns="tags")
     truth = np.array([[name in (tags or "").split("|") for name in names] for tags in held_out["tags"]])
     sets = np.array([[name in labels for name in names] for labels in model.predict(rows)])
-    scores = np.hstack([model.label_weights(rows), np.full((30, 2), -9.0)])
+    scores = np.hstack([model.label_weights(rows), np.full((29, 2), -9.0)])
     criteria = ["hamming_loss", "average_precision", "f1_micro", "f1_macro"]
     wanted = evaluate(truth.astype(int), sets.astype(int), scores, criteria=criteria)
     assert {name: found["criteria"][name] for name in criteria} == pytest.approx(dict(wanted.values))

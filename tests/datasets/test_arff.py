@@ -296,3 +296,31 @@ def test_nominal_attribute_with_very_many_values_stays_sparse(write):
     assert isinstance(dataset.X, sp.csr_array)
     assert dataset.X.shape == (2, 500)
     assert dataset.X.indices.tolist() == [3, 499]
+
+
+def test_xml_beside_wins_over_the_count_in_the_relation(write):
+    """Mulan files that went through MEKA keep a -C that is no longer true."""
+    write(_xml("b"), "small.xml")
+    text = "@relation 'small: -C 1'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,0\n0,1\n"
+    assert load_dataset(write(text, "small.arff")).label_names == ("b",)
+    assert load_dataset(write(text, "other.arff")).label_names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("big-sparse.arff", ("a",)),
+        ("big-train-sparse.arff", ("a",)),
+        ("big-2-sparse.arff", ("b",)),
+        ("bigger.arff", None),
+    ],
+)
+def test_xml_is_the_longest_name_that_the_file_begins_with(write, name, labels):
+    write(_xml("a"), "big.xml")
+    write(_xml("b"), "big-2.xml")
+    path = write("@relation x\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,0\n0,1\n", name)
+    if labels is None:
+        with pytest.raises(DatasetError, match="which attributes are labels"):
+            load_dataset(path)
+    else:
+        assert load_dataset(path).label_names == labels

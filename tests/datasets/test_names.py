@@ -196,3 +196,19 @@ def test_a_set_that_a_test_needs_is_skipped_or_in_ci_a_failure(folder, monkeypat
     monkeypatch.delenv("SIMLABEL_DATA")
     with pytest.raises(pytest.skip.Exception, match="not set"):
         require_data("bibtex")
+
+
+@pytest.mark.parametrize("ending", ["", "-sparse"])
+def test_fixed_split_prefers_the_parts_beside_the_whole(folder, ending):
+    (folder / "two.xml").write_text(XML)
+    (folder / f"two{ending}.arff").write_text(ARFF + "1,0\n2,1\n3,1\n")
+    (folder / f"two-train{ending}.arff").write_text(ARFF + "1,0\n2,1\n")
+    for source in (f"two{ending}", folder / f"two{ending}.arff"):
+        assert load_dataset(source, fixed_split=True).split is None  # there is no test part
+    (folder / f"two-test{ending}.arff").write_text(ARFF + "3,1\n")
+    for source in (f"two{ending}", folder / f"two{ending}.arff"):
+        assert load_dataset(source).split is None
+        both = load_dataset(source, fixed_split=True)
+        assert (both.name, both.split.tolist()) == (f"two{ending}", [0, 0, 2])
+    assert next(iter(list_datasets().index)) == f"two{ending}"
+    assert f"two-train{ending}" not in list_datasets().index

@@ -17,6 +17,7 @@ PUBLISHED = {
     "scene": (2407, 294, 6, 1.074, (1211, 0, 1196)),
     "emotions": (593, 72, 6, 1.869, None),
     "flags": (194, 19, 7, 3.392, None),
+    "medical": (978, 1449, 45, 1.245, None),
     "bibtex": (7395, 1836, 159, 2.402, (4880, 0, 2515)),
     "delicious": (16105, 500, 983, 19.02, (12920, 0, 3185)),
     "goemotions_svd120": (54263, 120, 28, 1.176, (43410, 5426, 5427)),
@@ -24,7 +25,7 @@ PUBLISHED = {
 }
 #: as Mulan publishes them
 DISTINCT = {"yeast": 198, "emotions": 27, "scene": 15, "flags": 54, "bibtex": 2856}
-SPARSE = {"bibtex", "delicious", "debdeps_bookworm", "sparse", "svmlight", "xmc", "npz_sparse"}
+SPARSE = {"medical", "bibtex", "delicious", "debdeps_bookworm", "sparse", "svmlight", "xmc", "npz_sparse"}
 
 X, Y, FEATURES, LABELS = whole()
 PARTS = (N_TRAIN, 0, len(X) - N_TRAIN)

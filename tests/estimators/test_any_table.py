@@ -72,7 +72,7 @@ def test_any_table_is_answered_or_refused(data):
     y = data.draw(st.lists(LABELS, min_size=rows, max_size=rows))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tagger = answered(lambda: Tagger(n_jobs=1, calibration=None).fit(X, y))
+        tagger = answered(lambda: Tagger(n_jobs=1, calibration=None, empty="none").fit(X, y))
         if tagger is None:
             return
         other = data.draw(tables(2))

@@ -26,7 +26,7 @@ ASKED = ["a boat and a shark", "a wedding", None]
 def fitted():
     """A tagger of films, and films that it has not seen."""
     table = films(60, 0)
-    return Tagger(id_column="id").fit(table.drop(columns="tags"), table["tags"]), films(12, 1)
+    return Tagger(id_column="id", empty="none").fit(table.drop(columns="tags"), table["tags"]), films(12, 1)
 
 
 def same(one, other, X, rtol=1e-9):
@@ -75,9 +75,9 @@ def test_absent_and_new_columns_are_told_and_predicted(fitted):
 
 def test_row_order_does_not_matter():
     table, new = films(40, 0), films(5, 1).drop(columns="tags")
-    one = Tagger().fit(table.drop(columns="tags"), table["tags"])
+    one = Tagger(empty="none").fit(table.drop(columns="tags"), table["tags"])
     turned = table[::-1]
-    other = Tagger().fit(turned.drop(columns="tags"), turned["tags"])
+    other = Tagger(empty="none").fit(turned.drop(columns="tags"), turned["tags"])
     assert one.encoder_.weights == other.encoder_.weights
     np.testing.assert_allclose(one.label_weights(new), other.label_weights(new), rtol=1e-6, atol=1e-9)
 
@@ -87,8 +87,8 @@ def test_row_order_does_not_matter():
 def test_the_order_of_columns_at_fit_does_not_matter(order, chance):
     table, new = films(30, 0), films(5, 1).drop(columns="tags")
     rows = chance.sample(range(30), 30)
-    one = Tagger(calibration=None).fit(table.drop(columns="tags"), table["tags"])
-    other = Tagger(calibration=None).fit(table[order].iloc[rows], table["tags"].iloc[rows])
+    one = Tagger(calibration=None, empty="none").fit(table.drop(columns="tags"), table["tags"])
+    other = Tagger(calibration=None, empty="none").fit(table[order].iloc[rows], table["tags"].iloc[rows])
     assert other.encoder_.weights == one.encoder_.weights
     np.testing.assert_allclose(other.decision_function(new), one.decision_function(new), rtol=1e-6, atol=1e-9)
     assert other.predict(new) == one.predict(new)
@@ -154,7 +154,7 @@ def test_what_only_forgotten_rows_had_is_nowhere(tmp_path):
 
 
 def test_label_separator_is_used_by_all(tmp_path):
-    tagger = Tagger().fit(TEXTS, ["sea;horror", "sea", None, "romance", float("nan")])
+    tagger = Tagger(empty="none").fit(TEXTS, ["sea;horror", "sea", None, "romance", float("nan")])
     assert tagger.label_separator_ == ";"
     tagger.save(tmp_path / "model")
     for each in (tagger, load(tmp_path / "model")):
@@ -180,7 +180,7 @@ def test_label_separator_is_used_by_all(tmp_path):
     ids=["texts", "lists", "sets", "array", "rows of 0 and 1", "frame", "classes"],
 )
 def test_every_form_of_labels(y, kind, tmp_path):
-    tagger = Tagger().fit(TEXTS, y)
+    tagger = Tagger(empty="none").fit(TEXTS, y)
     found = tagger.predict(ASKED)
     assert isinstance(found.iloc[0] if hasattr(found, "iloc") else found[0], kind)
     assert tagger.classes_.tolist() in (["love", "sea"], ["sea", "love"], [0, 1], [1, 2])
@@ -267,7 +267,7 @@ def test_rows_that_can_be_read_only_once():
     ],
 )
 def test_extremes(X, y, jobs, tmp_path):
-    tagger = Tagger(n_jobs=jobs).fit(X, y)
+    tagger = Tagger(n_jobs=jobs, empty="none").fit(X, y)
     assert len(tagger.predict(X)) == len(X)
     tagger.save(tmp_path / "model")
     same(load(tmp_path / "model"), tagger, X, rtol=0)

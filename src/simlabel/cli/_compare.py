@@ -155,7 +155,7 @@ def compare_verb(
     reading = options.Reading(
         labels, label_prefix, label_column, separator, delimiter, missing, format, max_gib
     )
-    sets = [reading.load(source) for source in data]
+    sets = [reading.load(source, fixed_split=fixed_split) for source in data]
     with shown_progress("comparing", announced=False) as bar:
         comparison = compare(sets, names, protocol, folder=folder, jobs=jobs, seed=seed, on_progress=bar)
     if comparison.results and output is not None:

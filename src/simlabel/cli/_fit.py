@@ -61,6 +61,7 @@ def fit_verb(
     id_column: tables.IdColumn = None,
     title_column: tables.TitleColumn = None,
     group_column: tables.GroupColumn = None,
+    empty_means_none: tables.EmptyMeansNone = False,
     labels: options.Labels = None,
     label_prefix: options.LabelPrefix = None,
     label_column: options.LabelColumn = None,
@@ -112,11 +113,12 @@ def fit_verb(
         if label_rule is not None:
             matrices.check_rule(label_rule)
         chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
-        wanted = TableFit(tables.kinds_of(kinds), **own, **chosen, jobs=jobs, seed=seed)
+        empty = "none" if empty_means_none else "untagged"
+        wanted = TableFit(tables.kinds_of(kinds), **own, **chosen, jobs=jobs, seed=seed, empty=empty)
         with Terminal(quiet=json) as console:
             facts = wanted.fit(Path(data), reading, output, console)
     else:
-        _refuse_columns(kinds | own)
+        _refuse_columns(kinds | own | {"empty_means_none": empty_means_none})
         chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
         stages |= {name: value for name, value in chosen.items() if value is not None}
         facts = matrices.fit_matrix(

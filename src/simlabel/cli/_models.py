@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import typer
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
+from simlabel.cli._console import say
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of
 from simlabel.cli._table_fit import is_table
@@ -23,7 +24,7 @@ from simlabel.fitted import Outputs
 from simlabel.inspection import Explanation
 from simlabel.labels import LabelSpace
 from simlabel.support.validation import Rows
-from simlabel.tables import Cell, TableEncoder, separator_for, split
+from simlabel.tables import Cell, TableEncoder, separator_for, split, tagged_rows
 
 Answer = TypeVar("Answer")
 
@@ -116,7 +117,13 @@ class FittedModel:
         assert self.encoder is not None
         source = TableRows(path, self.encoder, self.called, 4096, reading)
         frame = all_of(source, path)
-        space, Y = LabelSpace.learn(self.label_sets(source.labels, reading.separator))
+        sets = self.label_sets(source.labels, reading.separator)
+        kept = tagged_rows(source.labels, getattr(self.estimator, "empty", "untagged"))
+        if kept is not None:
+            frame, sets = frame.iloc[kept], [sets[row] for row in kept.tolist()]
+            gone = len(source.labels) - len(kept)
+            say(f"{gone:,} of {len(source.labels):,} rows have an empty label cell: left out as untagged.")
+        space, Y = LabelSpace.learn(sets)
         return Dataset(path.stem, frame, Y, [str(name) for name in space.classes], tuple(frame.columns))
 
     def labels_in_use(self) -> set[str]:

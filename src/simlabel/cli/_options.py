@@ -151,15 +151,15 @@ class Reading:
                 )
         return {name: getattr(self, name) for name in ("format", "delimiter", "max_gib")}
 
-    def load(self, source: str) -> Dataset:
-        """Load a file, or a set by its name."""
+    def load(self, source: str, *, fixed_split: bool = False) -> Dataset:
+        """Load a file, or a set by its name; as its training and test parts, where these are wanted."""
         from simlabel.datasets import load_dataset
 
         options: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
         if self.labels is not None:
             options["labels"] = self._parse_labels(self.labels, Path(source))
         try:
-            return load_dataset(source, **options)
+            return load_dataset(source, fixed_split=fixed_split, **options)
         except TypeError as error:  # an option that the format does not have
             raise typer.BadParameter(in_shell(str(error), list(vars(self)))) from None
 

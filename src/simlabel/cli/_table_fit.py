@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 import zipfile
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from simlabel.datasets._formats import detect_format
 from simlabel.support.progress import heard_by, shown_progress
 from simlabel.tables import LEFT_OUT, Column, detect_columns, table_cells
 
+_LEFT_OUT = "left out as untagged. If it means that no label applies, add --empty-means-none."
+
 
 @dataclass(frozen=True)
 class TableFit:
@@ -35,6 +38,8 @@ class TableFit:
     label_rule, hierarchy : str or None
     jobs : int or None
     seed : int
+    empty : str
+        What an empty label cell means, as in `Tagger`.
     """
 
     kinds: Mapping[str, str]
@@ -45,6 +50,7 @@ class TableFit:
     hierarchy: str | None
     jobs: int | None
     seed: int
+    empty: str
 
     def fit(self, source: Path, reading: Reading, output: Path, console: Console) -> dict[str, Any]:
         """Fit a `Tagger`, save it, and give the facts; what was found out goes to the console."""
@@ -57,8 +63,8 @@ class TableFit:
         empty = sum(not cell for cell in labels)
         if empty:
             say(
-                f"{empty:,} row{'s' * (empty != 1)} with an empty cell in {reading.label_column!r}: learnt "
-                f"as having no label. Leave out rows that nobody has labelled."
+                f"{empty:,} row{'s' * (empty != 1)} with an empty cell in {reading.label_column!r}: "
+                + ("learned as having no label." if self.empty == "none" else _LEFT_OUT)
             )
         kinds = self._kinds(frame, source)
         show_columns(console, detect_columns(table_cells(frame), kinds))
@@ -72,11 +78,14 @@ class TableFit:
             hierarchy=self.hierarchy,
             n_jobs=self.jobs,
             random_state=self.seed,
+            empty=self.empty,
             **rule,
         )
         started = time.perf_counter()
         with shown_progress("fitting") as bar, heard_by(bar):
-            tagger.fit(frame, labels, **groups)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*empty label cell")  # has been said
+                tagger.fit(frame, labels, **groups)
             tagger.label_column_ = reading.label_column
             tagger.save(output)
         facts = _facts(tagger, output, round(time.perf_counter() - started, 3))

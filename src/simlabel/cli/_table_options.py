@@ -26,6 +26,14 @@ Date = Annotated[
     list[str] | None, typer.Option("--date", help="A date, or a date and a time.", rich_help_panel=_TABLE)
 ]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", help="Left out.", rich_help_panel=_TABLE)]
+EmptyMeansNone = Annotated[
+    bool,
+    typer.Option(
+        "--empty-means-none",
+        help="An empty label cell means that no label applies; by default its row is untagged and left out.",
+        rich_help_panel=_ROWS,
+    ),
+]
 IdColumn = Annotated[
     str | None, typer.Option("--id", help="The column by which rows are called.", rich_help_panel=_ROWS)
 ]

@@ -37,7 +37,7 @@ def read_arff(
         The file, plain or gzip.
     labels : int, path or sequence of str, optional
         Which attributes are labels: the first n, or the last n for ``-n``; the path of a Mulan XML file;
-        or their names. By default, ``-C n`` in the relation name or else the XML file beside the file.
+        or their names. By default, the XML file beside the file, or else ``-C n`` in the relation name.
     missing : {"error", "mean", "median", "most_frequent"}
         What becomes of a missing feature.
     max_gib : float, optional
@@ -63,9 +63,9 @@ def read_arff(
 def _label_positions(header: Header, path: Path, labels: Labels) -> list[int]:
     n_attributes = len(header.attributes)
     if labels is None:
-        labels = label_count(header.relation)
-    if labels is None:
         labels = xml_beside(path)
+    if labels is None:
+        labels = label_count(header.relation)
     if labels is None:
         raise DatasetError(
             f"expected to learn which attributes are labels: from {set_name(path)}.xml beside it (Mulan), "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from simlabel.datasets._dataset import PARTS, TEST, TRAIN
+from simlabel.datasets._dataset import TEST, TRAIN
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._formats import FORMATS, is_taken_for_csv
-from simlabel.datasets._lines import set_name, stem
+from simlabel.datasets._lines import part_number, set_name, stem
 from simlabel.datasets._openml import OPENML
 from simlabel.datasets._river import RIVER
 
@@ -45,23 +45,33 @@ def data_folder() -> Path | None:
 
 def sets_in(folder: Path, is_set: Callable[[str], bool] = _has_ending) -> dict[str, Files]:
     """Sets in a folder by name; a whole file is preferred to parts. `is_set` is asked of names of files."""
+    paths = [path for path in sorted(folder.iterdir()) if is_set(path.name) and path.is_file()]
     wholes: dict[str, Files] = {}
+    for path in paths:
+        wholes.setdefault(stem(path), [(None, path)])
+    return _parts(paths) | wholes
+
+
+def parts_beside(path: Path) -> Files | None:
+    """Return the training and test files that lie beside the file of a whole set, if both do."""
+    ending = path.name.removeprefix(stem(path))
+    return _parts([each for each in path.parent.iterdir() if each.name.endswith(ending)]).get(stem(path))
+
+
+def _parts(paths: Iterable[Path]) -> dict[str, Files]:
+    """Sets of which there are a training and a test part, by name."""
     parts: dict[str, Files] = {}
-    for path in sorted(folder.iterdir()):
-        if not is_set(path.name) or not path.is_file():
-            continue
-        name, own = set_name(path), stem(path)
-        if name == own:
-            wholes.setdefault(name, [(None, path)])
-        else:
-            part = own[len(name) + 1 :].lower()
-            parts.setdefault(name, []).append((PARTS[part], path))
-            wholes.setdefault(own, [(None, path)])
-    for name, files in parts.items():
-        numbers = {part for part, _ in files}
-        if numbers >= {TRAIN, TEST} and len(numbers) == len(files):
-            wholes.setdefault(name, sorted(files, key=lambda file: file[0] or 0))
-    return wholes
+    for path in paths:
+        number = part_number(path)
+        if number is not None:
+            parts.setdefault(set_name(path), []).append((number, path))
+    found = {name: sorted(files, key=lambda file: file[0] or 0) for name, files in parts.items()}
+    numbers = {name: [number for number, _ in files] for name, files in found.items()}
+    return {
+        name: files
+        for name, files in found.items()
+        if {TRAIN, TEST} <= set(numbers[name]) and len(set(numbers[name])) == len(files)
+    }
 
 
 def listed_sets(folder: Path) -> Iterator[tuple[str, Files]]:

@@ -77,7 +77,7 @@ def numbered_lines(path: Path, max_gib: float | None = None) -> Iterator[tuple[i
             yield number, line.rstrip("\n")
 
 
-_PART = re.compile(rf"[-_.]({'|'.join(PARTS)})$", re.IGNORECASE)
+_PART = re.compile(rf"[-_.]({'|'.join(PARTS)})(?=(?:-sparse)?$)", re.IGNORECASE)  # as Mulan names files
 
 
 def stem(path: Path) -> str:
@@ -101,3 +101,15 @@ def set_name(path: Path) -> str:
     'scene'
     """
     return _PART.sub("", stem(path))
+
+
+def part_number(path: Path) -> int | None:
+    """Return the number in the split of a file's part, or None for a whole set.
+
+    Examples
+    --------
+    >>> part_number(Path("data/Corel5k-test-sparse.arff")), part_number(Path("data/scene.arff"))
+    (2, None)
+    """
+    found = _PART.search(stem(path))
+    return None if found is None else PARTS[found[1].lower()]

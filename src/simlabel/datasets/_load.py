@@ -11,11 +11,20 @@ from typing import Any
 
 import pandas as pd
 
-from simlabel.datasets._catalogue import data_folder, listed_sets, looks_like_path, sets_in, ways_to_obtain
+from simlabel.datasets._catalogue import (
+    Files,
+    data_folder,
+    listed_sets,
+    looks_like_path,
+    parts_beside,
+    sets_in,
+    ways_to_obtain,
+)
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._folder import is_folder_of_arrays, read_folder
 from simlabel.datasets._formats import find_format
+from simlabel.datasets._lines import stem
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
 from simlabel.datasets._river import RIVER, river_file
@@ -23,7 +32,11 @@ from simlabel.support.files import not_regular
 
 
 def load_dataset(
-    path_or_name: str | os.PathLike[str], *, format: str | None = None, **options: Any
+    path_or_name: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    fixed_split: bool = False,
+    **options: Any,
 ) -> Dataset:
     """Load a multi-label data set from a file, or by its name.
 
@@ -39,6 +52,9 @@ def load_dataset(
         ``labels.jsonl``, ``Y.npy`` and ``Y.npz``; or a name such as ``"yeast"``.
     format : str, optional
         One of `FORMATS`; by default it is found out from what is in the file.
+    fixed_split : bool, default=False
+        Prefer the training and test files that lie beside the file of the whole set (``enron-train.arff`` and
+        ``enron-test.arff`` beside ``enron.arff``), and read both, with `Dataset.split`.
     **options
         Those of the format's reader, which ``help(FORMATS["csv"].read)`` tells. For tables one of ``labels``
         (names of columns), ``label_prefix`` (how the names begin) and ``label_column`` (one column of lists,
@@ -68,12 +84,14 @@ def load_dataset(
     """
     text = os.fspath(path_or_name)
     if not_regular(text) is None:
-        return _read(Path(text), format, options)
+        path = Path(text)
+        parts = parts_beside(path) if fixed_split else None
+        return _read(path, format, options) if parts is None else _joined(stem(path), parts, format, options)
     if format is None and is_folder_of_arrays(text):
         return _checked(read_folder, Path(text), "a folder of arrays", options)
     if looks_like_path(text):
         check_regular(text)
-    return _by_name(text, format, options)
+    return _by_name(text, format, fixed_split, options)
 
 
 def list_datasets() -> pd.DataFrame:
@@ -131,14 +149,19 @@ def _facts(name: str) -> dict[str, Any]:
     }
 
 
-def _by_name(name: str, format: str | None, options: dict[str, Any]) -> Dataset:
+def _joined(name: str, files: Files, format: str | None, options: dict[str, Any]) -> Dataset:
+    parts = [(part, _read(path, format, options)) for part, path in files]
+    if parts[0][0] is None:
+        return replace(parts[0][1], name=name)
+    return replace(join_parts([(part or 0, dataset) for part, dataset in parts]), name=name)
+
+
+def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str, Any]) -> Dataset:
     folder = data_folder()
     files = sets_in(folder).get(name) if folder is not None else None
     if files is not None:
-        parts = [(part, _read(path, format, options)) for part, path in files]
-        if parts[0][0] is None:
-            return replace(parts[0][1], name=name)
-        return replace(join_parts([(part or 0, dataset) for part, dataset in parts]), name=name)
+        parts = parts_beside(files[0][1]) if fixed_split and files[0][0] is None else None
+        return _joined(name, parts or files, format, options)
     path = river_file(name) if name in RIVER else None
     if path is not None:
         return _read(path, "csv", {**RIVER[name], **options})

@@ -6,16 +6,18 @@ from pathlib import Path
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from simlabel.datasets._errors import DatasetError, check_regular, quote
-from simlabel.datasets._lines import set_name, stem
+from simlabel.datasets._lines import stem
 
 
 def xml_beside(path: Path) -> Path | None:
-    """The XML file of labels that belongs to an ARFF file, if there is one."""
-    for name in dict.fromkeys([stem(path), set_name(path)]):
-        candidate = path.with_name(f"{name}.xml")
-        if candidate.is_file():
-            return candidate
-    return None
+    """Return the XML file whose name the name of an ARFF file begins with: the longest, if there are several.
+
+    ``Corel5k-train-sparse.arff`` belongs to ``Corel5k.xml``, but not ``yeast2.arff`` to ``yeast.xml``.
+    """
+    own = stem(path)
+    ends = [len(own), *(at for at in range(len(own) - 1, 0, -1) if own[at] in "-_.")]
+    candidates = (path.with_name(f"{own[:end]}.xml") for end in ends)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def read_label_names(path: Path) -> dict[str, int]:

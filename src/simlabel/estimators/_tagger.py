@@ -35,6 +35,7 @@ from simlabel.tables import (
     label_sets,
     leaking_columns,
     separator_for,
+    tagged_rows,
     title_column,
 )
 from simlabel.tuning import (
@@ -89,6 +90,10 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         For the choice of the rows by which columns are weighed, where there are more than 2,500.
     absent : None, "unknown" or PresenceOnly
         As in `SMLClassifier`: whether a tag that a row has not been given may apply all the same.
+    empty : {"untagged", "none"}, default="untagged"
+        What an empty cell in a column of labels means (an empty text, None or NaN): "untagged" leaves the row
+        out, with a `TableWarning` that says how many; "none" means that no label applies. An empty set or
+        list always means that no label applies.
 
     Attributes
     ----------
@@ -137,6 +142,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         n_jobs: int | None = None,
         random_state: Any = 0,
         absent: Any = None,
+        empty: str = "untagged",
     ) -> None:
         self.columns = columns
         self.label_separator = label_separator
@@ -151,6 +157,7 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.absent = absent
+        self.empty = empty
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
         """Find out what the columns hold, keep the labelled rows, and choose the rest by leave-one-out.
@@ -159,7 +166,8 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         ----------
         X : pandas or polars frame, list of dicts, or list of texts
         y : list of texts or of label sets, a column of either, or a 0/1 frame or array
-            The labels of each row; in a text they stand between separators. An empty cell means no label.
+            The labels of each row. Texts hold them with separators between, as JSON, Python or brace lists,
+            or as hashtags. Rows with an empty cell are left out (see `empty`).
         sample_weight : array, (n_rows,), optional
             How many times each row counts.
         ids : list, (n_rows,), optional
@@ -182,15 +190,33 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         self.n_features_in_ = len(cells.names)
         self.feature_names_in_ = np.array(cells.names, dtype=object)
         self.label_separator_ = separator_for(y, self.label_separator)
-        found = label_sets(y, self.label_separator_)
+        kept, found = self._tagged(y, len(cells.rows)), label_sets(y, self.label_separator_)
+        names = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
+        if kept is not None:
+            cells, found = Cells(cells.names, _at(cells.rows, kept)), _at(found, kept)
+            sample_weight, groups = _at(sample_weight, kept), _at(groups, kept)
+            names = np.asarray(names)[kept]
         space, Y, unknown = LabelSpace.learn_known(found, as_hierarchy(self.hierarchy))
         check_same_length(len(cells.rows), Y, "y")
-        names = resolve_ids(self._ids(cells, ids), len(cells.rows), None)
         batch = drop_weightless(cells.rows, space, Y, sample_weight, names, groups, unknown)
         if classes is not None:
             batch = batch.relabelled(batch.labels.declared(classes))
         self._learn(batch, None)
         return batch
+
+    def _tagged(self, y: Any, n_rows: int) -> Any:
+        """Return the positions of the tagged rows, and say how many are left out; None for all rows."""
+        kept = tagged_rows(y, self.empty)
+        if kept is None or len(y) != n_rows:
+            return None
+        gone = n_rows - len(kept)
+        warnings.warn(
+            f"{gone:,} of {n_rows:,} rows have an empty label cell and are left out as untagged. If an empty "
+            f"cell means that no label applies, use Tagger(empty='none').",
+            TableWarning,
+            stacklevel=5,
+        )
+        return kept
 
     def _ids(self, cells: Cells, ids: Any) -> Any:
         if ids is not None or self.id_column is None:
@@ -276,7 +302,10 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         """
         if self.__sklearn_is_fitted__():
             X = checked_table(X)
-            ids = self._ids(X, ids)
+            ids, kept = self._ids(X, ids), self._tagged(y, len(X.rows))
+            if kept is not None:
+                X, y = Cells(X.names, _at(X.rows, kept)), _at(self._read(y), kept)
+                sample_weight, ids, groups = (_at(each, kept) for each in (sample_weight, ids, groups))
         return super().partial_fit(X, y, classes, sample_weight, ids, groups)
 
     def exchange(
@@ -296,7 +325,12 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of rows whose predicted label set is exactly right."""
         check_is_fitted(self)
-        return super().score(X, self._read(y), sample_weight)
+        X = checked_table(X)
+        kept, y = self._tagged(y, len(X.rows)), self._read(y)
+        if kept is not None:
+            X, y = Cells(X.names, _at(X.rows, kept)), _at(y, kept)
+            sample_weight = _at(sample_weight, kept)
+        return super().score(X, y, sample_weight)
 
     def _read(self, y: Any) -> Any:
         return label_sets(y, self.label_separator_) if self._model.labels.kind == "sets" else y
@@ -305,6 +339,14 @@ class Tagger(OnlineMixin, InspectionMixin, SetsMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.allow_nan = True
         return tags
+
+
+def _at(values: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return the values at some positions; None for None."""
+    if values is None:
+        return None
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [values[row] for row in rows.tolist()]
 
 
 def _references(batch: Batch) -> References:

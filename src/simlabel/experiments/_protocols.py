@@ -87,7 +87,7 @@ class KFolds(Protocol):
         check_number("KFolds", "repeats", self.repeats, at_least=1, integer=True)
         if data.n_rows < self.folds:
             raise ValueError(f"{self.folds} folds need at least {self.folds} rows; X has {data.n_rows}.")
-        splits = []
+        splits: list[Split] = []
         for repeat in range(self.repeats):
             prefix = f"repeat-{repeat + 1}-" if self.repeats > 1 else ""
             for number, (train, test) in enumerate(self._parts(data, self.seed + repeat), 1):

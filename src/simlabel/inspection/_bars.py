@@ -135,7 +135,7 @@ def word_bars(words: pd.DataFrame | None, shown: pd.DataFrame | None) -> Bars | 
     if words is None or shown is None:
         return None
     values = words["contribution"]
-    whole = float(values.abs().sum())
+    whole = float(values.abs().sum()) or 1.0
     rows = []
     for sign, side in ((1, "for"), (-1, "against")):
         here = shown[shown["contribution"] * sign > 0]

@@ -44,5 +44,5 @@ def _table(bars: Bars) -> str:
 def _bar(row: Bar, largest: float) -> str:
     if row.faint:
         return ""
-    style = _BAR.format(_FOR if row.value > 0 else _AGAINST, 8 * abs(row.value) / largest)
+    style = _BAR.format(_FOR if row.value > 0 else _AGAINST, 8 * abs(row.value) / (largest or 1.0))
     return f'<span style="{style}"></span>'

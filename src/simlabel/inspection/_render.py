@@ -42,7 +42,7 @@ def _table(bars: Bars) -> Table:
     for row in bars.rows:
         names = [Text(for_terminal(each)) for each in row.names]
         sign = _FOR if row.value > 0 else _AGAINST
-        bar = "" if row.faint else sign * max(1, round(_BAR * abs(row.value) / bars.largest))
+        bar = "" if row.faint or not row.value else sign * max(1, round(_BAR * abs(row.value) / bars.largest))
         notes = (*row.notes, *[""] * (len(bars.headings) - len(names) - 1 - len(row.notes)))
         table.add_row(*names, f"{row.value:.4g}", *notes, bar, style="dim" if row.faint else None)
     return table

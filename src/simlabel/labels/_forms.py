@@ -48,6 +48,17 @@ def make_frame(form: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
     return pl.DataFrame(Y.astype(dtype), schema=list(names))
 
 
+def plain_lists(y: Any) -> Any:
+    """Return a column of lists, of pandas, polars or pyarrow, as lists; any other form of y as it is."""
+    if isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) != 1:
+        return y
+    to_list = getattr(y, "to_pylist", None) or getattr(y, "to_list", None)
+    rows = y if to_list is None else to_list()
+    if not isinstance(rows, list) or not any(isinstance(row, list | np.ndarray) for row in rows):
+        return y
+    return [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
+
+
 def is_label_sets(y: Any) -> bool:
     """Whether the rows are sets of names: sets always are, lists and tuples when they hold strings."""
     if isinstance(y, np.ndarray) and (y.dtype != object or y.ndim != 1):

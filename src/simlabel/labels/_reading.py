@@ -23,6 +23,7 @@ from simlabel.labels._forms import (
     check_known,
     frame_library,
     is_label_sets,
+    plain_lists,
     set_type,
 )
 from simlabel.labels._names import name_array, names_of
@@ -46,7 +47,7 @@ def found_labels(y: Any) -> Found:
     """What y holds, whatever its form; an error says where it is none."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = collected(y)
+    y = plain_lists(collected(y))
     if isinstance(y, Known):
         Y, entries = check_known(y)
         return Found("sparse", np.arange(Y.shape[1]), (type(y.true), y.true.dtype), Y, _closed(entries))

@@ -7,7 +7,7 @@ from simlabel.tables._description import title_column
 from simlabel.tables._embedding import EmbeddedColumn, Embedding
 from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning
 from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns
-from simlabel.tables._labels import label_sets, leaking_columns, separator_for
+from simlabel.tables._labels import label_sets, leaking_columns, separator_for, tagged_rows
 from simlabel.tables._separators import guess_separator
 from simlabel.tables._terms import split
 from simlabel.tables._vocabulary import Vocabulary
@@ -32,6 +32,7 @@ __all__ = [
     "label_sets",
     "leaking_columns",
     "separator_for",
+    "tagged_rows",
     "title_column",
     "TermColumn",
     "NumberColumn",

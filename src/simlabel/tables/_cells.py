@@ -34,7 +34,7 @@ class Cells:
 
 
 def table_cells(X: Any) -> Cells:
-    """Read a pandas or polars frame, a list of dicts, a dict of columns, a 2-D array, or a list of texts.
+    """Read a frame of pandas, polars or pyarrow, a list of dicts, a dict of columns, a 2-D array, or texts.
 
     Examples
     --------
@@ -47,6 +47,8 @@ def table_cells(X: Any) -> Cells:
         return X
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         X = X.collect()  # a LazyFrame
+    if hasattr(X, "to_pydict"):
+        X = X.to_pydict()  # a pyarrow Table
     if isinstance(X, str | bytes) or X is None:
         raise TypeError(f"a table is a frame, a list of dicts or a list of texts; got {X!r:.60}.")
     if hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns")):

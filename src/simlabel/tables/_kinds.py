@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from simlabel.tables._cells import Cell, Cells
 from simlabel.tables._separators import ENOUGH, separator_of
-from simlabel.tables._terms import has_unspaced, split
+from simlabel.tables._terms import has_unspaced, listed, split
 from simlabel.tables._values import YES_NO, decimal_of, is_absent, moment, number
 
 #: kinds that a user can ask for -> what each is
@@ -108,6 +108,12 @@ def check_kinds(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str
 
 def _column(name: str, values: Sequence[Cell], wanted: str | None) -> Column:
     facts = _Facts(name, values)
+    if wanted in (None, "number") and _are_vectors(facts.there):
+        raise ValueError(
+            f"column {name!r} holds lists of numbers, such as {facts.strings[0][:40]!r}: they would be read "
+            f"as words. Give vectors (embeddings) as a matrix (an array, .npz) to AutoSMLClassifier "
+            f"or `simlabel fit`; or say what the column is: 'multi' if the numbers are codes, or 'ignore'."
+        )
     if wanted is not None:
         return replace(_as_said(facts, wanted), kind=wanted, reason="as you said")
     for look in _LOOKS:
@@ -147,6 +153,16 @@ class _Facts:
     def all_differ(self) -> bool:
         """Whether no two of many are alike."""
         return self.n >= ENOUGH and self.distinct >= 0.99 * self.n
+
+
+def _are_vectors(cells: Sequence[Cell]) -> bool:
+    """Whether nearly all cells are lists of several numbers."""
+    lists = [list(c) if isinstance(c, tuple) else listed(c) if isinstance(c, str) else None for c in cells]
+    vectors = sum(
+        each is not None and len(each) > 1 and all(number(item) is not None for item in each)
+        for each in lists
+    )
+    return vectors > 0 and vectors >= _NEARLY_ALL * len(cells)
 
 
 def _as_said(facts: _Facts, kind: str) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.labels import Partial
@@ -61,6 +62,31 @@ def label_sets(y: Any, separator: str | None) -> Any:
     ]
 
 
+def tagged_rows(y: Any, empty: str) -> npt.NDArray[np.int64] | None:
+    """Return the positions of the rows that have been tagged; None where all rows count.
+
+    Parameters
+    ----------
+    empty : {"untagged", "none"}
+        What an empty cell of a column of labels means. An empty set or list always means no label.
+
+    Examples
+    --------
+    >>> tagged_rows(["sea", None, "", "sun"], "untagged").tolist()
+    [0, 3]
+    >>> tagged_rows([{"sea"}, set()], "untagged")
+    """
+    if empty not in ("untagged", "none"):
+        raise ValueError(f"empty must be 'untagged' or 'none', got {empty!r}.")
+    if empty == "none" or label_sets(y, None) is y:
+        return None
+    rows = _column(y) or []
+    empties = [not row.strip() if isinstance(row, str) else is_missing(row) for row in rows]
+    if all(empties):
+        raise ValueError(f"y: all {len(rows)} rows are untagged; give the labels of some.")
+    return np.flatnonzero(np.logical_not(empties)) if any(empties) else None
+
+
 def _names(row: Any) -> bool:
     """Whether these are names of labels; a list that holds a number is a row of a 0/1 matrix."""
     return isinstance(row, set | frozenset | Partial) or all(
@@ -85,6 +111,7 @@ def _column(y: Any) -> list[Any] | None:
         return None
     if getattr(y, "ndim", 1) != 1:
         return None
+    y = y.to_pylist() if hasattr(y, "to_pylist") else y
     values = y.to_list() if hasattr(y, "to_list") else y.tolist() if hasattr(y, "tolist") else y
     try:
         return list(values)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
-from simlabel.tables._terms import split
+from simlabel.tables._terms import LISTS, listed, split
 
 SEPARATORS = ("|", ";", "\n", "\t", ",", " / ")
 ENOUGH = 20  # cells from which on it means something that some, or no two, are alike
 
+_WHOLE = 0.95  # of the cells that are not empty
+_HASHTAGS = re.compile(r"#[^\s#,;|]+(?:\s*#[^\s#,;|]+)*")
 _SHORT_ITEM = 3.0  # words on average, of a value among several
 _RECUR = 0.25  # of the values among several: where fewer are in other rows, too, they are no values
 
@@ -92,7 +95,18 @@ def guess_separator(texts: Sequence[str]) -> str:
     (';', ',')
     >>> guess_separator(["sea", "trees"])
     ''
+
+    Lists in brackets or braces, and hashtags, are believed where they are nearly the whole column.
+
+    >>> guess_separator(['["sea", "sunset"]', "[]"]), guess_separator(["{sea,sunset}"])
+    ('[]', '[]')
+    >>> guess_separator(["#sea #sunset", "#sea"])
+    '#'
     """
+    if sum(listed(text) is not None for text in texts) >= _WHOLE * max(1, len(texts)):
+        return LISTS
+    if sum(bool(_HASHTAGS.fullmatch(text.strip())) for text in texts) >= _WHOLE * max(1, len(texts)):
+        return "#"
     best = (0.0, "")
     for candidate in SEPARATORS:
         rows = [set(split(text, candidate)) for text in texts]

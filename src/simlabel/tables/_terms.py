@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import csv
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -17,6 +20,10 @@ from simlabel.tables._cells import Cell
 
 Positions = npt.NDArray[np.int64]
 
+#: in place of a separator: the cell is a list, in brackets or braces
+LISTS = "[]"
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+_NO_COMMA = re.compile(r"""\[\s*(?:'[^',]*'|"[^",]*")(?:\s+(?:'[^',]*'|"[^",]*"))+\s*\]""")
 _WORD = re.compile(r"\w+")
 # scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han
 _UNSPACED = (
@@ -113,15 +120,48 @@ def split(c: Cell, separator: str) -> list[str]:
 
     Examples
     --------
-    >>> split("sea | sun|", "|"), split(("a", "b"), ""), split(None, ",")
-    (['sea', 'sun'], ['a', 'b'], [])
+    >>> split("sea | sun|", "|"), split(("a", "b"), ""), split(None, ","), split('["a, b", "c"]', LISTS)
+    (['sea', 'sun'], ['a', 'b'], [], ['a, b', 'c'])
     """
     if c is None:
         return []
     if isinstance(c, tuple):
         return list(c)
+    if separator == LISTS:
+        found = listed(str(c))
+        return [str(c).strip()] if found is None else found
     parts = str(c).split(separator) if separator else [str(c)]
     return [part.strip() for part in parts if part.strip()]
+
+
+def listed(text: str) -> list[str] | None:
+    """Return the items of a list that a text is: JSON, Python, numpy, or ``{a,b}``; None for any other text.
+
+    Examples
+    --------
+    >>> listed("['a', 'b']"), listed('{a,"b c"}'), listed("['a' 'b']"), listed("[]"), listed("a, b")
+    (['a', 'b'], ['a', 'b c'], ['a', 'b'], [], None)
+    """
+    text = text.strip()
+    if len(text) < 2 or text[0] + text[-1] not in ("[]", "{}", "()"):
+        return None
+    if _NO_COMMA.fullmatch(text):  # Python would join what stands side by side
+        return [one or other for one, other in _QUOTED.findall(text)]
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            continue
+        if (isinstance(found, dict) and found) or not isinstance(found, list | tuple | set | dict):
+            return None
+        if any(isinstance(item, list | tuple | set | dict) for item in found):
+            return None
+        items = sorted(found, key=str) if isinstance(found, set) else found
+        return [str(item).strip() for item in items if item is not None and str(item).strip()]
+    if text[0] == "(" or any(sign in text[1:-1] for sign in "[]{}"):
+        return None
+    row = next(csv.reader([text[1:-1].replace("\n", " ")], skipinitialspace=True), [])
+    return [item.strip().strip("'") for item in row if item.strip()]
 
 
 def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:

@@ -14,8 +14,14 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel.datasets import Dataset, load_dataset
-from simlabel.datasets._catalogue import FOLDER, Files, data_folder, listed_sets, looks_like_path
-from simlabel.datasets._dataset import PARTS, TEST, TRAIN
+from simlabel.datasets._catalogue import (
+    FOLDER,
+    Files,
+    data_folder,
+    listed_sets,
+    looks_like_path,
+    parts_beside,
+)
 from simlabel.datasets._formats import find_format
 from simlabel.datasets._lines import stem
 from simlabel.datasets._parts import join_parts
@@ -89,7 +95,7 @@ def league_sets(
     wanted = list(makers if names is None else dict.fromkeys(names))
     files = {name: Path(name) for name in wanted if name not in makers and Path(name).is_file()}
     for name, path in files.items():
-        makers[name] = _reader(path.parent, stem(path), [(None, path)], fixed, options)
+        makers[name] = _reader(stem(path), [(None, path)], fixed, options)
     unknown = [name for name in wanted if name not in makers]
     if unknown:
         raise ValueError(_no_set(unknown[0], folder, makers))
@@ -115,7 +121,7 @@ def _makers(
         listed = dict(listed_sets(where))
         if options.get("label_column") is not None:
             listed |= other_tables(where, listed)
-        makers |= {name: _reader(where, name, files, fixed, options) for name, files in listed.items()}
+        makers |= {name: _reader(name, files, fixed, options) for name, files in listed.items()}
         for name, table in KNOWN.items():
             path = where / "raw" / f"{name}.csv"
             if path.is_file():
@@ -134,11 +140,9 @@ def _no_set(name: str, folder: object, there: Iterable[str]) -> str:
     return f"{said}."
 
 
-def _reader(
-    folder: Path, name: str, files: Files, fixed: bool, options: Mapping[str, Any]
-) -> Callable[[], LeagueSet]:
+def _reader(name: str, files: Files, fixed: bool, options: Mapping[str, Any]) -> Callable[[], LeagueSet]:
     def read() -> LeagueSet:
-        chosen = (_published_parts(folder, name) if fixed or len(files) > 1 else None) or files
+        chosen = (parts_beside(files[0][1]) if fixed and len(files) == 1 else None) or files
         table = own_table(name, chosen, options)
         if table is not None:
             data, what = table
@@ -165,16 +169,6 @@ def _shuffled(one: LeagueSet, seed: int) -> LeagueSet:
         return one
     protocol = replace(one.protocol, seed=seed)
     return replace(one, protocol=protocol, warnings=tuple(_warnings(one.data, protocol)))
-
-
-def _published_parts(folder: Path, name: str) -> Files | None:
-    """The files of the training and test parts, where both are there."""
-    found: dict[int | None, Path] = {}
-    for path in sorted(folder.iterdir()):
-        for word, part in PARTS.items():
-            if path.name.startswith(f"{name}-{word}."):
-                found[part] = path
-    return sorted(found.items(), key=lambda file: file[0] or 0) if {TRAIN, TEST} <= set(found) else None
 
 
 def _kind(data: Dataset) -> Kind:
