@@ -9,6 +9,7 @@ import pytest
 from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel.engines import Auto, Collapsed, Exact
 from simlabel.influence import Ridge
+from simlabel.label_rules import CutoffRule
 from simlabel.similarities import RBF, Quadratic
 
 CASES = [
@@ -135,3 +136,30 @@ def test_sums_that_cost_less_are_taken_before_a_query_comes(rng, tmp_path):
     assert "collapsed" not in model._model.scorer.job.kept
     model.make_ready()
     assert "collapsed" in model._model.scorer.job.kept
+
+
+def test_labels_that_only_the_minimum_lets_in_are_marked_as_forced():
+    """With linear similarity the label weights of a query are its own numbers."""
+    rule = CutoffRule(0.5, minimum=1)
+    model = SMLClassifier("linear", normalizer=None, label_rule=rule, calibration=None)
+    model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"sun"}])
+    queries = [[0.9, 0.1], [0.8, 0.6], [0.2, 0.1]]
+    outputs = model.outputs(queries)
+    assert outputs.forced.tolist() == [False, False, True]
+    assert outputs.confidence == pytest.approx([0.9, 0.6 / 1.4, 0.2 / 0.3])
+    model.set_params(label_rule=CutoffRule(0.5)).fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"sun"}])
+    outputs = model.outputs(queries)
+    assert outputs.forced.tolist() == [False, False, False]
+    assert np.isnan(outputs.confidence).tolist() == [False, False, True]
+
+
+def test_a_forced_set_that_pending_rows_change_is_forced_no_more():
+    rule = CutoffRule(2.0, minimum=1)  # which no score reaches
+    model = SMLClassifier("linear", normalizer=None, influence=Ridge(0.1), label_rule=rule)
+    model.fit([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]], [{"sea"}, {"sea"}, {"sun"}, {"sun"}])
+    queries = [[1.0, 0.0], [0.0, 1.0]]
+    assert model.outputs(queries).forced.tolist() == [True, True]
+    noted = model.noted([[0.0, 1.0]], [{"sun", "moon"}])
+    outputs = model.outputs(queries, noted)
+    assert "moon" in outputs.names[outputs.columns[1]]
+    assert outputs.forced.tolist() == [True, False]

@@ -136,7 +136,7 @@ def predict_verb(
                 found = [each or () for each in kept]
             sets = [tuple(map(shown, labels)) for labels in found]
             likely = fitted.probabilities_of(outputs, found)
-            about: dict[str, Sequence[Any]] = {
+            about: dict[str, list[Any]] = {
                 "confidence": [min(each, default=None) for each in likely],
                 "forced": ["yes" if each else "no" for each in outputs.forced],
                 "label_probabilities": list(map(_together, sets, likely)),
