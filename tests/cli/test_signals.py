@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from simlabel.cli._writers import WrittenColumns, open_writer
+from simlabel.cli._writers import PredictedRows, WrittenColumns, open_writer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -22,14 +22,14 @@ from pathlib import Path
 
 from simlabel.cli import _app
 from simlabel.cli._console import guarded
-from simlabel.cli._writers import WrittenColumns, open_writer
+from simlabel.cli._writers import PredictedRows, WrittenColumns, open_writer
 
 
 @_app.app.command("wait")
 @guarded
 def wait(output: Path) -> None:
-    with open_writer(output, "csv", WrittenColumns([], ["a"], []), ";") as writer:
-        writer.write(0, {}, [("a",)], {})
+    with open_writer(output, "csv", WrittenColumns([], {}, ["a"], []), ";") as writer:
+        writer.write(PredictedRows(0, [("a",)], {}, {}, {}))
         print("ready", flush=True)
         sys.stdin.read()
 
@@ -65,8 +65,8 @@ def test_what_a_killed_process_leaves_goes_with_the_next_run(tmp_path):
     path = tmp_path / "out.csv"
     assert stopped(path, signal.SIGKILL)[0] == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 1
-    with open_writer(path, "csv", WrittenColumns([], ["a"], []), ";") as writer:
-        writer.write(0, {}, [("a",)], {})
+    with open_writer(path, "csv", WrittenColumns([], {}, ["a"], []), ";") as writer:
+        writer.write(PredictedRows(0, [("a",)], {}, {}, {}))
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "row,labels\n0,a\n"
 
@@ -110,8 +110,8 @@ def test_output_into_a_pipe(tmp_path, kind):
     read = []
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
     reader.start()
-    with open_writer(path, kind, WrittenColumns([], ["a"], []), ";") as writer:
-        writer.write(0, {}, [("a",)], {})
+    with open_writer(path, kind, WrittenColumns([], {}, ["a"], []), ";") as writer:
+        writer.write(PredictedRows(0, [("a",)], {}, {}, {}))
     reader.join(60)
     assert read[0].startswith(b"row,labels\n0,a\n" if kind == "csv" else b"PAR1")
     assert path.is_fifo()

@@ -247,7 +247,7 @@ def test_labels_that_are_new_are_named_and_empty_cells_are_told(shell):
     write_csv("some.csv", frame, ";", "utf-8")
     told = shell("fit", "some.csv", "--label-column", "tags", "--id", "id", "-o", "some.simlabel").stderr
     empty = int(frame["tags"].fillna("").eq("").sum())
-    assert f"{empty} rows with an empty cell in 'tags': learnt as having no label" in told
+    assert f"{empty} rows with an empty cell in 'tags': left out as untagged" in told
     pd.DataFrame({"id": [frame["id"][0]], "tags": ["slow;french"]}).to_csv("fix.csv", index=False)
     told = shell("correct", "some.simlabel", "fix.csv", "--label-column", "tags").stderr
     assert "1 new label (this model separates labels by '|'): 'slow;french'" in told

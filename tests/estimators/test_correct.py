@@ -68,7 +68,7 @@ def test_what_cannot_be_corrected_changes_nothing(ids, y, message):
 def test_rows_of_tables_are_called_and_corrected():
     frame = films(20, 1)
     tags = frame.pop("tags")
-    tagger = Tagger(id_column="id").fit(frame, tags)
+    tagger = Tagger(id_column="id", empty="none").fit(frame, tags)
     assert tagger.ids_.tolist() == frame["id"].tolist()
     tagger.correct("tt1-4", "heist | crime")
     listed = tagger.suspicious_labels(None)

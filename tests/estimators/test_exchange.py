@@ -46,7 +46,7 @@ def test_exchange_is_forget_and_teach(rng, given):
 def test_a_table_too():
     table = films(30, 0)
     tags = table.pop("tags")
-    one, two = (Tagger(columns={"id": "ignore"}).fit(table, tags) for _ in range(2))
+    one, two = (Tagger(columns={"id": "ignore"}, empty="none").fit(table, tags) for _ in range(2))
     new = table.iloc[:2].assign(synopsis="zebra quagga")
     one.exchange([3, 4], new, tags[:2], ids=[3, 40])
     two.forget([3, 4]).partial_fit(new, tags[:2], ids=[3, 40])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive
 from simlabel import SMLClassifier
 from simlabel.influence import Ridge
+from simlabel.rows import fold_numbers
 from simlabel.similarities import RBF, Laplacian, Linear, Quadratic
 from simlabel.support.limits import changed_limits
 from simlabel.weightings import Cutoff, Power, TopK
@@ -147,10 +148,10 @@ def test_left_out_scores_of_folds_are_those_of_the_other_folds():
     with changed_limits(pattern_operations=0.0):
         model = SMLClassifier(RBF(0.5), influence=Ridge(0.3), normalizer=None).fit(X, Y)
     problem = model._model.scorer.problem
-    order = np.random.default_rng(problem.stages.seed).permutation(len(X))
+    numbers = fold_numbers(problem.references.units, 5, problem.stages.seed)
     found = model.leave_one_out()
     for fold in range(5):
-        held = order % 5 == fold
+        held = numbers == fold
         rest = SMLClassifier(RBF(0.5), influence=Ridge(0.3), normalizer=None).fit(X[~held], Y[~held])
         scores = getattr(rest, "label_weights", rest.decision_function)(X[held])
         np.testing.assert_allclose(found[held], scores, atol=0.03)

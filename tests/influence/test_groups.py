@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import naive
@@ -53,6 +53,7 @@ def test_inducing_rows_are_fitted_without_the_group(change_limits, block_rows, s
     model = SMLClassifier(Laplacian(1.0), normalizer=None, influence=Ridge(0.3, inducing=5), random_state=1)
     model.fit(X, Y, sample_weight=w, groups=groups)
     used = model._model.scorer.solved.used.tolist()
+    assume(not {2, 3} <= set(used))  # equal rows: plain elimination divides by 0
 
     def score(x, absent):
         return naive.inducing(x, X.tolist(), Y.tolist(), naive.laplacian(1.0), 0.3, used, w.tolist(), absent)

@@ -169,7 +169,7 @@ def test_label_means_are_those_of_the_sample_with_each_row_counted_for_what_it_s
 def test_tuning_counts_drawn_rows_for_what_they_stand_for(influence, tuning, rng):
     """The curve is that of plain loops: sums and the criterion's mean, both with inverse probabilities."""
     X, Y = data(rng)
-    Y[:, 0] = 1  # every row has a label, so that the criterion is defined
+    Y[:, 1] |= 1 - Y[:, 0]  # every row has a label, so that the criterion is defined
     model = SMLClassifier(
         "rbf", normalizer=None, influence=influence, sampler=Balanced(40), tuning=tuning, random_state=1
     ).fit(X, Y)
