@@ -22,7 +22,6 @@ def film_folder(tmp_path_factory):
         "tags",
         "-o",
         str(film_folder / "films.simlabel"),
-        "--empty-means-none",
     ]
     result = CliRunner().invoke(app, [*words, "--id", "id", "--title", "title", "--text", "title"])
     assert result.exit_code == 0, result.output

@@ -7,12 +7,26 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from film_tables import films, said, write_csv
 from simlabel import SMLClassifier, load
+from simlabel.cli._app import app
 from simlabel.datasets import read_table
 
 TAUGHT = "gargoyle"
+
+
+@pytest.fixture(scope="module")
+def film_folder(film_folder, tmp_path_factory):
+    """The folder with a model to which an empty label cell means that no label applies."""
+    folder = tmp_path_factory.mktemp("all")
+    for path in film_folder.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    words = ["fit", str(folder / "films.csv"), "--label-column", "tags", "--empty-means-none"]
+    more = ["--id", "id", "--title", "title", "--text", "title", "-o", str(folder / "films.simlabel")]
+    assert CliRunner().invoke(app, [*words, *more]).exit_code == 0
+    return folder
 
 
 @pytest.fixture
