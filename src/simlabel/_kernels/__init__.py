@@ -31,7 +31,6 @@ from simlabel._kernels._panels import (
 )
 from simlabel._kernels._ranking import ranking_criteria, top_labels
 from simlabel._kernels._sparse_products import sparse_times_dense
-from simlabel._kernels._trees import agreements, find_leaves
 
 __all__ = [
     "HARMONIC",
@@ -42,8 +41,6 @@ __all__ = [
     "add_by_reference",
     "add_present",
     "add_rows",
-    "agreements",
-    "find_leaves",
     "keep_largest",
     "chi_square_distances",
     "chi_square_sums",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from simlabel.estimators._blends import best_blend, record_of
 from simlabel.estimators._configurations import (
     Configuration,
     checked_configurations,
@@ -68,12 +66,6 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         As in `SMLClassifier`.
     configurations : list of (normalizer, similarity, influence), optional
         What to choose from, in place of the fixed list.
-    effort : {"normal", "high"}
-        "high" also tries sums of the best two configurations, and of them with the proximity of a forest
-        (`simlabel.similarities.ForestProximity`). They are judged by five folds, and taken if they gain more
-        than a standard error. It takes about three times as long, and need not gain: on up to 800 rows of
-        emotions, image and scene it did not (`benchmarks/accuracy/effort.py`). A model with a forest cannot
-        `forget`.
     budget : float, optional
         Seconds after which no further configuration is begun. Without it, equal data give equal
         results; with it, a slower moment may try fewer.
@@ -122,7 +114,6 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         label_rule: Any = "auto",
         calibration: Any = "auto",
         configurations: Any = None,
-        effort: Literal["normal", "high"] = "normal",
         budget: float | None = None,
         verbose: bool = False,
         engine: Any = "auto",
@@ -135,7 +126,6 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         self.label_rule = label_rule
         self.calibration = calibration
         self.configurations = configurations
-        self.effort = effort
         self.budget = budget
         self.verbose = verbose
         self.engine = engine
@@ -179,31 +169,23 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         search = LeaveOneOut(criterion=self.criterion)
         search.check()
         check_number("AutoSMLClassifier", "budget", self.budget, above=0, also=(None,))
-        if self.effort not in ("normal", "high"):
-            raise ValueError(f"AutoSMLClassifier: effort must be 'normal' or 'high', got {self.effort!r}.")
         rule, given = self._rule(), self.configurations
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         configurations = self._configurations(batch)
         names = getattr(self, "feature_names_in_", None)
         trials = Trials(batch, names, search, self.n_jobs, seed)
         criterion = criterion_of(self.criterion)
-        high = self.effort == "high" and batch.is_complete  # what learns from labels needs all of them
         rounds = Rounds(trials, criterion.higher_is_better, self.budget)
         last = 1 + trials.n_rows // FITTED_ROWS
-        n_steps = rounds.n_steps(configurations) + (1 + 5 * high) * rounds.work + last
+        n_steps = rounds.n_steps(configurations) + rounds.work + last
         with progress("choosing", n_steps, self.verbose) as advance:
-            one = partial(advance, rounds.work)
             ranking = rounds.run(configurations, advance)
-            blend = best_blend(ranking, trials.n_rows, criterion, one) if high else None
             weighed = None
-            if blend is None and given is None:
+            if given is None:
                 weighed = best_weighed(ranking, trials, rounds.n_rows, criterion)
-            one()
+            advance(rounds.work)
             best = ranking[0] if weighed is None else weighed.trial
             chosen = self._recipe(best, rule, trials)
-            if blend is not None:
-                chosen.set_params(similarity=blend.similarity, normalizer=blend.normalizer)
-                chosen.influence.set_params(penalty=blend.penalty)
             if names is not None:
                 chosen.feature_names_in_ = names
             with warnings.catch_warnings():
@@ -211,9 +193,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
                 chosen._learn(batch, None)
             advance(last)
         self.tried_ = records(ranking)
-        if blend is not None:
-            self.tried_ = (record_of(blend, criterion.name, rounds.n_rows), *self.tried_)
-        elif weighed is not None:
+        if weighed is not None:
             self.tried_ = (weighed.record, *self.tried_)
         self.tuning_ = replace(best.curve, n_rows=trials.n_rows)
         self._publish(chosen._model)

@@ -52,10 +52,7 @@ def make_problem(
     if raw is None and fitted is not None and fitted.learns:
         raw = X
     X = X if fitted is None else transformed(fitted, X)
-    similarity = stages.similarity.fit(X, names, weights)
-    if similarity.supervised:
-        refuse_unknown(batch.unknown, "a similarity that learns from labels needs all of them")
-    stages = replace(stages, similarity=similarity.fit_labels(X, batch.Y, batch.weights, stages.seed))
+    stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
     references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
     return fitted, Problem(stages, references)
 

@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 
 from simlabel.engines import prepare
-from simlabel.estimators._blends import judged
 from simlabel.estimators._problem import make_problem
 from simlabel.estimators._trials import Shared, Trial, Trials, record_of_trial
-from simlabel.influence._by_folds import folds_of
-from simlabel.influence._pairs import similarity_matrix
-from simlabel.metrics import Criterion
-from simlabel.rows import transformed
+from simlabel.influence._closed_form import positive_definite_inverse
+from simlabel.influence._pairs import ridge_targets, similarity_matrix
+from simlabel.metrics import Criterion, Truth
+from simlabel.rows import References, fold_numbers, transformed
+from simlabel.support.validation import FloatArray, IntArray
 from simlabel.tuning import Walk, two_sided
+from simlabel.tuning._criterion import Judge, learned_scores
 
 _ROWS = 800  # on which it is judged: the weights of more are better still
 _FEWEST = 100  # rows: what fewer say of columns is mostly chance
+_FOLDS = 5
 _SURE = 2.0  # standard errors of the gain: five folds say little
 _FIRST, _LAST = Walk(steps=(1.0,), rough=True, exact_best=False), Walk(steps=(1.0, 0.5), rough=True)
 
@@ -96,7 +98,9 @@ def _by_folds(trial: Trial, trials: Trials, criterion: Criterion) -> list[float]
     references, batch = two_sided(trial.best).references, trials.batch
     stages = replace(trial.best.stages, similarity=trial.similarity)
     values = []
-    for rest, held in folds_of(references, trials.seed):
+    parts = fold_numbers(references.units, _FOLDS, trials.seed)  # a group is never split
+    for part in range(int(parts.max()) + 1):
+        rest, held = np.flatnonzero(parts != part), np.flatnonzero(parts == part)
         if not len(rest):
             continue
         normalizer, problem = make_problem(
@@ -106,5 +110,23 @@ def _by_folds(trial: Trial, trials: Trials, criterion: Criterion) -> list[float]
         S, prepared = similarity_matrix(problem), prepare(problem.references.X, [problem.stages.similarity])
         penalty = float(stages.influence.get_params()["penalty"])
         across = problem.stages.similarities(rows, prepared)
-        values.append(judged(S, across, penalty, references, (rest, held), criterion))
+        values.append(_judged(S, across, penalty, references, (rest, held), criterion))
     return values
+
+
+def _judged(
+    S: FloatArray,
+    across: FloatArray,
+    penalty: float,
+    references: References,
+    fold: tuple[IntArray, IntArray],
+    criterion: Criterion,
+) -> float:
+    """Return the criterion of a fold, from similarities of the rest to itself and of the fold to it."""
+    rest, held = fold
+    weights, targets = references.weights[rest], ridge_targets(references).toarray()[rest]
+    mean = weights @ targets / weights.sum()
+    V = positive_definite_inverse(S, penalty / weights) @ (targets - mean)
+    truth, judge = Truth.of(references.Y[held]), Judge(criterion, references.sizes)
+    judge.add(truth, learned_scores(np.asarray(across @ V + mean), references.n_labels))
+    return judge.result(truth, references.weights[held])[0]

@@ -263,11 +263,6 @@ def _without(model: Model, names: Any) -> tuple[Model, References, Kept]:
         raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
     if not ids:
         return model, known, range(known.n_rows)
-    if model.scorer.stages.similarity.supervised:
-        raise ValueError(
-            f"{model.scorer.stages.similarity!r} has learnt from these rows, and what was learnt cannot "
-            f"forget them. Fit anew without them."
-        )
     stays = np.ones(known.n_rows, dtype=bool)
     stays[positions] = False
     encoder = model.encoder

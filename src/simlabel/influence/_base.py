@@ -176,11 +176,6 @@ class Influence(BaseEstimator):
 
     def check_similarity(self, similarity: Similarity, weighting: Weighting | None) -> None:
         """Raise ValueError where this influence is not defined for a similarity or a weighting."""
-        if similarity.supervised:
-            raise ValueError(
-                f"{similarity!r} has learnt from the labels of the very rows that it compares, and sums of "
-                f"it would flatter them: it goes with learned influence, e.g. influence=Ridge(penalty=1.0)."
-            )
 
     def solve(self, problem: Problem) -> Solved:
         """The influence of all references."""

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from simlabel.engines import prepare
 from simlabel.influence._base import Influence, Kept, Problem, Solved
-from simlabel.influence._by_folds import left_out_by_folds
 from simlabel.influence._closed_form import (
     RidgeSolution,
     positive_definite_inverse,
@@ -351,15 +350,7 @@ class Ridge(Influence):
         used: npt.NDArray[np.int64] | None = None,
     ) -> Solved:
         references = problem.references
-        if problem.stages.similarity.supervised:
-            if used is not None:
-                raise ValueError(
-                    f"{problem.stages.similarity!r} is for as many references as are all solved for, and "
-                    f"{references.n_rows:,} are more: leave out the part that learns from labels."
-                )
-            left_out = left_out_by_folds(problem, targets, float(self.penalty))
-            solution = replace(solution, left_out=left_out)
-        elif self.vocabulary and solution.inverse is not None:
+        if self.vocabulary and solution.inverse is not None:
             solution = replace(solution, left_out=self._left_out_as_asked(solution, targets, problem))
         if self.gives_log_odds(references.n_labels):
             solution = mixed(solution, targets, references.n_labels, references.weights, references.groups)

@@ -20,13 +20,11 @@ from simlabel.sampling import SAMPLERS
 from simlabel.similarities import (
     SIMILARITIES,
     ColumnView,
-    ForestProximity,
     Function,
     OnColumns,
     Product,
     Scaled,
     Sum,
-    Trees,
 )
 from simlabel.sketching import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.support.registry import Registry
@@ -41,7 +39,7 @@ def _classes() -> Iterable[type[Any]]:
     for registry in registries:
         yield from registry.classes.values()
     yield from (Function, Sum, Product, Scaled, OnColumns, ColumnView, Chain, CustomWeighting, CustomRule)
-    yield from (FeatureSums, PrototypeSums, Waves, ForestProximity, Trees)
+    yield from (FeatureSums, PrototypeSums, Waves)
     yield from (Column, Vocabulary, TermColumn, NumberColumn, Embedding, EmbeddedColumn)
     yield from (Hierarchy, Sampled, Solved, PiecewiseCurve, LogisticCurve, TuningResult)
 

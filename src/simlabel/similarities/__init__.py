@@ -10,7 +10,6 @@ from simlabel.similarities._columns import ColumnView, OnColumns
 from simlabel.similarities._composite import Product, Scaled, Sum
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._cosine import Cosine
-from simlabel.similarities._forest import ForestProximity, Trees
 from simlabel.similarities._function import Function
 from simlabel.similarities._jaccard import Jaccard
 from simlabel.similarities._laplacian import Laplacian
@@ -38,8 +37,6 @@ __all__ = [
     "Jaccard",
     "Precomputed",
     "Function",
-    "ForestProximity",
-    "Trees",
     "Sum",
     "Product",
     "Scaled",

@@ -114,8 +114,6 @@ class Similarity(BaseEstimator):
     form: ClassVar[Form]
     #: (S + lambda I) is invertible for every lambda > 0
     positive_definite: bool = False
-    #: it learns from labels: what has seen them is judged by folds, never by leaving one row out
-    supervised: bool = False
     #: defined for features >= 0 only
     nonnegative_input: bool = False
     #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
@@ -146,10 +144,6 @@ class Similarity(BaseEstimator):
         self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
     ) -> Self:
         """Return a copy that has seen the training rows, or itself where there is nothing to see."""
-        return self
-
-    def fit_labels(self, X: Rows, Y: Rows, sample_weight: FloatArray, seed: int) -> Self:
-        """Return a copy that has learnt from labels, or itself where it is not `supervised`."""
         return self
 
     def never_negative(self, rows: bool) -> bool:

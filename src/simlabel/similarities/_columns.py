@@ -87,9 +87,6 @@ class OnColumns(Around):
         fitted.similarity = self.similarity.fit(fitted._view(X), None, sample_weight)
         return fitted
 
-    def _viewed(self, X: Rows) -> Rows:
-        return self._view(X)
-
     def never_negative(self, rows: bool) -> bool:
         """As the similarity inside, for the columns as it sees them."""
         own = resolve_normalizer(self.normalizer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
@@ -23,13 +22,6 @@ class _Pair(Similarity):
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
         return bool(self.left.positive_definite and self.right.positive_definite)
-
-    @property
-    def supervised(self) -> bool:  # type: ignore[override]
-        return bool(self.left.supervised or self.right.supervised)
-
-    def fit_labels(self, X: Rows, Y: Rows, sample_weight: FloatArray, seed: int) -> Self:
-        return type(self)(*(part.fit_labels(X, Y, sample_weight, seed) for part in (self.left, self.right)))
 
     @property
     def nonnegative_input(self) -> bool:  # type: ignore[override]
@@ -139,21 +131,6 @@ class Around(Similarity):
     def positive_definite(self) -> bool:  # type: ignore[override]
         """As the similarity inside."""
         return bool(self.similarity.positive_definite)
-
-    @property
-    def supervised(self) -> bool:  # type: ignore[override]
-        """As the similarity inside."""
-        return bool(self.similarity.supervised)
-
-    def fit_labels(self, X: Rows, Y: Rows, sample_weight: FloatArray, seed: int) -> Self:
-        """Let the similarity inside learn from labels."""
-        fitted = copy.copy(self)
-        fitted.similarity = self.similarity.fit_labels(self._viewed(X), Y, sample_weight, seed)
-        return fitted
-
-    def _viewed(self, X: Rows) -> Rows:
-        """The rows as the similarity inside sees them."""
-        return X
 
     def never_negative(self, rows: bool) -> bool:
         """As the similarity inside."""

@@ -109,11 +109,6 @@ class Search(BaseEstimator):
         tried = _product(grids)
         if len(tried) == 1:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
-        if problem.stages.similarity.supervised:
-            raise ValueError(
-                f"{problem.stages.similarity!r} has learnt from labels, and leave-one-out would flatter it: "
-                f"give {' and '.join(grids)} values. AutoSMLClassifier(effort='high') finds them by folds."
-            )
         looked = RidgeSearch(two_sided(part), criterion_of(self.criterion), pairs)
         tried, measured = looked.run(grids, walk)
         return self._finished(problem, grids, tried, measured, part.references.n_rows, _note(grids, note))
