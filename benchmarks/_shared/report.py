@@ -20,7 +20,7 @@ _SUMMARY = ("what", "value", "beside", "wanted")
 
 @dataclass
 class Part:
-    """What one benchmark found: a table, or several of the same columns, and what matters most of it."""
+    """What one benchmark found: a table, or several, and what matters most of it."""
 
     title: str
     columns: Sequence[str]
@@ -29,10 +29,13 @@ class Part:
     figures: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     plots: dict[str, Any] = field(default_factory=dict)  # file name -> matplotlib figure
+    own_columns: dict[str, Sequence[str]] = field(default_factory=dict)  # by heading, where they are others
 
-    def section(self, heading: str) -> None:
-        """Begin another table of the same columns."""
+    def section(self, heading: str, columns: Sequence[str] | None = None) -> None:
+        """Begin another table, of the same columns if no others are given."""
         self.tables[heading] = []
+        if columns is not None:
+            self.own_columns[heading] = columns
 
     def row(self, *cells: object) -> None:
         """Add a row to the last table."""
@@ -59,11 +62,12 @@ def publish(name: str, part: Part, folder: Path) -> None:
     lines = [f"# {part.title}", ""] + [part.intro, ""] * bool(part.intro)
     for heading, rows in part.tables.items():
         if rows:
-            table = Table(*part.columns, title=heading or part.title)
+            columns = part.own_columns.get(heading, part.columns)
+            table = Table(*columns, title=heading or part.title)
             for row in rows:
                 table.add_row(*row)
             console.print(table)
-            lines += [f"## {heading}", ""] * bool(heading) + [*_markdown(part.columns, rows), ""]
+            lines += [f"## {heading}", ""] * bool(heading) + [*_markdown(columns, rows), ""]
     for note in part.notes:
         console.print(note, highlight=False)
         lines += [note, ""]

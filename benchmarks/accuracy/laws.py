@@ -1,8 +1,8 @@
-"""The league's made sets drawn again and again: is a gap on one of them the law's, or the draw's?
+"""The synthetic data sets drawn repeatedly: is a difference due to the process, or to one draw?
 
-Folds of one set share their rows, so that their standard error says nothing of another draw. Here every draw
-is new, with seeds that neither the league nor any choice has seen; the rivals are those that are ahead of
-AutoSML on one of the league's made sets, or nearest to it, where they are installed.
+Folds of one set share their rows, so their standard error does not cover other draws. Here every draw is new,
+with seeds that neither the benchmark of methods nor any choice has used. The methods are those ahead of
+AutoSML on one of the synthetic sets, or nearest to it, if they are installed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from _shared.report import Part
 from _shared.timing import Scale
+from league.methods import METHODS
+from league.synthetic import SYNTHETIC
 
 from simlabel.experiments import FixedSplit, RandomSplits, compare
-from simlabel.experiments.league import MADE, RIVALS
 from simlabel.metrics import find_criterion
 
 SEEDS = range(101, 111)
@@ -24,10 +25,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results" / "folds" / "l
 
 
 def drawn(law: str, seed: int, names: list[str], small: bool) -> dict[str, list[float]]:
-    """The criteria of each rival on one draw of a law, on rows that it has not seen."""
-    data = MADE[law](n=120, seed=seed).data if small else MADE[law](seed=seed).data
+    """Return the criteria of each method on one draw of a process, on held-out rows."""
+    data = SYNTHETIC[law](n=120, seed=seed).data if small else SYNTHETIC[law](seed=seed).data
     protocol = RandomSplits(0.3, repeats=1) if data.split is None else FixedSplit()
-    algorithms = [RIVALS[name].algorithm(data, 0) for name in names]
+    algorithms = [METHODS[name].algorithm(data, 0) for name in names]
     folder = None if small else FOLDER / f"{law}-{seed}"
     found = compare(data, algorithms, protocol, folder=folder, jobs=2)
     if found.failures:
@@ -37,18 +38,18 @@ def drawn(law: str, seed: int, names: list[str], small: bool) -> dict[str, list[
 
 def run(scale: Scale) -> Part:
     against = ("svc",) if scale.small else AGAINST
-    names = ["autosml", *(name for name in against if RIVALS[name].absent is None)]
+    names = ["autosml", *(name for name in against if METHODS[name].missing is None)]
     seeds = SEEDS[:2] if scale.small else SEEDS
-    columns = ["law", "AutoSML", *(f"less {RIVALS[name].title}" for name in names[1:])]
-    intro = f"{len(seeds)} draws of each law; the gain of AutoSML ± its standard error over the draws."
-    part = Part("Made sets, drawn again and again", columns, intro)
-    # law, draw, rival, criterion
+    columns = ["process", "AutoSML", *(f"minus {METHODS[name].title}" for name in names[1:])]
+    intro = f"{len(seeds)} draws of each process; the gain of AutoSML ± its standard error over the draws."
+    part = Part("Synthetic data sets, drawn repeatedly", columns, intro)
+    # process, draw, method, criterion
     values = np.array(
-        [[list(drawn(law, seed, names, scale.small).values()) for seed in seeds] for law in MADE]
+        [[list(drawn(law, seed, names, scale.small).values()) for seed in seeds] for law in SYNTHETIC]
     )
     for k, criterion in enumerate(CRITERIA):
         part.section(find_criterion(criterion).heading)
-        for law, of_law in zip(MADE, values[..., k], strict=True):
+        for law, of_law in zip(SYNTHETIC, values[..., k], strict=True):
             gains = of_law[:, :1] - of_law[:, 1:]
             errors = gains.std(axis=0, ddof=1) / np.sqrt(len(seeds))
             cells = [f"{g:+.4f} ± {e:.4f}" for g, e in zip(gains.mean(axis=0), errors, strict=True)]

@@ -80,9 +80,6 @@ def test_compare_writes_a_table_with_the_value_of_each_fold(run, csv, tmp_path):
     refused = run(*words, "-o", "values.html")
     assert refused.exit_code == 2
     assert ".csv, .xlsx or .jsonl" in refused.stderr
-    refused = run("compare", csv("a"), "--league", "-o", "values.csv")
-    assert refused.exit_code == 2
-    assert "league.json" in refused.stderr
 
 
 def test_ranks_over_several_sets(run, csv):

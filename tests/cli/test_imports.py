@@ -15,7 +15,6 @@ from simlabel.cli._app import _VERBS as VERBS
 from simlabel.cli._app import app
 from simlabel.datasets import FORMATS, TABLE_FORMATS
 from simlabel.experiments import ALGORITHMS
-from simlabel.experiments.league import LIMIT
 from simlabel.influence import INFLUENCES
 from simlabel.label_rules import LABEL_RULES
 from simlabel.metrics import CRITERIA, MORE_CRITERIA
@@ -76,7 +75,6 @@ def test_options_offer_what_the_rooms_have():
     assert tuple(CRITERIA) == _choices.CRITERIA
     assert _choices.MORE_CRITERIA == MORE_CRITERIA
     assert tuple(ALGORITHMS) == _choices.ALGORITHMS
-    assert LIMIT == _choices.LEAGUE_LIMIT
 
 
 def test_names_are_there_when_they_are_asked_for():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from league.searched import Searched
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -15,7 +16,6 @@ from made_data import make_data
 from simlabel.baselines._powerset import LabelPowerset
 from simlabel.datasets import Dataset
 from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
-from simlabel.experiments._searched import Searched
 from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
 
 QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]

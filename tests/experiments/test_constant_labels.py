@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from league.methods import METHODS as BENCHMARK
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import LinearSVC
 
 from made_data import make_data
 from simlabel.experiments import ALGORITHMS, FixedSplit, KFolds, compare, find_algorithm
-from simlabel.experiments._searched import Searched
-from simlabel.experiments.league import RIVALS
 from simlabel.metrics import average_precision, scorer
 
 ABSENT, ALWAYS = 3, 1
-METHODS = [*RIVALS, *(name for name in ALGORITHMS if name not in RIVALS)]
+METHODS = [*BENCHMARK, *(name for name in ALGORITHMS if name not in BENCHMARK)]
 FEW = {"n_estimators": 5, "n_rounds": 5, "n_chains": 2}  # what is shown does not depend on how many
 
 
@@ -31,11 +29,11 @@ def split_data():
     return replace(data, Y=type(data.Y)(Y), split=np.repeat([0, 2], [30, 10]).astype(np.int8))
 
 
-def method(name, data):
-    rival = RIVALS.get(name)
-    if rival is not None and rival.absent is not None:
-        pytest.skip(rival.absent)
-    found = find_algorithm(name) if rival is None else rival.algorithm(data, 0)
+def algorithm_of(name, data):
+    method = BENCHMARK.get(name)
+    if method is not None and method.missing is not None:
+        pytest.skip(method.missing)
+    found = find_algorithm(name) if method is None else method.algorithm(data)
     parameters = found.estimator.get_params()
     few = {key: FEW[last] for key in parameters if (last := key.rpartition("__")[2]) in FEW}
     return replace(found, estimator=found.estimator.set_params(**few))
@@ -43,20 +41,11 @@ def method(name, data):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_absent_label_ranks_last_and_one_that_all_rows_have_first(name, split_data):
-    result = compare(split_data, [method(name, split_data)], FixedSplit())
+    result = compare(split_data, [algorithm_of(name, split_data)], FixedSplit())
     assert not result.failures
     found = result.of("made", name)
     assert found.mean("average_precision") == pytest.approx((1 / 5 + 1) / 2)  # ranks 5 and 1
     assert found.mean("coverage") == (4 + 0) / 2
-
-
-@pytest.mark.filterwarnings("ignore:Label not 3 is present in all training examples")
-def test_the_label_rule_of_a_searched_method_never_predicts_an_absent_label(rng):
-    X = rng.normal(size=(90, 4))
-    Y = np.column_stack([X[:, :3] > 1.2, np.zeros(90)]).astype(int)  # rare: thresholds are below 0
-    model = Searched(OneVsRestClassifier(LinearSVC())).fit(X, Y)
-    assert model.decision_function(X).argmin(axis=1).tolist() == [3] * 90
-    assert not model.predict(X)[:, 3].any()
 
 
 def test_a_scorer_ranks_labels_last_that_the_estimator_does_not_know_however_large_the_scores():

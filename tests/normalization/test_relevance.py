@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from league.synthetic import irrelevant
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
-from simlabel.experiments.league._made import irrelevant
 from simlabel.normalization import Relevance
 from simlabel.similarities import RBF, OnColumns
 

@@ -33,5 +33,3 @@ ALGORITHMS = (
     *("sml", "autosml", "mlknn", "boostexter", "adtboost", "ranksvm"),
     *("br", "cc", "lp", "knn", "rf", "et"),
 )
-#: processor seconds that a fold of the league may take
-LEAGUE_LIMIT = 120.0

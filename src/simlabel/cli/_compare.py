@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli._choices import ALGORITHMS, LEAGUE_LIMIT
+from simlabel.cli._choices import ALGORITHMS
 from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._listing import list_format, write_list
 from simlabel.cli._tables import say_failures, show_comparison
-from simlabel.cli._wording import spelled
 from simlabel.support.progress import shown_progress
 
 if TYPE_CHECKING:
     from simlabel.experiments import Comparison
 
 _DEFAULT = "sml,autosml,mlknn,br,rf"
-_LEAGUE = "The league"
-_OF_LEAGUE = ("budget", "time_limit", "ablation")
-_DIVIDES = "which divides each set by itself, as suits its size; --fixed-split and --seed are for it."
-_READS = (
-    "which reads sets by itself, each by what is in its file; --label-column, --separator and --delimiter "
-    "are for it."
-)
-#: what the league does not ask the user, and why
-_NOT_OF_LEAGUE = {
-    **dict.fromkeys(("folds", "repeats", "stratified", "test_share"), _DIVIDES),
-    **dict.fromkeys(("labels", "label_prefix", "missing", "format", "max_gib"), _READS),
-    "output": "which writes all its results to league.json in --folder.",
-    "criteria": "which judges by the same criteria always; --report and --json have all of them.",
-}
-
 Sources = Annotated[
     list[str] | None, typer.Argument(help="Files, or names of data sets.", show_default=False)
 ]
@@ -43,46 +26,16 @@ Algorithms = Annotated[
     typer.Option(
         "--algorithms",
         "-a",
-        help=f"Names with commas between: {', '.join(ALGORITHMS)}; or module:Class of any estimator. Of the "
-        "league its rivals (--league --list), by default all.",
+        help=f"Names with commas between: {', '.join(ALGORITHMS)}; or module:Class of any estimator.",
     ),
 ]
 
 
 @guarded
 def compare_verb(
-    ctx: typer.Context,
     data: Sources = None,
     algorithms: Algorithms = _DEFAULT,
-    league: Annotated[
-        bool,
-        typer.Option(
-            "--league",
-            help="Every rival on every set: those that are named, those of a folder, or all that are here.",
-            rich_help_panel=_LEAGUE,
-        ),
-    ] = False,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            help="Time for the league, such as 30m, 2h or 1h30m: what fits is run.", rich_help_panel=_LEAGUE
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            min=1.0,
-            help="Processor seconds of a fold; who takes longer has lost that set.",
-            rich_help_panel=_LEAGUE,
-        ),
-    ] = LEAGUE_LIMIT,
-    ablation: Annotated[
-        bool,
-        typer.Option("--ablation", help="Also AutoSML without each ingredient.", rich_help_panel=_LEAGUE),
-    ] = False,
-    list_them: Annotated[
-        bool, typer.Option("--list", help="List the algorithms, or the league's rivals, and leave.")
-    ] = False,
+    list_them: Annotated[bool, typer.Option("--list", help="List the algorithms and exit.")] = False,
     folds: options.Folds = 10,
     repeats: options.Repeats = 1,
     stratified: options.Stratified = False,
@@ -117,36 +70,16 @@ def compare_verb(
 
     Each finished fold is kept; the same command goes on from where it was stopped.
     """
-    from simlabel.cli._league import list_rivals, run_league
     from simlabel.experiments import compare
     from simlabel.reports import check_report_path, comparison_report, write_report
 
     if list_them:
-        (list_rivals if league else _list_algorithms)(json)
+        _list_algorithms(json)
         return
-    given = _given(ctx)
-    _check_given(given, league)
     for path in report or ():
         check_report_path(path)
     if output is not None:
         list_format(output)
-    if league:
-        options_of = {"label_column": label_column, "separator": separator, "delimiter": delimiter}
-        run_league(
-            data or [],
-            algorithms if "algorithms" in given else None,
-            budget=budget,
-            limit=time_limit,
-            ablation=ablation,
-            fixed=fixed_split,
-            folder=folder,
-            jobs=jobs,
-            seed=seed,
-            reports=report or [],
-            json=json,
-            options={name: value for name, value in options_of.items() if value is not None},
-        )
-        return
     if not data:
         raise typer.BadParameter("give at least one data set, e.g. simlabel compare yeast.")
     names = _checked(algorithms)
@@ -171,21 +104,6 @@ def compare_verb(
     else:
         _show(comparison, shown)
     say_failures(comparison)
-
-
-def _given(ctx: typer.Context) -> list[str]:
-    """The parameters that were typed, even where that is what they are by default."""
-    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-    return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-
-
-def _check_given(given: Sequence[str], league: bool) -> None:
-    """Refuse what would be passed over in silence."""
-    for name in given:
-        if league and name in _NOT_OF_LEAGUE:
-            raise typer.BadParameter(f"{spelled(name)} is not for --league, {_NOT_OF_LEAGUE[name]}")
-        if not league and name in _OF_LEAGUE:
-            raise typer.BadParameter(f"{spelled(name)} is for --league only.")
 
 
 def _show(comparison: Comparison, criteria: list[str]) -> None:

@@ -9,9 +9,8 @@ from simlabel.experiments._algorithms import (
 )
 from simlabel.experiments._claims import Claim, judge
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
-from simlabel.experiments._fold import FoldResult, criteria_for, summarize
+from simlabel.experiments._fold import FoldResult, criteria_for, run_fold, summarize
 from simlabel.experiments._protocols import (
-    FirstSplits,
     FixedSplit,
     KFolds,
     Protocol,
@@ -37,7 +36,6 @@ __all__ = [
     "KFolds",
     "StratifiedFolds",
     "FixedSplit",
-    "FirstSplits",
     "RandomSplits",
     "Protocol",
     "Split",
@@ -58,6 +56,7 @@ __all__ = [
     "judge",
     "Claim",
     "criteria_for",
+    "run_fold",
     "summarize",
     "write_atomically",
     "PUBLISHED",

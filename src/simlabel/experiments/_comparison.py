@@ -51,16 +51,12 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class Failure:
-    """An algorithm that did not get through a fold of a data set, or is not here at all.
-
-    `late` says that it had a limit of time and took longer.
-    """
+    """An algorithm that failed on a fold of a data set, or that is not installed."""
 
     data: str
     algorithm: str
     split: str
     message: str
-    late: bool = False
 
     def __str__(self) -> str:
         where = f" on {self.data}, {self.split}" if self.data else ""

@@ -17,7 +17,6 @@ from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._memory import peak_mib, resident_mib
 from simlabel.experiments._protocols import Split
-from simlabel.experiments._searched import dense_labels, take_rows
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
 from simlabel.metrics._outputs import (
     constant_labels,
@@ -188,3 +187,17 @@ def _calibration(truth: sp.csr_array, probabilities: FloatArray) -> Bins:
     true_pairs = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)) * truth.shape[1] + truth.indices
     true = np.bincount(bins[true_pairs], minlength=_BINS)
     return tuple(zip(summed.tolist(), true.astype(float).tolist(), counts.tolist(), strict=True))
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Return some rows of a matrix or of a data frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def dense_labels(Y: sp.csr_array) -> IntArray:
+    """Return labels as most estimators take them.
+
+    Of 64 bits: scikit-learn numbers labels by the kind of integer that says whether a row has them, and one
+    of 8 bits cannot count beyond 127.
+    """
+    return Y.toarray().astype(np.int64)

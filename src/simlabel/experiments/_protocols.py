@@ -118,35 +118,6 @@ class KFolds(Protocol):
         return f"{self.folds}-fold cross-validation{kind}{times}"
 
 
-@dataclass(frozen=True, repr=False)
-class FirstSplits(Protocol):
-    """The first splits of a protocol; finished ones are found again by the whole.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    count : int
-
-    Examples
-    --------
-    >>> print(FirstSplits(KFolds(10), 3))
-    10-fold cross-validation, the first 3 test parts
-    """
-
-    protocol: Protocol
-    count: int
-
-    def splits(self, data: Dataset) -> list[Split]:
-        """As many as asked for, or all."""
-        return self.protocol.splits(data)[: self.count]
-
-    def __repr__(self) -> str:
-        return repr(self.protocol)  # finished folds are kept under it
-
-    def __str__(self) -> str:
-        return f"{self.protocol}, the first {self.count} test part{'s' * (self.count > 1)}"
-
-
 @dataclass(frozen=True)
 class Splitter(Protocol):
     """The splits of one of scikit-learn's splitters.

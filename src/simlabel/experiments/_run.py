@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,12 @@ from simlabel.experiments._comparison import Comparison, CrossValidation, Failur
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
 from simlabel.experiments._store import FoldStore, data_key
-from simlabel.experiments._workers import LATE, run_limited
 from simlabel.inspection import advise_on_shared_rows
 from simlabel.labels import LabelSpace
 from simlabel.support.validation import check_matrix, check_number, check_same_length, collected
 
 Progress = Callable[[int, int, str], None]
 _Outcome = tuple[FoldResult | None, str]
-_WARMING = 60  # rows
-TOO_LONG = "took more than"  # how the message of who was late begins
 
 
 def compare(
@@ -37,7 +33,6 @@ def compare(
     folder: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     seed: int = 0,
-    time_limit: float | None = None,
     on_progress: Progress | None = None,
 ) -> Comparison:
     """Run algorithms on data sets, all on the same folds.
@@ -56,15 +51,9 @@ def compare(
         result that it would have had. A fold is run again when the file that an estimator's class is
         written in has changed; what that file imports is not looked at.
     jobs : int
-        How many folds run at a time, each in a process of its own; the cores are shared among them. With a
-        `time_limit` each has one thread.
+        How many folds run at a time, each in a process of its own; the cores are shared among them.
     seed : int
         `random_state` of the algorithms that are given by name; each split adds its number (0, 1, ...).
-    time_limit : float, optional
-        Processor seconds (on Windows four times as many on the clock) in which a fold must end. An algorithm
-        that takes longer on one is listed as late in `failures`, and its other folds of that data set are not
-        run. With a limit, folds run in processes even if `jobs` is 1; a script then needs
-        ``if __name__ == "__main__":``.
     on_progress : callable, optional
         Called with (folds done, folds in all, what was done last).
 
@@ -89,7 +78,6 @@ def compare(
     0.0
     """
     check_number("compare", "jobs", jobs, at_least=1, integer=True)
-    check_number("compare", "time_limit", time_limit, above=0, also=(None,))
     protocol = KFolds(seed=seed) if protocol is None else as_protocol(protocol)
     chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
     sets = [data] if isinstance(data, Dataset | str) or _is_pair(data) else list(data)
@@ -99,7 +87,7 @@ def compare(
         dataset = _as_dataset(item, "data" if len(sets) == 1 else f"data-{number + 1}")
         if any(name == dataset.name for name, _ in results):
             raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
-        runner = _Runner(dataset, chosen, protocol, store, jobs, time_limit)
+        runner = _Runner(dataset, chosen, protocol, store, jobs)
         first = runner.splits[0]  # the others are alike
         if not hasattr(dataset.X, "iloc"):
             advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
@@ -214,9 +202,8 @@ class _Runner:
         protocol: Protocol,
         store: FoldStore | None,
         jobs: int,
-        limit: float | None,
     ) -> None:
-        self.data, self.jobs, self.store, self.limit = data, jobs, store, limit
+        self.data, self.jobs, self.store = data, jobs, store
         self.algorithms = algorithms
         self.splits = protocol.splits(data)
         self.criteria = criteria_for(data.n_labels)
@@ -249,42 +236,19 @@ class _Runner:
             finished = self.store.read(path, self.criteria)
             if finished is not None:
                 outcomes[number] = (finished, "")
-            elif self.limit is not None and self.store.was_late(path, self.limit):
-                outcomes[number] = (None, LATE)
         return outcomes
 
     def _run_missing(self, finished: dict[int, _Outcome]) -> Iterator[tuple[int, _Outcome]]:
-        late = {self.tasks[number][0].name for number, (_, why) in finished.items() if why == LATE}
-        missing = [
-            number
-            for number, (algorithm, _) in enumerate(self.tasks)
-            if number not in finished and algorithm.name not in late
-        ]
+        missing = [number for number in range(len(self.tasks)) if number not in finished]
         if not missing:
             return
         calls = [
             (number, self.data, *self.tasks[number], self.criteria, self.paths[number]) for number in missing
         ]
         jobs = min(self.jobs, len(missing))  # a worker is a process: none that has nothing to do
-        if self.limit is None:
-            yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(
-                delayed(_run_task)(*call) for call in calls
-            )
-        else:
-            yield from self._run_limited(calls, jobs, self.limit, late)
-
-    def _run_limited(
-        self, calls: list[Any], jobs: int, limit: float, late: set[str]
-    ) -> Iterator[tuple[int, _Outcome]]:
-        numbered = [(call[0], partial(_run_warm, *call)) for call in calls]
-        ended = run_limited(numbered, jobs, limit, skip=lambda number: self.tasks[number][0].name in late)
-        for number, found, why in ended:
-            if why == LATE:
-                late.add(self.tasks[number][0].name)
-                path = self.paths[number]
-                if path is not None:
-                    FoldStore.write_late(path, limit)
-            yield found if why is None else (number, (None, why))
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(
+            delayed(_run_task)(*call) for call in calls
+        )
 
     def _gathered(
         self, outcomes: Mapping[int, _Outcome]
@@ -292,13 +256,9 @@ class _Runner:
         results: dict[tuple[str, str], list[FoldResult]] = {}
         failures: dict[str, Failure] = {}
         for number, (algorithm, split) in enumerate(self.tasks):
-            if number not in outcomes:
-                continue  # another fold of the algorithm was late
             result, message = outcomes[number]
             if result is None:
-                late = message == LATE
-                said = f"{TOO_LONG} {self.limit:g} processor seconds" if late else message
-                failed = Failure(self.data.name, algorithm.name, split.name, said, late)
+                failed = Failure(self.data.name, algorithm.name, split.name, message)
                 failures.setdefault(algorithm.name, failed)
             else:
                 results.setdefault((self.data.name, algorithm.name), []).append(result)
@@ -317,23 +277,6 @@ def _run_task(
     if path is not None:
         FoldStore.write(path, result)
     return number, (result, "")
-
-
-_warmed: set[str] = set()  # in this process
-_COMPILED = ("simlabel.estimators", "simlabel.baselines")
-
-
-def _run_warm(
-    number: int, data: Dataset, algorithm: Algorithm, split: Split, criteria: list[str], path: Path | None
-) -> tuple[int, _Outcome]:
-    """The same in a worker; what methods of this package have compiled is loaded before the clock runs."""
-    inside = [algorithm.estimator, *algorithm.estimator.get_params().values()]
-    compiled = any(type(each).__module__.startswith(_COMPILED) for each in inside)
-    if compiled and algorithm.name not in _warmed:
-        _warmed.add(algorithm.name)
-        some = Split(split.name, split.train[:_WARMING], split.train[:2], split.number)
-        _run_task(number, data, algorithm, some, criteria, None)
-    return _run_task(number, data, algorithm, split, criteria, path)
 
 
 def _one_line(error: BaseException) -> str:

@@ -8,7 +8,6 @@ import inspect
 import json
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -19,6 +18,7 @@ import pandas as pd
 import scipy.sparse as sp
 import sklearn
 
+import simlabel
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
@@ -26,18 +26,6 @@ from simlabel.experiments._protocols import Protocol, Split
 from simlabel.support.replacing import replacing
 
 _COUNTED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages whose versions are looked at
-# what a rival that is not ours runs on: a change of our own methods does not change its figures
-_UNDER_RIVALS = (
-    "baselines",
-    "experiments",
-    "label_rules",
-    "labels",
-    "metrics",
-    "rows",
-    "support",
-    "_kernels",
-)
-_LATE = ".late"
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out
 
 
@@ -91,19 +79,6 @@ class FoldStore:
         return result if set(criteria) <= set(result.evaluation.values) else None
 
     @staticmethod
-    def was_late(path: Path, seconds: float) -> bool:
-        """Whether the fold did not end within so many seconds, or within more, in a former run."""
-        try:
-            return float(path.with_suffix(_LATE).read_text()) >= seconds
-        except (OSError, ValueError):
-            return False
-
-    @staticmethod
-    def write_late(path: Path, seconds: float) -> None:
-        """Keep that a fold did not end within so many seconds."""
-        write_atomically(path.with_suffix(_LATE), f"{seconds:g}")
-
-    @staticmethod
     def write(path: Path, result: FoldResult) -> None:
         """Keep a finished fold."""
         write_atomically(path, json.dumps(result.to_dict(), allow_nan=False))
@@ -139,12 +114,7 @@ def algorithm_key(algorithm: Algorithm) -> str:
         parameters[name] = _address(value) if nested else value
         code += [type(value)] if nested else [value] if isinstance(value, FunctionType) else []
     home = importlib.import_module(type(estimator).__module__.partition(".")[0])
-    versions = (
-        _own_source(_rooms(code)),
-        getattr(home, "__version__", ""),
-        sklearn.__version__,
-        np.__version__,
-    )
+    versions = (simlabel.__version__, getattr(home, "__version__", ""), sklearn.__version__, np.__version__)
     return f"{_address(estimator)} {joblib.hash(parameters)} {versions} {_sources(code)}"
 
 
@@ -168,27 +138,6 @@ def _instructions(code: CodeType) -> tuple[Any, ...]:
     """What a function does, without where it stands."""
     constants = [_instructions(one) if isinstance(one, CodeType) else one for one in code.co_consts]
     return code.co_name, code.co_code, code.co_names, constants
-
-
-def _rooms(code: Iterable[Any]) -> tuple[str, ...] | None:
-    """The rooms of this package that an algorithm runs on; None for all."""
-    own = [one.__module__.split(".") for one in code if one.__module__.partition(".")[0] == "simlabel"]
-    return _UNDER_RIVALS if all(parts[1] in _UNDER_RIVALS for parts in own) else None
-
-
-@lru_cache(maxsize=2)
-def _own_source(rooms: tuple[str, ...] | None) -> str:
-    """A digest of this package: a version number does not change with every change."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        room, *inside = path.relative_to(root).parts
-        # pages, the desk and the choice of sets change no figure of a fold
-        if room in ("cli", "reports", "desk") or (room == "experiments" and inside[0] == "league"):
-            continue
-        if rooms is None or room in rooms:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def _address(thing: Any) -> str:

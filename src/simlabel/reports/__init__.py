@@ -2,7 +2,6 @@
 
 from simlabel.reports._build import comparison_report, evaluation_report, reproduction_report
 from simlabel.reports._html import to_html
-from simlabel.reports._league import league_report
 from simlabel.reports._page import Report
 from simlabel.reports._text import to_latex, to_markdown
 from simlabel.reports._write import check_report_path, write_report
@@ -11,7 +10,6 @@ __all__ = [
     "comparison_report",
     "reproduction_report",
     "evaluation_report",
-    "league_report",
     "write_report",
     "check_report_path",
     "to_html",

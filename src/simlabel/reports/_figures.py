@@ -196,37 +196,3 @@ def rank_plot(ranking: Ranking) -> str | None:
             bar.set_xdata(sorted(bar.get_xdata()))
         _ruler(axes, min(ranking.mean_ranks.values()), ranking.critical_difference)
         return _svg(figure, "Critical-difference diagram of the mean ranks")
-
-
-def speed_plot(points: Mapping[str, tuple[float, float, bool]], own: str) -> str:
-    """Seconds of a fold against average precision; who is unbeaten in both is joined by a line."""
-    with _drawing(7.2, 4.4) as (figure, axes):
-        front = sorted((seconds, ap) for seconds, ap, unbeaten in points.values() if unbeaten)
-        axes.plot([x for x, _ in front], [y for _, y in front], color=_FAINT, linewidth=1.2, zorder=1)
-        for name, (seconds, ap, _) in points.items():
-            shade = colour(1) if name == own else colour(0)
-            axes.plot([seconds], [ap], "o", color=shade, markersize=6 if name == own else 4.5)
-            axes.annotate(short(name), (seconds, ap), (5, 3), textcoords="offset points", fontsize=8)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("")
-        axes.margins(x=0.12)
-        axes.set(xlabel="processor seconds of a fold (log scale)", ylabel="mean average precision")
-        return _svg(figure, "Mean average precision against processor seconds of a fold, for each rival")
-
-
-def probability_plot(shares: Mapping[str, tuple[float, float, float]], names: tuple[str, str, str]) -> str:
-    """A bar for each rival, in three parts that add up to 1."""
-    with _drawing(7.2, 0.9 + 0.26 * len(shares)) as (figure, axes):
-        rivals = list(shares)[::-1]
-        start = [0.0] * len(rivals)
-        for part, shade in enumerate((colour(0), _FAINT, colour(1))):
-            widths = [shares[rival][part] for rival in rivals]
-            axes.barh(range(len(rivals)), widths, left=start, color=shade, height=0.7, label=names[part])
-            start = [a + b for a, b in zip(start, widths, strict=True)]
-        axes.set_yticks(range(len(rivals)), [short(rival) for rival in rivals])
-        axes.set(xlim=(0, 1), xlabel="probability")
-        axes.legend(frameon=False, fontsize=9, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        return _svg(
-            figure, "Probability that our method is practically better, equal or worse, for each rival"
-        )

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table; `heat` between 0 and 1 colours it, and `more` are lines that open below it."""
+    """One cell of a table; `heat` between 0 and 1 colours it."""
 
     text: str
     best: bool = False
     heat: float | None = None
-    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A rival as its users would have it: a small search, and label sets tuned, inside the training rows."""
+"""A method as its users would run it: a small search and a tuned label rule, on the training rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from simlabel.experiments._fold import dense_labels, take_rows
 from simlabel.experiments._stratified import parts
 from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.metrics import find_criterion
@@ -17,11 +18,6 @@ from simlabel.support.validation import FloatArray, IntArray
 
 _FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once
 _SMALL = 1500  # rows: below, candidates are compared on all inner folds, else on the first
-
-
-def take_rows(X: Any, rows: IntArray) -> Any:
-    """Some rows of a matrix or of a frame."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 class Searched(ClassifierMixin, BaseEstimator):
@@ -102,10 +98,10 @@ class Searched(ClassifierMixin, BaseEstimator):
         """Scores and own sets of rows that were not learnt from."""
         train, test = fold
         model = self._fitted(given, take_rows(X, train), Y[train])
-        asked = take_rows(X, test)
-        scores = label_scores(model, asked, self._n_labels)
+        held_out = take_rows(X, test)
+        scores = label_scores(model, held_out, self._n_labels)
         scores = rank_constant_labels(scores, *constant_labels(Y[train]))
-        return scores, label_sets(model, asked, self._n_labels)
+        return scores, label_sets(model, held_out, self._n_labels)
 
     def _judged(self, Y: sp.csr_array, folds: Sequence[Any], held: Sequence[Any]) -> float:
         criterion = find_criterion(self.criterion)
@@ -130,13 +126,13 @@ class Searched(ClassifierMixin, BaseEstimator):
             half = np.arange(len(blocks[0].weights)) % 2 == 0
             one, other = (blocks[0].of_rows(np.flatnonzero(part)) for part in (half, ~half))
             splits = [([one], other), ([other], one)]
-        told = [(AutoRule(self.sets).fit(sizes, rest).predict(part.scores), part.Y) for rest, part in splits]
+        tuned = [(AutoRule(self.sets).fit(sizes, rest).predict(part.scores), part.Y) for rest, part in splits]
         own = [(sets, Y[test]) for test, (_, sets) in zip(tests, held, strict=True)]
-        ruled, kept = (_together(self.sets, pairs) for pairs in (told, own))
-        return None if kept > ruled else whole
+        by_rule, unchanged = (_together(self.sets, pairs) for pairs in (tuned, own))
+        return None if unchanged > by_rule else whole
 
     def _scores(self, scores: FloatArray) -> ScoreBlock:
-        """Scores as label rules take them; of sizes a rival says nothing but how frequent they are."""
+        """Return scores in the form that label rules take, with the frequencies of the set sizes."""
         sizes = np.repeat(self._size_counts[None, :].astype(np.float64), len(scores), axis=0)
         return ScoreBlock(scores, sizes, scores, np.ones(len(scores)))
 
@@ -155,15 +151,6 @@ class Searched(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def dense_labels(Y: sp.csr_array) -> IntArray:
-    """Labels as most estimators take them.
-
-    Of 64 bits: scikit-learn numbers labels by the kind of integer that says whether a row has them, and one
-    of 8 bits cannot count beyond 127.
-    """
-    return Y.toarray().astype(np.int64)
 
 
 def _inner(Y: sp.csr_array, seed: int) -> Iterator[tuple[IntArray, IntArray]]:

@@ -1,4 +1,4 @@
-"""What rivals need before they can learn: columns on one scale, dense rows, words of a raw table, a frame."""
+"""Preprocessing of some methods: scaled columns, dense rows, words of a raw table, a data frame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ScaledColumns(TransformerMixin, BaseEstimator):
 
 
 class Dense(TransformerMixin, BaseEstimator):
-    """Sparse rows as dense ones, for who takes no others."""
+    """Sparse rows as dense ones, for methods that require them."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Nothing to learn."""
@@ -41,7 +41,7 @@ class Dense(TransformerMixin, BaseEstimator):
 
 
 class Words(TransformerMixin, BaseEstimator):
-    """All cells of a raw table's row as one text, and its words and pairs of words by how rare they are.
+    """TF-IDF weights of the words and word pairs in all cells of a row of a raw table.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _texts(frame: pd.DataFrame) -> list[str]:
 
 
 class AsFrame(ClassifierMixin, BaseEstimator):
-    """An estimator of tables that gets the columns of a matrix as a frame of numbers.
+    """Pass the columns of a matrix to an estimator of tables as a data frame of numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What makes a set's figures look better than they are: copies across the split, and ids among features."""
+"""Leakage that makes results look better than they are: duplicates across the split, ids among features."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel.datasets import Dataset
-from simlabel.experiments._protocols import Split
-from simlabel.experiments._searched import take_rows
+from simlabel.experiments import Split
+from simlabel.experiments._fold import take_rows
 from simlabel.inspection._copies import row_keys
 from simlabel.support.validation import FloatArray, IntArray
 
@@ -17,7 +17,7 @@ _DIFFERENT = 0.95  # share of rows in which a text differs from all others
 
 
 def shared_rows(data: Dataset, split: Split) -> int:
-    """How many test rows are equal to a training row in all features.
+    """Return how many test rows are equal to a training row in all features.
 
     Examples
     --------
@@ -37,11 +37,10 @@ def _keys(X: object) -> IntArray:
 
 
 def identifiers(data: Dataset) -> str | None:
-    """An id among the features, in words; None where none is seen.
+    """Describe an id among the features; return None where none is found.
 
-    Found are a column of whole numbers that only grows and never repeats, a column of texts that differ
-    in nearly all rows although they are short, and the columns of a one-hot code: columns of 0 and 1 of which
-    each row has one, with few rows to each.
+    It finds a strictly increasing integer column, a column of short texts that are different in nearly all
+    rows, and a one-hot code: binary columns of which each row has one, with few rows each.
 
     Examples
     --------
@@ -49,7 +48,7 @@ def identifiers(data: Dataset) -> str | None:
     >>> words = np.random.default_rng(0).random((60, 2))
     >>> rows = np.hstack([words, np.eye(30)[np.arange(60) % 30]])
     >>> identifiers(Dataset("d", rows, Y, "a", [str(k) for k in range(32)]))
-    '30 columns of 0 and 1, of which every row has one: an id, spread over columns (2 to 31)'
+    '30 binary columns, of which every row has one: a one-hot id, columns 2 to 31'
     """
     if isinstance(data.X, pd.DataFrame):
         return _text_id(data.X)
@@ -61,7 +60,7 @@ def _text_id(frame: pd.DataFrame) -> str | None:
         cells = frame[name].astype(str)
         short = cells.str.len().mean() < 40 and not cells.str.contains(" ").mean() > 0.5
         if short and cells.nunique() >= _DIFFERENT * len(cells):
-            return f"the column {name} differs in nearly every row: an id"
+            return f"column {name!r} is different in nearly every row: an id"
     return None
 
 
@@ -70,16 +69,13 @@ def _counting_column(data: Dataset) -> str | None:
         return None
     steps = np.diff(data.X[:, (np.floor(data.X) == data.X).all(axis=0)], axis=0)
     growing = np.flatnonzero((steps > 0).all(axis=0))
-    return (
-        f"a column of whole numbers grows from row to row: an id ({len(growing)})" if len(growing) else None
-    )
+    return f"an integer column increases from row to row: an id ({len(growing)})" if len(growing) else None
 
 
 def _one_hot_id(data: Dataset) -> str | None:
-    """A run of 0/1 columns whose sum is 1 in every row, with so few rows each that it tells rows apart.
+    """Find a run of 0/1 columns whose sum is 1 in every row, with few rows each.
 
-    Neighbouring columns are added up as long as no row has more than one of them; a run that is complete when
-    every row has one is a code.
+    Neighboring columns are added up as long as no row has more than one of them.
     """
     X = sp.csc_array(data.X)
     is_binary = np.array([(X.data[a:b] == 1).all() for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)])
@@ -97,7 +93,7 @@ def _one_hot_id(data: Dataset) -> str | None:
         seen[rows] = 1
         if seen.all() and column + 1 - start >= _FEW:
             return (
-                f"{column + 1 - start} columns of 0 and 1, of which every row has one: an id, spread over "
-                f"columns ({start} to {column})"
+                f"{column + 1 - start} binary columns, of which every row has one: a one-hot id, "
+                f"columns {start} to {column}"
             )
     return None

@@ -1,4 +1,4 @@
-"""RAkEL: random label sets of k labels, each learnt by a label powerset, and their votes."""
+"""RAkEL: votes of label powersets, each fitted on a random set of k labels."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ class RAkEL(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Share of the votes for each label, (n_rows, n_labels)."""
-        asked = np.zeros(self.n_labels_)
+        count = np.zeros(self.n_labels_)
         votes = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), self.n_labels_))
         for own, model in zip(self.labelsets_, self.models_, strict=True):
             votes[:, own] += model.predict_proba(X) if self.soft else model.predict(X)
-            asked[own] += 1
-        return np.asarray(votes / asked)
+            count[own] += 1
+        return np.asarray(votes / count)
 
     def predict(self, X: Any) -> Any:
         """Labels with more than half of the votes, (n_rows, n_labels)."""

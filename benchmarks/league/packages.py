@@ -1,4 +1,4 @@
-"""Rivals of other packages, each behind scikit-learn's interface, imported when they are fitted."""
+"""Methods of other packages behind scikit-learn's interface, imported when they are fitted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BINS = 64  # of each column: as good as 254 on sets of this size, in a fifth of
 
 
 class _Probabilistic(ClassifierMixin, BaseEstimator):
-    """A rival that gives probabilities, and labels above one half."""
+    """A method that gives probabilities, and predicts labels above one half."""
 
     def predict_proba(self, X: Any) -> FloatArray:
         raise NotImplementedError
@@ -179,7 +179,7 @@ class Omikuji(_Probabilistic):
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Nothing on the screen, also of what is not Python: omikuji draws bars, whoever asks."""
+    """Suppress output, also of code that is not Python: omikuji always draws progress bars."""
     kept = [(place, os.dup(place)) for place in (1, 2)]
     try:
         with open(os.devnull, "w") as nowhere:

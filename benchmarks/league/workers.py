@@ -1,4 +1,4 @@
-"""Folds in processes of their own, each within a limit of time."""
+"""Run folds in processes of their own, each within a time limit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ except ImportError:  # Windows: only seconds on the clock are counted there
     resource = None  # type: ignore[assignment]
 
 _PATIENCE = 4.0  # seconds on the clock for each of the processor: a busy machine is no fault of the fit
-LATE = "late"
+TIMED_OUT = "timed out"
 _GRACE = 5.0  # seconds to load and to hand over
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Call = Callable[[], Any]
-#: number of the call, what it gave, and where it gave nothing, why: None, "late", or how its process died
+#: number of the call, its result, and why there is none: None, "timed out", or how its process ended
 Ended = tuple[int, Any, str | None]
 
 
@@ -35,11 +35,11 @@ def run_limited(
     seconds: float,
     skip: Callable[[int], bool],
 ) -> Iterator[Ended]:
-    """Run numbered calls, so many at a time, and end those that take longer than they may.
+    """Run numbered calls, `jobs` at a time, and stop those that exceed the time limit.
 
-    Processes live on from call to call, so that what is compiled is loaded once; one that has to be ended
-    is followed by another. Processor seconds count, where the system has a limit for them; so each process
-    has one thread of BLAS and OpenMP: several that wait for each other spend the seconds of many fits.
+    Processes are reused, so that compiled code is loaded once; one that is stopped is replaced.
+    Processor seconds count, where the system has a limit for them. Each process has one thread of BLAS and
+    OpenMP: several threads that wait for each other would spend many processor seconds.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def run_limited(
     seconds : float
         For each call; on the clock it has four times as much.
     skip : callable
-        Asked of the number of each call before it is begun; those that need not be run any more are not.
+        Called with the number of each call before it starts: whether to skip it.
     """
     waiting = iter(calls)
     workers = [_Worker(seconds) for _ in range(min(jobs, len(calls)))]
@@ -105,7 +105,7 @@ class _Worker:
         self.stop()
         self._start()
         in_time = code is not None and code != -getattr(signal, "SIGXCPU", 0)
-        return number, None, f"its process ended with code {code}" if in_time else LATE
+        return number, None, f"its process ended with code {code}" if in_time else TIMED_OUT
 
     def _joined(self) -> bool:
         self._process.join(_GRACE)
@@ -134,7 +134,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _serve(connection: Connection, seconds: float) -> None:
-    # at the end whoever asks is gone, and may have been killed before it could read the last answer
+    # the parent process may have exited before it read the last answer
     with contextlib.suppress(EOFError, BrokenPipeError), threadpool_limits(1):
         while True:
             call = connection.recv()

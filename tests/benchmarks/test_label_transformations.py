@@ -1,4 +1,4 @@
-"""RAkEL, IBLR-ML and chains do what their papers say, shown by plain loops."""
+"""RAkEL, IBLR-ML, chains and the wrappers of other packages, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from league import packages
+from league.chains import ChainEnsemble
+from league.iblr import IBLRML
+from league.rakel import RAkEL, _drawn
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from simlabel.baselines._chains import ChainEnsemble
-from simlabel.baselines._iblr import IBLRML
 from simlabel.baselines._powerset import LabelPowerset
-from simlabel.baselines._rakel import RAkEL, _drawn
 
 
 @pytest.fixture
@@ -98,13 +99,11 @@ def test_chains_are_the_mean_of_chains_in_other_orders(rows):
 @pytest.mark.parametrize(
     ("name", "package"), [("CatBoost", "catboost"), ("XGBoost", "xgboost"), ("Omikuji", "omikuji")]
 )
-def test_rivals_of_other_packages_learn_what_is_plain(name, package):
+def test_methods_of_other_packages_learn_a_simple_problem(name, package):
     pytest.importorskip(package)
-    from simlabel.baselines import _packages
-
     X = np.random.default_rng(0).random((300, 4))
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.5, np.zeros(300)]).astype(int)
-    model = getattr(_packages, name)().fit(X, Y)
+    model = getattr(packages, name)().fit(X, Y)
     shares = model.predict_proba(X)
     assert shares.shape == (300, 3)
     for k in (0, 1):

@@ -1,8 +1,8 @@
-"""Data sets that the project makes, with a known answer: what the best possible learner would reach.
+"""Synthetic data sets with a known answer: the results of the best possible model.
 
-Each comes from a stated law, so that the true probability of every label in every row is known. Who ranks
-labels by these probabilities has the best average precision and ranking loss that can be expected; who
-takes the labels above one half has the best hamming loss.
+Each has a stated data-generating process, so the true probability of every label in every row is known.
+Ranking labels by these probabilities gives the best expected average precision and ranking loss; predicting
+the labels above one half gives the best expected hamming loss.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Labels = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Made:
-    """A made set, what is hard about it, and the true probability of every label, (n_rows, n_labels)."""
+class Synthetic:
+    """A synthetic data set, its difficulty, and the true probability of every label, (n_rows, n_labels)."""
 
     data: Dataset
-    what: str
+    note: str
     probabilities: FloatArray
 
     def best(self, criterion: str) -> float:
-        """What the true probabilities themselves reach on all rows."""
+        """Return the criterion that the true probabilities reach on all rows."""
         sets = (self.probabilities > 0.5).astype(np.int8)
         return evaluate(self.data.Y, sets, self.probabilities, criteria=[criterion])[criterion]
 
@@ -42,7 +42,7 @@ def _logistic(scores: FloatArray) -> FloatArray:
 
 
 def _smooth(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS) -> FloatArray:
-    """Scores that bend: each label is near some of twelve points and far from others."""
+    """Return smooth nonlinear scores: each label is near some of twelve points and far from others."""
     centres = random.normal(size=(12, X.shape[1]))
     weights = random.normal(size=(12, n_labels))
     distances = ((X[:, None, :] - centres[None]) ** 2).sum(axis=2) / X.shape[1]
@@ -50,7 +50,7 @@ def _smooth(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS)
 
 
 def _in_steps(X: FloatArray, random: np.random.Generator, n_labels: int = _LABELS) -> FloatArray:
-    """Scores that jump: for each label six trees, each of which asks whether three columns are large."""
+    """Return scores with steps: for each label six trees, each with thresholds on three columns."""
     scores = np.zeros((len(X), n_labels))
     for label in range(n_labels):
         for _ in range(6):
@@ -65,59 +65,61 @@ def _dataset(name: str, X: FloatArray, Y: Labels, split: npt.NDArray[np.int64] |
         tuple(f"{what} {k}" for k in range(n)) for what, n in (("label", Y.shape[1]), ("x", X.shape[1]))
     )
     parts = None if split is None else split.astype(np.int8)
-    return Dataset(name, X, sp.csr_array(Y.astype(np.int8)), labels, features, parts, source="made")
+    return Dataset(name, X, sp.csr_array(Y.astype(np.int8)), labels, features, parts, source="synthetic")
 
 
-def _drawn(probabilities: FloatArray, random: np.random.Generator) -> Labels:
+def _draw(probabilities: FloatArray, random: np.random.Generator) -> Labels:
     return np.asarray(random.random(probabilities.shape) < probabilities)
 
 
-def dependent(n: int = 1000, seed: int = 0) -> Made:
-    """Half of the labels are copies of others, turned round in one of five rows: rows alone say less."""
+def dependent(n: int = 1000, seed: int = 0) -> Synthetic:
+    """Half of the labels are copies of others, flipped in one of five rows."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 10))
     first = _logistic(_smooth(X, random, _LABELS // 2))
-    Y = _drawn(first, random)
-    turned = random.random(Y.shape) < 0.2
-    # of a copy only the features tell: the label that it copies is not known either
+    Y = _draw(first, random)
+    flipped = random.random(Y.shape) < 0.2
+    # the label that is copied is not an input either
     both = np.hstack([first, 0.8 * first + 0.2 * (1.0 - first)])
-    return Made(
-        _dataset("made_dependent", X, np.hstack([Y, Y ^ turned])), "labels depend on each other", both
+    return Synthetic(
+        _dataset("synthetic_dependent", X, np.hstack([Y, Y ^ flipped])), "labels depend on each other", both
     )
 
 
-def noisy(n: int = 1000, seed: int = 1) -> Made:
-    """Every label is drawn from a flat probability, so that nobody can be right often."""
+def noisy(n: int = 1000, seed: int = 1) -> Synthetic:
+    """Label probabilities are close to one half: no method can be right often."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 10))
     shares = _logistic(0.5 * _smooth(X, random))
-    return Made(_dataset("made_noisy", X, _drawn(shares, random)), "labels are mostly chance", shares)
+    return Synthetic(_dataset("synthetic_noisy", X, _draw(shares, random)), "labels are mostly noise", shares)
 
 
-def irrelevant(n: int = 1000, seed: int = 2) -> Made:
-    """Five columns that count among 55 that do not, on other scales."""
+def irrelevant(n: int = 1000, seed: int = 2) -> Synthetic:
+    """Five informative columns among 55 noise columns on other scales."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 5))
     shares = _logistic(_smooth(X, random))
     chance = random.normal(size=(n, 55)) * random.lognormal(0.0, 1.0, 55)
     whole = np.hstack([X, chance])[:, random.permutation(60)]
-    return Made(
-        _dataset("made_irrelevant", whole, _drawn(shares, random)), "55 of 60 columns say nothing", shares
+    return Synthetic(
+        _dataset("synthetic_irrelevant", whole, _draw(shares, random)), "55 of 60 columns are noise", shares
     )
 
 
-def rare(n: int = 1500, seed: int = 3) -> Made:
-    """Twelve labels, from one row in two to one in a hundred."""
+def rare(n: int = 1500, seed: int = 3) -> Synthetic:
+    """Twelve labels with frequencies from one in two to one in a hundred."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 8))
     scores = _smooth(X, random, 12)
     wanted = np.geomspace(0.5, 0.01, 12)
     shares = _logistic(scores + np.array([_shift(scores[:, k], wanted[k]) for k in range(12)]))
-    return Made(_dataset("made_rare", X, _drawn(shares, random)), "labels from frequent to rare", shares)
+    return Synthetic(
+        _dataset("synthetic_rare", X, _draw(shares, random)), "labels from frequent to rare", shares
+    )
 
 
 def _shift(scores: FloatArray, share: float) -> float:
-    """What to add to scores so that their mean probability is a share."""
+    """Return what to add to scores so that their mean probability is `share`."""
     low, high = -50.0, 50.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -125,8 +127,8 @@ def _shift(scores: FloatArray, share: float) -> float:
     return (low + high) / 2
 
 
-def drifting(n: int = 1500, seed: int = 4) -> Made:
-    """Test rows come later: the law turns slowly, and the mean of the columns moves."""
+def drifting(n: int = 1500, seed: int = 4) -> Synthetic:
+    """Test rows come later: the process changes slowly, and the mean of the columns moves."""
     random = np.random.default_rng(seed)
     time = np.linspace(0.0, 1.0, n)
     X = random.normal(size=(n, 8)) + 0.8 * time[:, None]
@@ -134,30 +136,32 @@ def drifting(n: int = 1500, seed: int = 4) -> Made:
     share = 0.4 * time[:, None]
     shares = _logistic((1.0 - share) * early + share * late)
     split = np.where(time < 0.7, TRAIN, TEST)
-    return Made(
-        _dataset("made_drifting", X, _drawn(shares, random), split),
-        "test rows come later, and the law has moved",
+    return Synthetic(
+        _dataset("synthetic_drifting", X, _draw(shares, random), split),
+        "test rows come later, and the process has changed",
         shares,
     )
 
 
-def straight(n: int = 1000, seed: int = 5) -> Made:
-    """Log-odds are sums over the columns: what linear models assume, and similarities do not."""
+def linear(n: int = 1000, seed: int = 5) -> Synthetic:
+    """Log-odds are linear in the columns, as linear models assume and similarities do not."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 15))
     shares = _logistic(0.7 * X @ random.normal(size=(15, _LABELS)))
-    return Made(_dataset("made_straight", X, _drawn(shares, random)), "the law is linear", shares)
+    return Synthetic(_dataset("synthetic_linear", X, _draw(shares, random)), "the process is linear", shares)
 
 
-def stepped(n: int = 1000, seed: int = 6) -> Made:
-    """Log-odds jump at values of single columns: what trees assume, and similarities do not."""
+def stepwise(n: int = 1000, seed: int = 6) -> Synthetic:
+    """Log-odds have steps at values of single columns, as trees assume and similarities do not."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 10))
     shares = _logistic(_in_steps(X, random))
-    return Made(_dataset("made_stepped", X, _drawn(shares, random)), "the law is made of steps", shares)
+    return Synthetic(
+        _dataset("synthetic_stepwise", X, _draw(shares, random)), "the process has steps", shares
+    )
 
 
-MADE: dict[str, Callable[[], Made]] = {
-    f"made_{make.__name__}": make
-    for make in (dependent, noisy, irrelevant, rare, drifting, straight, stepped)
+SYNTHETIC: dict[str, Callable[..., Synthetic]] = {
+    f"synthetic_{make.__name__}": make
+    for make in (dependent, noisy, irrelevant, rare, drifting, linear, stepwise)
 }

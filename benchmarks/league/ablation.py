@@ -1,4 +1,4 @@
-"""AutoSML without one of its ingredients."""
+"""Ablation: AutoSML with one of its ingredients replaced by the paper's choice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ablated(ClassifierMixin, BaseEstimator):
     ----------
     estimator : AutoSMLClassifier
     ingredient : {"normalizer", "similarity", "influence", "mixing", "rule"}
-        What is taken away.
+        The ingredient that is replaced.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Ablated(ClassifierMixin, BaseEstimator):
         return self
 
     def _keeps(self, one: Configuration) -> bool:
-        """Whether a configuration has nothing of the ingredient, and all of the other."""
+        """Whether a configuration lacks the ingredient and has all others."""
         if self.ingredient == "influence":
             return one.influence == "uniform"
         return one.normalizer == "l2" and one.influence == "ridge"
@@ -71,7 +71,7 @@ class Ablated(ClassifierMixin, BaseEstimator):
 
 
 class _ByRBF(AutoSMLClassifier):
-    """All that AutoSML does, with the paper's similarity alone."""
+    """AutoSML with the paper's similarity alone."""
 
     def _configurations(self, batch: Batch) -> list[Configuration]:
         return [one for one in super()._configurations(batch) if isinstance(one.similarity, RBF)]

@@ -14,7 +14,7 @@ from simlabel.support.validation import FloatArray, check_number
 
 
 class ChainEnsemble(ClassifierMixin, BaseEstimator):
-    """Classifier chains in random orders, each on rows drawn anew, by Read and others (2011).
+    """Classifier chains in random orders, each on a bootstrap sample, by Read and others (2011).
 
     Parameters
     ----------

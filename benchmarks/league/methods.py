@@ -1,0 +1,365 @@
+"""The methods of the benchmark: ours, the paper's, scikit-learn's, the literature's, other packages'."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
+
+from league.ablation import Ablated
+from league.chains import ChainEnsemble
+from league.iblr import IBLRML
+from league.packages import CatBoost, Omikuji, XGBoost
+from league.preparing import AsFrame, Dense, ScaledColumns, Words
+from league.rakel import RAkEL
+from league.searched import Searched
+from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
+from simlabel.baselines._powerset import LabelPowerset
+from simlabel.datasets import Dataset
+from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger
+from simlabel.experiments import Algorithm
+from simlabel.support.text import one_line
+
+_MANY = 100  # labels
+_INSTALL = {
+    "mlrl": "pip install --no-deps mlrl-boomer mlrl-common mlrl-util (newer versions than it asks for work)"
+}
+_IMPORTED = {"mlrl": "mlrl.boosting"}  # the module that a package is imported by, where it has another name
+_WIDE, _LONG = 300, 7000  # columns and rows up to which Tagger gets a matrix as a table
+_DENSE = 1 << 30  # bytes of dense labels above which methods that need them are skipped
+_TREES, _STEPS = 300, 1000
+Grid = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the benchmark.
+
+    Attributes
+    ----------
+    name, title, note : str
+    make : callable
+        Returns the estimator for a seed.
+    grid : sequence of dict
+        What is searched on the training rows; None for methods that choose by themselves.
+    before : "scaled", "dense" or None
+        Preprocessing of matrices.
+    package : str or None
+        What must be installed.
+    for_tables, for_many : bool
+        Whether it is evaluated on raw tables (by their words), and only where labels are many.
+    sparse_labels : bool
+    """
+
+    name: str
+    title: str
+    note: str
+    make: Callable[[int], Any]
+    grid: Grid | None = ({},)
+    before: str | None = None
+    package: str | None = None
+    for_tables: bool = True
+    for_many: bool = False
+    sparse_labels: bool = False
+
+    @property
+    def missing(self) -> str | None:
+        """Why its package cannot be used here; None if it can."""
+        return None if self.package is None else _why_missing(self.package)
+
+    def why_skipped(self, data: Dataset) -> str | None:
+        """Return why it is not evaluated on a data set; None if it is."""
+        table = isinstance(data.X, pd.DataFrame)
+        if table and not self.for_tables:
+            return "does not support raw tables"
+        if self.for_many and data.n_labels < _MANY:
+            return f"for {_MANY} labels and more"
+        dense = 8 * data.n_rows * data.n_labels
+        if not self.sparse_labels and dense > _DENSE:
+            return f"needs labels as a dense matrix, which would have {dense / (1 << 30):.1f} GiB"
+        large = not table and (sp.issparse(data.X) or data.X.shape[1] > _WIDE or data.n_rows > _LONG)
+        if self.name == "tagger" and large:
+            return f"for tables, or dense sets of up to {_WIDE} columns and {_LONG:,} rows"
+        return None
+
+    def algorithm(self, data: Dataset, seed: int = 0) -> Algorithm:
+        """Return the estimator for a data set, with its preprocessing and search."""
+        estimator, table = self.make(seed), isinstance(data.X, pd.DataFrame)
+        if self.name == "tagger":
+            return Algorithm(self.name, self.title, estimator if table else AsFrame(estimator), True)
+        first = Words() if table else {"scaled": ScaledColumns(), "dense": Dense(), None: None}[self.before]
+        steps = [] if first is None else [("first", first)]
+        if table and self.before == "dense":
+            steps.append(("dense", Dense()))
+        whole = Pipeline([*steps, ("method", estimator)]) if steps else estimator
+        if self.grid is None:
+            return Algorithm(self.name, self.title, whole, self.sparse_labels)
+        prefix = "method__" if steps else ""
+        grid = [{f"{prefix}{key}": value for key, value in one.items()} for one in self.grid]
+        searched = Searched(whole, grid, sparse_labels=self.sparse_labels, seed=seed)
+        return Algorithm(self.name, self.title, searched, True)
+
+
+@functools.cache
+def _why_missing(package: str) -> str | None:
+    """Return why a package cannot be used: an installed package may fail to import."""
+    name = package.replace("-", "_")
+    how = _INSTALL.get(package, "pip install 'simlabel[bench]'")
+    if importlib.util.find_spec(name) is None:
+        return f"{package} is not installed: {how}"
+    try:
+        importlib.import_module(_IMPORTED.get(package, name))
+    except Exception as error:  # a library that is missing, another version of numpy: anything
+        said = one_line(f"{type(error).__name__}: {error}")
+        return f"{package} is installed, but cannot be imported ({said}); install it again: {how}"
+    return None
+
+
+def _logistic() -> LogisticRegression:
+    return LogisticRegression(max_iter=_STEPS)
+
+
+def _strengths(key: str, *values: float) -> Grid:
+    return [{key: value} for value in values]
+
+
+_OURS = [
+    Method(
+        "autosml",
+        "AutoSML",
+        "chooses among configurations by leave-one-out",
+        lambda seed: AutoSMLClassifier(random_state=seed, n_jobs=1),
+        None,
+        sparse_labels=True,
+    ),
+    Method(
+        "sml",
+        "SML",
+        "the paper's method, gamma by its search",
+        lambda seed: SMLClassifier(random_state=seed, n_jobs=1),
+        None,
+        sparse_labels=True,
+    ),
+    Method(
+        "tagger",
+        "Tagger",
+        "raw tables; of matrices, the columns as numbers",
+        lambda seed: Tagger(random_state=seed, n_jobs=1),
+        None,
+        sparse_labels=True,
+    ),
+]
+_PAPER = [
+    Method(
+        "mlknn",
+        "ML-kNN",
+        "5, 10 or 20 neighbours",
+        lambda seed: MLkNN(n_jobs=1),
+        _strengths("n_neighbors", 10, 5, 20),
+        sparse_labels=True,
+    ),
+    Method(
+        "boostexter",
+        "BoosTexter",
+        "500 boosted stumps, as published",
+        lambda seed: BoosTexter(n_jobs=1),
+        for_tables=False,
+        sparse_labels=True,
+    ),
+    Method(
+        "adtboost",
+        "ADTBoost.MH",
+        "alternating decision tree, 50 rounds, as published",
+        lambda seed: ADTBoostMH(n_jobs=1),
+        for_tables=False,
+        sparse_labels=True,
+    ),
+    Method(
+        "ranksvm",
+        "Rank-SVM",
+        "columns scaled; polynomial of degree 8 as published, or RBF",
+        lambda seed: RankSVM(),
+        [{"kernel": "rbf"}, {"degree": 8}],
+        "scaled",
+        for_tables=False,
+        sparse_labels=True,
+    ),
+]
+_SKLEARN = [
+    Method(
+        "rf",
+        "RandomForest",
+        f"{_TREES} trees; leaves of 1 or 3 rows, or a third of the columns",
+        lambda seed: RandomForestClassifier(_TREES, random_state=seed, n_jobs=1),
+        [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}],
+    ),
+    Method(
+        "et",
+        "ExtraTrees",
+        f"{_TREES} trees; the same",
+        lambda seed: ExtraTreesClassifier(_TREES, random_state=seed, n_jobs=1),
+        [{}, {"min_samples_leaf": 3}, {"max_features": 0.33}],
+    ),
+    Method(
+        "hgb",
+        "HistGradientBoosting",
+        "one per label; 31 leaves, or 15 and half the rate",
+        lambda seed: OneVsRestClassifier(HistGradientBoostingClassifier(random_state=seed)),
+        [{}, {"estimator__max_leaf_nodes": 15, "estimator__learning_rate": 0.05}],
+        "dense",
+    ),
+    Method(
+        "lr",
+        "Logistic regression",
+        "one per label, columns scaled; C of 0.01 to 10",
+        lambda seed: OneVsRestClassifier(_logistic()),
+        _strengths("estimator__C", 0.1, 0.01, 1.0, 10.0),
+        "scaled",
+    ),
+    Method(
+        "svc",
+        "LinearSVC",
+        "one per label, columns scaled; C of 0.001 to 1",
+        lambda seed: OneVsRestClassifier(LinearSVC(random_state=seed, max_iter=5000)),
+        _strengths("estimator__C", 0.01, 0.001, 0.1, 1.0),
+        "scaled",
+    ),
+    Method(
+        "prior",
+        "Frequencies",
+        "every row gets the labels' frequencies: the result without features",
+        lambda seed: DummyClassifier(strategy="prior"),
+    ),
+]
+_LITERATURE = [
+    Method(
+        "ecc",
+        "Ensemble of chains",
+        "10 chains of logistic regressions on bootstrap samples; C of 0.1 or 1",
+        lambda seed: ChainEnsemble(_logistic(), random_state=seed),
+        _strengths("estimator__C", 0.1, 1.0),
+        "scaled",
+    ),
+    Method(
+        "rakel",
+        "RAkEL",
+        "sets of 3 labels, twice as many as labels; logistic regressions, hard or soft votes; C of 0.1 or 1",
+        lambda seed: RAkEL(_logistic(), random_state=seed),
+        [{"estimator__C": 0.1}, {"estimator__C": 0.1, "soft": True}, {"estimator__C": 1.0, "soft": True}],
+        "scaled",
+    ),
+    Method(
+        "iblr",
+        "IBLR-ML",
+        "10 or 20 neighbours; with the features too",
+        lambda seed: IBLRML(),
+        [{}, {"n_neighbors": 20}, {"with_features": True, "C": 0.1}],
+    ),
+    Method(
+        "lp",
+        "Label powerset",
+        "one logistic regression over the label sets; C of 0.1 or 1",
+        lambda seed: LabelPowerset(_logistic()),
+        _strengths("estimator__C", 0.1, 1.0),
+        "scaled",
+    ),
+]
+_PACKAGES = [
+    Method(
+        "lightgbm",
+        "LightGBM",
+        "one per label; 31 leaves, or 15 and half the rate",
+        lambda seed: OneVsRestClassifier(_lightgbm(seed)),
+        [{}, {"estimator__num_leaves": 15, "estimator__learning_rate": 0.05}],
+        package="lightgbm",
+    ),
+    Method(
+        "catboost",
+        "CatBoost",
+        "all labels in one model (MultiLogloss), 300 rounds; depth 4 or 6",
+        lambda seed: CatBoost(random_state=seed),
+        [{}, {"depth": 6}],
+        "dense",
+        package="catboost",
+        for_tables=False,
+    ),
+    Method(
+        "xgboost",
+        "XGBoost",
+        "trees with all labels in a leaf (multi_output_tree), 100 rounds; depth 4 or 6",
+        lambda seed: XGBoost(random_state=seed),
+        [{}, {"max_depth": 6}],
+        package="xgboost",
+    ),
+    Method(
+        "boomer",
+        "BOOMER",
+        "gradient boosted rules; shrinkage 0.3 or 0.1",
+        lambda seed: _boomer(seed),
+        [{}, {"shrinkage": 0.1}],
+        package="mlrl",
+        for_tables=False,
+    ),
+    Method(
+        "omikuji",
+        "Omikuji",
+        "Parabel's label trees; 3 trees",
+        lambda seed: Omikuji(),
+        package="omikuji",
+        for_tables=False,
+        for_many=True,
+        sparse_labels=True,
+    ),
+]
+
+
+def _lightgbm(seed: int) -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_jobs=1, random_state=seed, verbose=-1, deterministic=True, force_row_wise=True)
+
+
+def _boomer(seed: int) -> Any:
+    from mlrl.boosting import BoomerClassifier
+
+    return BoomerClassifier(random_state=seed + 1)  # it counts from 1
+
+
+#: all methods by name
+METHODS: dict[str, Method] = {one.name: one for one in (*_OURS, *_PAPER, *_SKLEARN, *_LITERATURE, *_PACKAGES)}
+
+#: ingredient -> its replacement
+INGREDIENTS = {
+    "normalizer": "unit length alone, as in the paper",
+    "similarity": "RBF alone, as in the paper",
+    "influence": "every reference has the same influence, as in the paper",
+    "mixing": "scores are not mixed over labels",
+    "rule": "the paper's set size",
+}
+
+
+def _without(ingredient: str) -> Method:
+    def make(seed: int) -> Any:
+        return Ablated(AutoSMLClassifier(random_state=seed, n_jobs=1), ingredient)
+
+    title = f"without {ingredient}"
+    name = title.replace(" ", "_")
+    return Method(name, title, INGREDIENTS[ingredient], make, None, sparse_labels=True)
+
+
+#: AutoSML, AutoSML without each ingredient, and the paper's SML
+ABLATION: dict[str, Method] = {
+    one.name: one for one in (METHODS["autosml"], *map(_without, INGREDIENTS), METHODS["sml"])
+}
