@@ -143,8 +143,8 @@ def run(scale: Scale) -> Part:
         "How doubts are found was settled on other sets, with other seeds: image, flags, parts of bibtex,\n"
         "delicious and goemotions, labels made from three tables of scikit-learn, and the five made sets of\n"
         "the benchmark; on six of them also with one label given in place of another. No raw table was\n"
-        "among them. That several ridges are averaged had been chosen before, after a look at the sets of this\n"
-        "page; what is new since is that the row's other labels are heard, and that one smooth curve for\n"
-        "each label makes probabilities."
+        "among them. That several ridges are averaged had been chosen before, after a look at the sets of\n"
+        "this page; what is new since is that the row's other labels are heard, and that one smooth curve\n"
+        "for each label makes probabilities."
     )
     return part
