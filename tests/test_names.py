@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import re
 from collections import Counter
@@ -98,18 +97,6 @@ def test_what_label_rules_are_tuned_for_are_criteria_of_sets():
     assert set(TUNED) == {name for name in known if not find_criterion(name).needs_scores}
 
 
-def test_one_spelling_in_code_and_docs():
-    """Former names stand in the records alone, and in what tests that they are still understood."""
-    former = {find_criterion(name).former_name for name in (*CRITERIA, *MORE_CRITERIA)} - {None}
-    assert former
-    files = [
-        path for folder in ("src", "docs", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.*")
-    ]
-    texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in (".py", ".md")}
-    found = {path.name for path, text in texts.items() if any(name in text for name in former)}
-    assert found == {"_set_criteria.py", "_named.py"}  # where they are declared; an example
-
-
 @pytest.mark.parametrize("stage", STAGES)
 def test_errors_name_all_of(stage):
     registry = STAGES[stage]
@@ -122,24 +109,3 @@ def test_no_two_classes_share_a_name():
     names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     assert len(names) > 100
     assert [name for name, times in names.items() if times > 1 and not name.startswith("_")] == []
-
-
-@pytest.mark.parametrize(
-    ("module", "former", "now"),
-    [
-        ("engines", "Sum", "SumReducer"),
-        ("label_rules", "Auto", "AutoRule"),
-        ("label_rules", "Custom", "CustomRule"),
-        ("label_rules", "Cutoff", "CutoffRule"),
-        ("sampling", "Uniform", "UniformSampler"),
-        ("weightings", "Custom", "CustomWeighting"),
-    ],
-)
-def test_former_names_of_classes_are_understood(module, former, now):
-    room = importlib.import_module(f"simlabel.{module}")
-    with pytest.warns(FutureWarning, match=rf"simlabel\.{module}\.{former} is called {now} now") as told:
-        assert getattr(room, former) is getattr(room, now)
-    assert told[0].filename == __file__
-    assert former not in room.__all__
-    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        room.Nothing  # noqa: B018

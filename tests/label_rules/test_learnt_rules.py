@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from simlabel import SMLClassifier, load
+from simlabel import SMLClassifier
 from simlabel.fitted._leave_one_out import training_blocks
 from simlabel.label_rules import AutoRule, CutoffRule, PerLabel, ScoreBlock, SetSize, Threshold, _gather
 from simlabel.label_rules._base import TrainingBlock
@@ -19,7 +19,6 @@ from simlabel.label_rules._folds import folds
 from simlabel.label_rules._gather import Gathered
 from simlabel.label_rules._sweeps import TUNED, tuned_thresholds
 from simlabel.metrics import find_criterion
-from simlabel.persistence import _layout
 from simlabel.similarities import RBF
 
 
@@ -110,27 +109,6 @@ def test_a_rule_is_changed_without_a_refit(rng):
     assert np.array_equal(model.change_rule("threshold").predict(X), fresh.predict(X))
     with pytest.raises(ValueError, match="Unknown label_rule"):
         model.change_rule("threshhold")
-
-
-@pytest.mark.parametrize("rule", [PerLabel, AutoRule])
-@pytest.mark.parametrize("former", ["macro_f1", "micro_f1", "instance_f1"])
-def test_former_names_of_criteria_are_understood(rule, former, rng, tmp_path, recwarn, monkeypatch):
-    X, Y = data(rng)
-    kind, _, average = reversed(former.partition("_"))
-    now = f"{kind}_{average}"
-    with pytest.warns(FutureWarning, match=rf"{rule.__name__}.*{former}.*{now}"):
-        model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(former)).fit(X, Y)
-    same = SMLClassifier(RBF(8.0), normalizer=None, label_rule=rule(now)).fit(X, Y)
-    assert str(model.label_rule_) == str(same.label_rule_)
-    assert np.array_equal(model.predict(X), same.predict(X))
-    with monkeypatch.context() as earlier:  # format 1 knew no other names
-        earlier.setattr(_layout, "FORMAT", 1)
-        model.save(tmp_path / "before.simlabel")
-    assert former.encode() in (tmp_path / "before.simlabel").read_bytes()
-    loaded = load(tmp_path / "before.simlabel")
-    assert loaded.label_rule.criterion == now
-    assert np.array_equal(loaded.retune().predict(X), same.predict(X))
-    assert not recwarn.list
 
 
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])

@@ -4,8 +4,6 @@
 `running` goes it, `reducers` are what happens to blocks of similarities on the way.
 """
 
-from typing import TYPE_CHECKING
-
 from simlabel.engines._all_pairs import AllPairs
 from simlabel.engines._auto import ENGINES, Auto, resolve_engine
 from simlabel.engines._collapsed import Collapsed
@@ -16,7 +14,6 @@ from simlabel.engines._sampled import Sampled
 from simlabel.engines._sums import is_objects, similarity_sums
 from simlabel.engines.reducers import Exclude, Keep, SumReducer, reducer_for
 from simlabel.engines.running import SlowSimilarityWarning
-from simlabel.support.renamed import renamed
 
 __all__ = [
     "ENGINES",
@@ -40,6 +37,3 @@ __all__ = [
     "resolve_engine",
     "similarity_sums",
 ]
-
-if not TYPE_CHECKING:  # with it every name would be one of the module
-    __getattr__ = renamed(__name__, {"Sum": "SumReducer"})

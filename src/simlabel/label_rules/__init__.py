@@ -1,7 +1,5 @@
 """Label rules: from label weights to a set of labels."""
 
-from typing import TYPE_CHECKING
-
 from simlabel.label_rules._aimed import AimedRule
 from simlabel.label_rules._auto import AutoRule
 from simlabel.label_rules._base import LabelRule, ScoreBlock, TrainingBlock
@@ -10,7 +8,6 @@ from simlabel.label_rules._presence import BY_LABEL, for_presence_only
 from simlabel.label_rules._rules import CustomRule, CutoffRule, FixedSize, SetSize
 from simlabel.label_rules._threshold import Threshold, best_thresholds
 from simlabel.support.registry import Registry
-from simlabel.support.renamed import renamed
 
 LABEL_RULES: Registry[LabelRule] = Registry(
     "label_rule",
@@ -36,6 +33,3 @@ __all__ = [
     "BY_LABEL",
     "for_presence_only",
 ]
-
-if not TYPE_CHECKING:  # with it every name would be one of the module
-    __getattr__ = renamed(__name__, {"Auto": "AutoRule", "Cutoff": "CutoffRule", "Custom": "CustomRule"})

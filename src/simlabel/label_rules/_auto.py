@@ -12,7 +12,6 @@ from simlabel.label_rules._per_label import PerLabel
 from simlabel.label_rules._rules import CutoffRule, SetSize
 from simlabel.label_rules._threshold import Threshold
 from simlabel.label_rules._tuned import TunedRule
-from simlabel.metrics import current_name
 from simlabel.support.limits import limits
 
 
@@ -57,7 +56,7 @@ class AutoRule(TunedRule):
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Any:
         """Return the best rule, fitted."""
-        criterion = current_name(self.criterion)
+        criterion = self.criterion
         bounds: Any = {"minimum": self.resolved_minimum(sizes), "maximum": self.maximum}
         kept = thinned(blocks)
         few = not kept or kept[0].Y.shape[1] <= limits().threshold_labels

@@ -14,7 +14,6 @@ from simlabel.label_rules._folds import best_by_folds
 from simlabel.label_rules._gather import gather, thinned
 from simlabel.label_rules._sweeps import AT_MOST, Strength, tuned_thresholds
 from simlabel.label_rules._tuned import TunedRule
-from simlabel.metrics import current_name
 from simlabel.support.validation import FloatArray, check_number, check_numbers
 
 
@@ -116,7 +115,7 @@ class PerLabel(TunedRule):
             fitted = self._fitted(sizes, np.asarray(self.thresholds, dtype=np.float64), self.shrinkage)
         elif self.shrinkage == "auto":
             fit_all = partial(self.fit_each, self.strengths, sizes)
-            fitted = best_by_folds(fit_all, thinned(blocks), current_name(self.criterion))
+            fitted = best_by_folds(fit_all, thinned(blocks), self.criterion)
         else:
             fitted = self.fit_each([self.shrinkage], sizes, blocks)[0]
         return fitted
@@ -126,7 +125,7 @@ class PerLabel(TunedRule):
     ) -> list[Self]:
         """Return a rule for each strength of shrinkage; what they share is computed once."""
         data = gather(blocks)
-        tuned = tuned_thresholds(data, current_name(self.criterion), strengths, self.at_most)
+        tuned = tuned_thresholds(data, self.criterion, strengths, self.at_most)
         given = self.thresholds or {}
         if data.numbers is not None:
             given = {at: given[label] for at, label in enumerate(data.numbers.tolist()) if label in given}
@@ -137,7 +136,7 @@ class PerLabel(TunedRule):
 
     def _fitted(self, sizes: Counts, thresholds: FloatArray, shrinkage: Any) -> Self:
         fitted = copy.copy(self)
-        fitted.criterion = current_name(self.criterion)
+        fitted.criterion = self.criterion
         fitted.minimum = self.resolved_minimum(sizes)
         fitted.shrinkage, fitted.thresholds_ = shrinkage, thresholds
         return fitted

@@ -6,7 +6,6 @@ from simlabel.label_rules._auto import AutoRule
 from simlabel.label_rules._base import LabelRule
 from simlabel.label_rules._per_label import PerLabel
 from simlabel.label_rules._rules import CustomRule, CutoffRule, FixedSize, SetSize
-from simlabel.metrics import current_name
 
 #: criteria that follow from how many rows each label is right in, so that these numbers can be put right
 BY_LABEL = ("f1_micro", "f1_macro", "hamming_loss")
@@ -18,7 +17,7 @@ def for_presence_only(rule: LabelRule) -> LabelRule:
         return rule
     if isinstance(rule, AutoRule):
         return for_presence_only(PerLabel(rule.criterion, minimum=rule.minimum, maximum=rule.maximum))
-    if isinstance(rule, PerLabel | CutoffRule) and current_name(rule.criterion) in BY_LABEL:
+    if isinstance(rule, PerLabel | CutoffRule) and rule.criterion in BY_LABEL:
         return rule
     raise ValueError(
         f"{rule!r} learns from whole label sets, and with absent='unknown' these may lack labels. Use "

@@ -14,7 +14,6 @@ from simlabel.label_rules._base import Counts, LabelRule, Needs, ScoreBlock, Tra
 from simlabel.label_rules._gather import gather
 from simlabel.label_rules._sweeps import common_threshold
 from simlabel.label_rules._tuned import TunedRule
-from simlabel.metrics import current_name
 from simlabel.support.validation import FloatArray, check_number, check_numbers
 
 
@@ -164,7 +163,7 @@ class CutoffRule(TunedRule):
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Find the value: the same for all labels."""
         fitted = copy.copy(self)
-        fitted.minimum, fitted.criterion = self.resolved_minimum(sizes), current_name(self.criterion)
+        fitted.minimum, fitted.criterion = self.resolved_minimum(sizes), self.criterion
         if self.value == "auto":
             data = gather(blocks)
             known = data.scores.size > 0

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from simlabel.label_rules._base import Counts, LabelRule, Needs
 from simlabel.label_rules._sweeps import TUNED
-from simlabel.metrics import current_name
 
 
 class TunedRule(LabelRule):
@@ -20,18 +17,11 @@ class TunedRule(LabelRule):
     open_minimum = ("auto",)
 
     def check(self) -> None:
-        """Raise ValueError where the criterion is not one of those above; warn where it has another name."""
+        """Raise ValueError if the criterion is not one of `TUNED`."""
         super().check()
-        owner, name = type(self).__name__, current_name(self.criterion)
-        if name not in TUNED:
-            raise ValueError(f"{owner}: criterion must be one of {', '.join(TUNED)}, got {self.criterion!r}.")
-        if name != self.criterion:
-            warnings.warn(
-                f"{owner}: the criterion {self.criterion!r} is called {name!r} now, and the former name "
-                f"will not be understood for ever; write {owner}({name!r}).",
-                FutureWarning,
-                stacklevel=2,
-            )
+        if self.criterion not in TUNED:
+            owner, known = type(self).__name__, ", ".join(TUNED)
+            raise ValueError(f"{owner}: criterion must be one of {known}, got {self.criterion!r}.")
 
     def resolved_minimum(self, sizes: Counts) -> int:
         """The least number of labels, given the set sizes seen in training."""

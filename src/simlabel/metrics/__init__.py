@@ -14,7 +14,6 @@ from simlabel.metrics._hierarchical import hierarchical_f1, hierarchical_precisi
 from simlabel.metrics._named import (
     MORE_CRITERIA,
     USUAL_K,
-    current_name,
     find_criterion,
 )
 from simlabel.metrics._record import Criterion, Family
@@ -51,6 +50,5 @@ __all__ = [
     "Family",
     "Truth",
     "find_criterion",
-    "current_name",
     "row_criteria",
 ]

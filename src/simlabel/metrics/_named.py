@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._set_criteria import OF_SETS
@@ -11,7 +9,6 @@ from simlabel.metrics._top_k import FAMILIES
 
 _FAMILIES = {family.pattern.name: family for family in FAMILIES}
 _KNOWN = CRITERIA | {criterion.name: criterion for criterion in OF_SETS}
-_FORMER = {criterion.former_name: name for name, criterion in _KNOWN.items() if criterion.former_name}
 
 #: how many labels from the top are looked at where nobody says so
 USUAL_K = (1, 3, 5)
@@ -42,14 +39,3 @@ def find_criterion(name: str) -> Criterion:
         known = ", ".join((*CRITERIA, *MORE_CRITERIA))
         raise ValueError(f"unknown criterion {name!r}; expected one of {known} (any k will do).")
     return _FAMILIES[family].at(int(k))
-
-
-def current_name(name: Any) -> Any:
-    """What a criterion of a label rule that had another name is called now; anything else as it is.
-
-    Examples
-    --------
-    >>> current_name("macro_f1"), current_name("hamming_loss")
-    ('f1_macro', 'hamming_loss')
-    """
-    return _FORMER.get(name, name) if isinstance(name, str) else name

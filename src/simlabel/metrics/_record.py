@@ -46,8 +46,6 @@ class Criterion:
         Direction; whether it reads scores or predicted sets; whether it asks how frequent labels are.
     k : int or None
         How many labels from the top it looks at, which is no more than there are.
-    former_name : str or None
-        What it was called in label rules.
 
     Examples
     --------
@@ -66,7 +64,6 @@ class Criterion:
     needs_scores: bool = True
     needs_propensities: bool = False
     k: int | None = None
-    former_name: str | None = None
 
     @property
     def heading(self) -> str:

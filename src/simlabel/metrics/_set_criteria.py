@@ -114,7 +114,7 @@ _SETS: Any = {"needs_scores": False, "undefined": nothing_known}
 
 OF_SETS = (
     Criterion("subset_accuracy", "Subset accuracy", subset_accuracy, exact_rows, **_SETS),
-    Criterion("f1_micro", "F1 (micro)", f1_micro, aggregation="whole", former_name="micro_f1", **_SETS),
-    Criterion("f1_macro", "F1 (macro)", f1_macro, aggregation="whole", former_name="macro_f1", **_SETS),
-    Criterion("f1_instance", "F1 (by instance)", f1_instance, _f1_rows, former_name="instance_f1", **_SETS),
+    Criterion("f1_micro", "F1 (micro)", f1_micro, aggregation="whole", **_SETS),
+    Criterion("f1_macro", "F1 (macro)", f1_macro, aggregation="whole", **_SETS),
+    Criterion("f1_instance", "F1 (by instance)", f1_instance, _f1_rows, **_SETS),
 )

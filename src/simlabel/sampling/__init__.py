@@ -1,7 +1,5 @@
 """Samplers: sum over some of the references, so that the expected sum is the sum over all."""
 
-from typing import TYPE_CHECKING
-
 from simlabel.sampling._samplers import (
     SAMPLERS,
     Balanced,
@@ -11,7 +9,6 @@ from simlabel.sampling._samplers import (
     draw,
     resolve_sampler,
 )
-from simlabel.support.renamed import renamed
 
 __all__ = [
     "SAMPLERS",
@@ -22,6 +19,3 @@ __all__ = [
     "draw",
     "resolve_sampler",
 ]
-
-if not TYPE_CHECKING:  # with it every name would be one of the module
-    __getattr__ = renamed(__name__, {"Uniform": "UniformSampler"})

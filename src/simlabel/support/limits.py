@@ -97,7 +97,6 @@ class Limits:
     collapsed_bytes: int = 1 << 28  # of sums that are taken before queries come, unless they are asked for
     merged_bytes: int = 1 << 31  # of those, where words that are alike have one: half of that, and less
     kept_bytes: int = 1 << 26  # of what was made of V and will be wanted again
-    shard_bytes: int = 1 << 25  # of references that are read at once from files, or sent
     slow_seconds: float = 10.0  # a plan says that it takes longer; of a Python function that does is warned,
     slow_after: float = 1.0  # but not at once: the first block may have waited for the compiler
 
@@ -111,12 +110,6 @@ class Limits:
     cluster_attempts: int = 10  # before data that are lost again and again are given up
     cluster_pause: float = 0.2  # seconds, longer with each attempt: the scheduler may not have noticed yet
     cluster_look_every: float = 0.25  # seconds
-
-    # metrics and tuning
-    ranked_entries: int = 1 << 22  # made dense at a time where labels are ranked
-    search_bytes: int = 1 << 26  # scores of all candidates for one chunk of queries
-    search_queries: int = 64  # of a chunk, at least: with many labels, rather fewer candidates in a pass
-    symmetric_search_bytes: int = 1 << 30  # scores of all queries at once, where each pair is touched once
 
 
 _current = [Limits()]

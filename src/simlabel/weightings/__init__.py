@@ -1,9 +1,6 @@
 """Weightings psi: how much a similarity of a given strength counts."""
 
-from typing import TYPE_CHECKING
-
 from simlabel.support.registry import Registry
-from simlabel.support.renamed import renamed
 from simlabel.weightings._weightings import CustomWeighting, Cutoff, Power, TopK, Weighting
 
 WEIGHTINGS: Registry[Weighting] = Registry(
@@ -17,6 +14,3 @@ def resolve_weighting(spec: object) -> Weighting | None:
 
 
 __all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "CustomWeighting", "Weighting", "resolve_weighting"]
-
-if not TYPE_CHECKING:  # with it every name would be one of the module
-    __getattr__ = renamed(__name__, {"Custom": "CustomWeighting"})
