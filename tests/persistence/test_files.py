@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
 from simlabel.persistence import ModelFileError, _container, _layout
-from simlabel.persistence._migrations import FORMAT
+from simlabel.persistence._stages import CLASSES
 from simlabel.similarities import RBF, Linear
 from simlabel.support.replacing import replacing
 
@@ -74,7 +74,7 @@ def test_foreign_files(tmp_path, saved, monkeypatch):
     monkeypatch.setattr(_layout, "FORMAT", 99)
     SMLClassifier(RBF(1.0)).fit(X, Y).save(path)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=f"has format 99; this simlabel reads formats up to {FORMAT}"):
+    with pytest.raises(ModelFileError, match="has format 99, and this simlabel reads format 1: update"):
         load(path)
 
 
@@ -221,3 +221,7 @@ def test_killed_at_any_moment_a_whole_model_is_there(tmp_path):
 @pytest.mark.slow
 def test_killed_many_times(tmp_path):
     assert set(kill_while_saving(tmp_path / "model", 200, seed=2)) == {20_000, 30_000}
+
+
+def test_every_saved_class_declares_its_own_name():
+    assert all("file_key" in vars(cls) and cls.file_key == key for key, cls in CLASSES.items())

@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.labels import Indicator, UnknownLabels
-from simlabel.persistence._layout import ModelFileError, told
-from simlabel.persistence._migrations import State
+from simlabel.persistence._layout import ModelFileError, State, told
 from simlabel.persistence._values import Reader
 from simlabel.rows import Chunk, Groups, Ids, number_after
 from simlabel.support.forks import cached_property

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.persistence._arrays import Arrays, MappedFile
-from simlabel.persistence._layout import NAMES, ModelFileError, byte_blocks, header, parsed, told
-from simlabel.persistence._migrations import State
+from simlabel.persistence._layout import NAMES, ModelFileError, State, byte_blocks, header, parsed, told
 from simlabel.support.replacing import replacing
 
 

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.persistence._migrations import FORMAT, State, migrated
 from simlabel.support.limits import limits
 
+State = dict[str, Any]
 MAGIC = "simlabel model"
+FORMAT = 1  # the version that is written, and the only one that is read
 _ALIGN = 64
 DTYPES = {
     "F64": "<f8",
@@ -110,9 +111,9 @@ def parsed(text: bytes, n_bytes: int) -> tuple[State, dict[str, Entry]]:
     if not ours:
         raise ModelFileError("it is not a model file of simlabel, or it is damaged.")
     version = metadata.get("version", "")
-    if version not in map(str, range(1, FORMAT + 1)):
+    if version != str(FORMAT):
         raise ModelFileError(
-            f"it has format {version}; this simlabel reads formats up to {FORMAT}. Update simlabel."
+            f"it has format {version}, and this simlabel reads format {FORMAT}: update simlabel."
         )
     claimed = {name: value for name, value in metadata.items() if name != "checksum"}
     try:
@@ -126,8 +127,7 @@ def parsed(text: bytes, n_bytes: int) -> tuple[State, dict[str, Entry]]:
         raise ModelFileError("its header has checksums of other arrays than it names.")
     described = {name: _entry(name, entries[name], digests[name]) for name in entries}
     _check_cover(described, n_bytes)
-    with told("state"):
-        return migrated(state, int(version)), described
+    return state, described
 
 
 def _entry(name: str, entry: Any, digests: Any) -> Entry:

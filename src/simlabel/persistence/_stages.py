@@ -46,10 +46,6 @@ def _classes() -> Iterable[type[Any]]:
 
 #: name in a file -> class: the names that the classes declare, which stay when code moves
 CLASSES: dict[str, type[Any]] = {cls.file_key: cls for cls in _classes()}
-#: name in a file -> what read it, for classes that are no more
-REMOVED = dict.fromkeys(
-    ("sketching.CountSketch", "sketching.Nystroem", "sketching.TensorSketch"), "0.1.0 before its release"
-)
 KEYS: dict[type[Any], str] = {cls: key for key, cls in CLASSES.items()}
 
 

@@ -16,9 +16,8 @@ from simlabel.normalization import NORMALIZERS
 from simlabel.persistence._arrays import Arrays
 from simlabel.persistence._container import is_storable
 from simlabel.persistence._functions import function, name_of
-from simlabel.persistence._layout import ModelFileError, told
-from simlabel.persistence._migrations import State
-from simlabel.persistence._stages import CLASSES, KEYS, REMOVED, parameters
+from simlabel.persistence._layout import ModelFileError, State, told
+from simlabel.persistence._stages import CLASSES, KEYS, parameters
 from simlabel.similarities import Similarity
 from simlabel.support.validation import Rows, object_array
 
@@ -162,11 +161,7 @@ class Reader:
     def _stage(self, value: State) -> Any:
         cls = CLASSES.get(value["class"])
         if cls is None:
-            until = REMOVED.get(value["class"])
-            note = (
-                "" if until is None else f" simlabel {until} read it; fit the model anew with another sketch."
-            )
-            raise ModelFileError(f"it names {value['class']!r}, which this version does not have.{note}")
+            raise ModelFileError(f"it names {value['class']!r}, which this version does not have.")
         return self._made(cls, value["class"], value["values"])
 
     def _registered(self, value: State) -> Similarity:
