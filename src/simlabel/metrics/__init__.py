@@ -17,6 +17,8 @@ from simlabel.metrics._named import (
     current_name,
     find_criterion,
 )
+from simlabel.metrics._outputs import rank_constant_labels
+from simlabel.metrics._own import Metric, as_metrics, make_metric
 from simlabel.metrics._record import Criterion, Family
 from simlabel.metrics._scorer import CriterionScorer, scorer
 from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
@@ -41,7 +43,9 @@ __all__ = [
     "propensities",
     "propensity_scored_precision_at",
     "evaluate",
+    "make_metric",
     "scorer",
+    "rank_constant_labels",
     "CriterionScorer",
     "Evaluation",
     "CRITERIA",
@@ -50,6 +54,8 @@ __all__ = [
     "Criterion",
     "Family",
     "Truth",
+    "Metric",
+    "as_metrics",
     "find_criterion",
     "current_name",
     "row_criteria",
