@@ -30,12 +30,14 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     """A multi-label learner that gives every label a score and reads the label set off the scores.
 
     A child defines ``_learn(X, Y, weights)``, which may set fitted attributes freely, ``_score(X)``, which
-    gets a block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the labels,
-    ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the first).
+    gets a block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the
+    labels, ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the
+    first).
     """
 
     classes_: npt.NDArray[Any]
     _space: LabelSpace
+    _absent: npt.NDArray[np.bool_]
 
     def _learn(self, X: Rows, Y: Indicator, weights: FloatArray) -> None:
         raise NotImplementedError
@@ -73,6 +75,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         if batch.Y.shape[1] == 0:
             raise ValueError("y has no labels; at least one is needed.")
         shadow._space, shadow.classes_ = batch.labels, batch.labels.classes
+        shadow._absent = np.bincount(batch.Y.indices, minlength=batch.Y.shape[1]) == 0
         shadow._learn(batch.X, batch.Y, batch.weights)
         self.__dict__ = shadow.__dict__
         return self
@@ -164,6 +167,10 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         """Give scores the shape that scikit-learn expects of two classes."""
         two_classes = self._space.kind == "single" and scores.shape[1] == 2
         return scores[:, 1] - scores[:, 0] if two_classes else scores
+
+    def _absent_labels(self) -> npt.NDArray[np.bool_]:
+        """Which labels no training row had, for scorers."""
+        return self._absent
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_space")

@@ -244,7 +244,8 @@ def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
 
 def _mean_square(X: Rows, weights: FloatArray) -> float:
     squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-    return float(weights @ squares.sum(axis=1) / weights.sum())
+    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix, where X is one
+    return float(weights @ lengths / weights.sum())
 
 
 def _median(values: FloatArray, weights: FloatArray) -> float:

@@ -12,10 +12,10 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from simlabel.labels import LabelSpace, moved
 from simlabel.metrics._named import find_criterion
-from simlabel.metrics._outputs import label_scores, rank_constant_labels
+from simlabel.metrics._outputs import absent_labels, label_scores, rank_constant_labels
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._top_k import propensities
-from simlabel.metrics._truth import Truth, Weights
+from simlabel.metrics._truth import Mask, Truth, Weights
 from simlabel.support.validation import FloatArray, IntArray
 from simlabel.tables import label_sets
 
@@ -41,7 +41,8 @@ class CriterionScorer:
             value = one.function(truth, joint.indicator(estimator.predict(X)), **weights)
         else:
             known = {"propensity": propensities(truth, **weights)} if one.needs_propensities else {}
-            scores = joint.with_unknown(label_scores(estimator, X, joint.n_known))
+            scores = label_scores(estimator, X, joint.n_known)
+            scores = joint.with_unknown(scores, absent_labels(estimator, joint.n_known))
             value = one.function(truth, scores, **known, **weights)
         return value if one.higher_is_better else -value
 
@@ -125,19 +126,21 @@ class _Columns:
         space, Y = LabelSpace.learn(predicted)
         return moved(Y, self.places(space), self.n_labels)
 
-    def with_unknown(self, scores: FloatArray) -> FloatArray:
-        """Scores with labels that the estimator does not know behind all others."""
+    def with_unknown(self, scores: FloatArray, absent: Mask) -> FloatArray:
+        """Scores with labels that the estimator does not know, or never saw, behind all others."""
         new = self.n_labels - self.n_known
         wide = np.hstack([scores, np.zeros((len(scores), new))])
-        return rank_constant_labels(wide, np.arange(self.n_labels) >= self.n_known)
+        return rank_constant_labels(wide, np.concatenate([absent, np.ones(new, dtype=bool)]))
 
 
 def scorer(criterion: str) -> CriterionScorer:
     """A criterion for ``scoring=`` of scikit-learn's cross_val_score, GridSearchCV and the like.
 
     y may be 0/1, sparse, a frame, or a list of label sets. Criteria that are better the lower are
-    negative. A label that the training part does not have counts as ranked last. ``psp@k`` takes the
-    propensities of the labels that it is given.
+    negative. A label that the training part does not have counts as ranked last, where the estimator tells:
+    ours do, and `OneVsRestClassifier` does; of others, fitted on a 0/1 matrix, the score that they give to
+    such a label counts. ``psp@k`` takes the propensities of the labels that it is given. `sample_weight` is
+    routed: see `CriterionScorer.set_score_request`.
 
     Parameters
     ----------
