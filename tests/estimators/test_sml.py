@@ -352,14 +352,12 @@ def test_check_estimator(model):
 
 
 NEGATIVE = "the check predicts for negative features, which the tags say are refused"
-LENGTHS = (
-    "three blobs differ in length, which the default normalizer l2 removes; with minmax the check passes"
-)
+LENGTHS = "the three blobs differ in length, which normalizer='l2' removes; with 'minmax' it passes"
 EXPECTED = {
     "chi_square": {"check_decision_proba_consistency": NEGATIVE, "check_classifiers_train": LENGTHS},
     "jaccard": {"check_decision_proba_consistency": NEGATIVE, "check_classifiers_train": LENGTHS},
     "precomputed": {
-        "check_decision_proba_consistency": "the check fits features, though the tags ask for a square matrix",
+        "check_decision_proba_consistency": "it fits features, though the tags ask for a square matrix",
         "check_fit_score_takes_y": "partial_fit needs features, which a precomputed matrix does not have",
         "check_n_features_in_after_fitting": "partial_fit needs features, and refuses every matrix",
     },

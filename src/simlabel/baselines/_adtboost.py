@@ -17,7 +17,7 @@ from simlabel.baselines._boosting_kernels import LOWER, Mask
 from simlabel.baselines._conditions import Condition, ConditionSearch, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
-from simlabel.support.validation import FloatArray, Rows, check_number
+from simlabel.support.validation import Rows, check_number
 
 
 class _Choice(NamedTuple):
@@ -103,7 +103,7 @@ class ADTBoostMH(BoostingClassifier):
     def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator, weights: FloatArray) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         n_rounds = self._check_rounds()
         pairs = Weights(Y.toarray().astype(np.float64), weights)
         reached = [np.ones(X.shape[0], dtype=bool)]

@@ -16,7 +16,6 @@ from simlabel.labels import Indicator, LabelSpace
 from simlabel.support.limits import limits
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import (
-    FloatArray,
     Rows,
     check_features,
     check_same_length,
@@ -39,7 +38,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
     _space: LabelSpace
     _absent: npt.NDArray[np.bool_]
 
-    def _learn(self, X: Rows, Y: Indicator, weights: FloatArray) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         raise NotImplementedError
 
     def _score(self, X: Rows) -> Scores:
@@ -76,7 +75,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("y has no labels; at least one is needed.")
         shadow._space, shadow.classes_ = batch.labels, batch.labels.classes
         shadow._absent = np.bincount(batch.Y.indices, minlength=batch.Y.shape[1]) == 0
-        shadow._learn(batch.X, batch.Y, batch.weights)
+        shadow._learn(batch.X, batch.Y, batch.weights.astype(np.float64))
         self.__dict__ = shadow.__dict__
         return self
 

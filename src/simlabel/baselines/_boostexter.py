@@ -14,7 +14,7 @@ from simlabel.baselines._boosting import BoostingClassifier
 from simlabel.baselines._conditions import Condition, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.support.validation import Rows
 
 
 class BoosTexter(BoostingClassifier):
@@ -81,7 +81,7 @@ class BoosTexter(BoostingClassifier):
     def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator, weights: FloatArray) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         n_rounds = self._check_rounds()
         pairs = Weights(Y.toarray().astype(np.float64), weights)
         every_row = np.ones(X.shape[0], dtype=bool)

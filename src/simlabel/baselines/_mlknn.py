@@ -88,7 +88,7 @@ class MLkNN(BaselineClassifier):
         self.scale = scale
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Rows, Y: Indicator, weights: FloatArray) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         check_number("MLkNN", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
         check_number("MLkNN", "smoothing", self.smoothing, above=0)
         X, Y = _repeated(X, Y, weights)

@@ -145,7 +145,7 @@ class RankSVM(BaselineClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _learn(self, X: Rows, Y: Indicator, weights: FloatArray) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         self._check_settings()
         X, labels = X.astype(np.float64), Y.toarray().astype(bool)
         ranked = np.flatnonzero(labels.any(axis=1) & ~labels.all(axis=1))
@@ -214,7 +214,7 @@ def row_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> FloatArray:
     return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
-def _regression(scores: Scores, targets: FloatArray, weights: FloatArray) -> tuple[FloatArray, float]:
+def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[Scores, float]:
     """Least squares of the thresholds on the scores, and the intercept.
 
     The scores of a label that no row has, or every row, differ by the solver's rounding only: in centered

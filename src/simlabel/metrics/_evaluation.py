@@ -40,8 +40,8 @@ class Evaluation:
 
     def only(self, names: Sequence[str]) -> Evaluation:
         """Some of the criteria, in the order of the names."""
-        values, undefined = ({name: each[name] for name in names} for each in (self.values, self.undefined))
-        return replace(self, values=values, undefined=undefined)
+        values = {name: self.values[name] for name in names}
+        return replace(self, values=values, undefined={name: self.undefined[name] for name in names})
 
     def _repr_html_(self) -> str:
         rows = [

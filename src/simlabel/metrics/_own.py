@@ -47,9 +47,13 @@ class OwnMetric(Criterion):
             value = self.function(known, sets, scores, **given)
         except Exception as error:
             raise ValueError(f"metric {self.name!r}: {type(error).__name__}: {error}") from error
-        if np.ndim(value) or not isinstance(value, numbers.Real | np.bool_):
-            raise TypeError(f"metric {self.name!r} must return a number, but returned {value!r:.80}.")
-        return float(value)
+        return _as_number(value, self.name)
+
+
+def _as_number(value: Any, name: str) -> float:
+    if np.ndim(value) or not isinstance(value, numbers.Real | np.bool_):
+        raise TypeError(f"metric {name!r} must return a number, but returned {repr(value)[:80]}.")
+    return float(value)
 
 
 def make_metric(

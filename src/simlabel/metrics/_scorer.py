@@ -16,7 +16,7 @@ from simlabel.metrics._outputs import absent_labels, label_scores, rank_constant
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._top_k import propensities
 from simlabel.metrics._truth import Mask, Truth, Weights
-from simlabel.support.validation import FloatArray, IntArray
+from simlabel.support.validation import FloatArray, IntArray, check_sample_weight
 from simlabel.tables import label_sets
 
 
@@ -36,14 +36,15 @@ class CriterionScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Weights = None) -> float:
         """The criterion of what the estimator says of X, with the sign that makes more the better."""
         joint, truth = _Columns.of(estimator, self._read(estimator, y))
-        one, weights = self.criterion, {"sample_weight": sample_weight}
+        one, weights = self.criterion, check_sample_weight(sample_weight, truth.shape[0])
         if not one.needs_scores:
-            value = one.function(truth, joint.indicator(estimator.predict(X)), **weights)
+            value = one.function(truth, joint.indicator(estimator.predict(X)), sample_weight=weights)
         else:
-            known = {"propensity": propensities(truth, **weights)} if one.needs_propensities else {}
+            share = propensities(truth, sample_weight=weights) if one.needs_propensities else None
+            known = {} if share is None else {"propensity": share}
             scores = label_scores(estimator, X, joint.n_known)
             scores = joint.with_unknown(scores, absent_labels(estimator, joint.n_known))
-            value = one.function(truth, scores, **known, **weights)
+            value = one.function(truth, scores, **known, sample_weight=weights)
         return value if one.higher_is_better else -value
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
