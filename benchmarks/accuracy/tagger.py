@@ -36,8 +36,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.svm import LinearSVC
 
 from simlabel import Tagger
-from simlabel.metrics import average_precision
-from simlabel.metrics._outputs import rank_constant_labels
+from simlabel.metrics import average_precision, rank_constant_labels
 
 Fitted = Callable[[pd.DataFrame], tuple[Any, Any]]  # test rows -> scores and sets, (n, n_labels)
 Learner = Callable[[pd.DataFrame, Any, Any], Fitted]  # training rows, their labels, their groups

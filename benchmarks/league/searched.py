@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from simlabel.experiments._fold import dense_labels, take_rows
 from simlabel.experiments._stratified import parts
 from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
-from simlabel.metrics import find_criterion
-from simlabel.metrics._outputs import constant_labels, label_scores, label_sets, rank_constant_labels
+from simlabel.metrics import find_criterion, rank_constant_labels
+from simlabel.metrics._outputs import constant_labels, label_scores, label_sets
 from simlabel.support.validation import FloatArray, IntArray
+from simlabel.tuning import search_results
 
 _FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once
 _SMALL = 1500  # rows: below, candidates are compared on all inner folds, else on the first
@@ -44,6 +45,8 @@ class Searched(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_params_ : dict
+    cv_results_ : dict of arrays
+        Parameters, mean score on held-out rows and rank of each candidate, as scikit-learn has them.
     rule_ : LabelRule or None
         None where the estimator's own sets are as good.
 
@@ -81,7 +84,9 @@ class Searched(ClassifierMixin, BaseEstimator):
         folds = list(_inner(Y, self.seed))
         first = len(folds) if Y.shape[0] < _SMALL else 1
         found = [[self._held_out(one, X, Y, fold) for fold in folds[:first]] for one in self.grid]
-        best = int(np.argmax([self._judged(Y, folds, parts) for parts in found]))
+        judged = [self._judged(Y, folds, parts) for parts in found]
+        self.cv_results_ = search_results(self.grid, judged)
+        best = int(np.argmax(judged))
         held = found[best] + [self._held_out(self.grid[best], X, Y, fold) for fold in folds[first:]]
         self.best_params_ = dict(self.grid[best])
         self.rule_ = self._rule(Y, [test for _, test in folds], held)

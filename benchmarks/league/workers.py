@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from joblib import wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
 try:
@@ -91,7 +92,7 @@ class _Worker:
         if numbered is None:
             return
         self.number, call = numbered
-        self.connection.send(call)
+        self.connection.send(wrap_non_picklable_objects(call))  # functions of a notebook too
         self.deadline = time.monotonic() + _PATIENCE * self.seconds + _GRACE
 
     def ended(self, answered: bool) -> Ended:

@@ -351,6 +351,28 @@ def test_check_estimator(model):
     check_estimator(model, expected_failed_checks=None)
 
 
+NEGATIVE = "the check predicts for negative features, which the tags say are refused"
+LENGTHS = "the three blobs differ in length, which normalizer='l2' removes; with 'minmax' it passes"
+EXPECTED = {
+    "chi_square": {"check_decision_proba_consistency": NEGATIVE, "check_classifiers_train": LENGTHS},
+    "jaccard": {"check_decision_proba_consistency": NEGATIVE, "check_classifiers_train": LENGTHS},
+    "precomputed": {
+        "check_decision_proba_consistency": "it fits features, though the tags ask for a square matrix",
+        "check_fit_score_takes_y": "partial_fit needs features, which a precomputed matrix does not have",
+        "check_n_features_in_after_fitting": "partial_fit needs features, and refuses every matrix",
+    },
+}
+
+
+@pytest.mark.parametrize("similarity", EXPECTED)
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.TuningWarning")
+def test_check_estimator_of_similarities_with_special_input(similarity):
+    """These checks fail, and no other."""
+    model = SMLClassifier(similarity)
+    found = check_estimator(model, expected_failed_checks=EXPECTED[similarity], on_skip=None)
+    assert {one["check_name"] for one in found if one["status"] == "xfail"} == set(EXPECTED[similarity])
+
+
 def test_grid_search_pipeline_clone_and_pickle(rng):
     X, Y, Q = problem(rng)
     Y = (X > 0.5).astype(int)  # to which the nearest rows are the guide

@@ -9,11 +9,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
+from simlabel.baselines import BoosTexter
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, evaluate, find_criterion, propensities, scorer
 from simlabel.similarities import RBF, Linear
 
@@ -108,3 +111,25 @@ def test_scikit_learns_own_tools_take_sets_and_frames(rows):
     assert isinstance(proba, np.ndarray)
     assert proba.shape == (30, 5)
     assert cross_val_score(model, frame, Y, scoring="roc_auc", cv=FOLDS).mean() > 0.5
+
+
+@pytest.mark.filterwarnings("ignore:Label not 3 is present in all training examples")
+@pytest.mark.parametrize(
+    "model",
+    [
+        SMLClassifier(RBF(2.0), influence="ridge"),
+        BoosTexter(5),
+        OneVsRestClassifier(LinearSVC()),
+        make_pipeline(StandardScaler(), OneVsRestClassifier(LinearSVC())),
+        GridSearchCV(OneVsRestClassifier(LinearSVC()), {"estimator__C": [1.0]}, cv=2),
+    ],
+    ids=["ridge", "boostexter", "one-vs-rest", "pipeline", "search"],
+)
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
+def test_a_column_that_no_training_row_has_comes_last(model, form, rng):
+    X = rng.random((60, 4))
+    Y = np.column_stack([X[:, :3] > 0.8, np.zeros(60)]).astype(int)  # rare: most scores are below 0
+    model.fit(X, form(Y))
+    truth = form(np.tile([[0, 0, 0, 1]], (60, 1)))
+    assert scorer("average_precision")(model, X, truth) == pytest.approx(1 / 4)
+    assert scorer("coverage")(model, X, truth) == -3.0

@@ -103,25 +103,25 @@ class ADTBoostMH(BoostingClassifier):
     def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         n_rounds = self._check_rounds()
-        weights = Weights(Y.toarray().astype(np.float64))
+        pairs = Weights(Y.toarray().astype(np.float64), weights)
         reached = [np.ones(X.shape[0], dtype=bool)]
-        scores = [weights.confidences(reached[0])]
-        weights.update(np.broadcast_to(scores[0], Y.shape))
+        scores = [pairs.confidences(reached[0])]
+        pairs.update(np.broadcast_to(scores[0], Y.shape))
         choices: list[_Choice] = []
         with searching(X, self.n_jobs) as search:
             for _ in rounds(n_rounds, "ADTBoost.MH", self.verbose):
-                choice = _choose(search, weights, reached)
+                choice = _choose(search, pairs, reached)
                 if choice is None:
                     break
                 holds = search.holds(choice.condition)
                 h = np.zeros(Y.shape)
                 for rows in (reached[choice.node] & ~holds, reached[choice.node] & holds):
                     reached.append(rows)
-                    scores.append(weights.confidences(rows))
+                    scores.append(pairs.confidences(rows))
                     h[rows] = scores[-1]
-                weights.update(h)
+                pairs.update(h)
                 choices.append(choice)
         self.words_ = sp.issparse(X)
         self.test_nodes_ = np.array([choice.node for choice in choices], dtype=np.int64)

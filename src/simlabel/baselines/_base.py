@@ -11,10 +11,16 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel.fitted import drop_weightless
 from simlabel.labels import Indicator, LabelSpace
 from simlabel.support.limits import limits
 from simlabel.support.threads import within_n_jobs
-from simlabel.support.validation import Rows, check_features, check_same_length, check_sample_weight
+from simlabel.support.validation import (
+    Rows,
+    check_features,
+    check_same_length,
+    check_sample_weight,
+)
 
 Scores = npt.NDArray[np.float64]
 
@@ -22,15 +28,17 @@ Scores = npt.NDArray[np.float64]
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
     """A multi-label learner that gives every label a score and reads the label set off the scores.
 
-    A child defines ``_learn(X, Y)``, which may set fitted attributes freely, ``_score(X)``, which gets a
-    block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the labels,
-    ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the first).
+    A child defines ``_learn(X, Y, weights)``, which may set fitted attributes freely, ``_score(X)``, which
+    gets a block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the
+    labels, ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the
+    first).
     """
 
     classes_: npt.NDArray[Any]
     _space: LabelSpace
+    _absent: npt.NDArray[np.bool_]
 
-    def _learn(self, X: Rows, Y: Indicator) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         raise NotImplementedError
 
     def _score(self, X: Rows) -> Scores:
@@ -40,7 +48,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     @within_n_jobs
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows with known labels.
 
         Parameters
@@ -49,6 +57,8 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             Features.
         y : array-like, (n_rows,) or (n_rows, n_labels); sparse; data frame; or list of sets
             One class per row, a 0/1 matrix, or label sets.
+        sample_weight : array-like, (n_rows,), optional
+            How many times each row counts: a weight of 2 is the same as giving the row twice.
 
         Returns
         -------
@@ -60,10 +70,12 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         space, Y = LabelSpace.learn(y)
         X = check_features(shadow, X, reset=True)
         check_same_length(X.shape[0], Y, "y")
-        if Y.shape[1] == 0:
+        batch = drop_weightless(X, space, Y, sample_weight, np.arange(X.shape[0]), None)
+        if batch.Y.shape[1] == 0:
             raise ValueError("y has no labels; at least one is needed.")
-        shadow._space, shadow.classes_ = space, space.classes
-        shadow._learn(X, Y)
+        shadow._space, shadow.classes_ = batch.labels, batch.labels.classes
+        shadow._absent = np.bincount(batch.Y.indices, minlength=batch.Y.shape[1]) == 0
+        shadow._learn(batch.X, batch.Y, batch.weights.astype(np.float64))
         self.__dict__ = shadow.__dict__
         return self
 
@@ -154,6 +166,10 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         """Give scores the shape that scikit-learn expects of two classes."""
         two_classes = self._space.kind == "single" and scores.shape[1] == 2
         return scores[:, 1] - scores[:, 0] if two_classes else scores
+
+    def _absent_labels(self) -> npt.NDArray[np.bool_]:
+        """Which labels no training row had, for scorers."""
+        return self._absent
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_space")

@@ -22,7 +22,8 @@ class BoosTexter(BoostingClassifier):
 
     Every round takes the one-column test with the lowest Z = 2 sum sqrt(W+ W-) under the
     current weights of the (row, label) pairs, gives each of its two sides and each label l the confidence
-    1/2 ln((W+ + epsilon) / (W- + epsilon)) with epsilon = 1 / (n_rows * n_labels), and reweights.
+    1/2 ln((W+ + epsilon) / (W- + epsilon)) with epsilon = 1 / (n_rows * n_labels), and reweights. With
+    `sample_weight`, n_rows is the sum of the weights, and pairs start with the weight of their row.
 
     Parameters
     ----------
@@ -80,19 +81,19 @@ class BoosTexter(BoostingClassifier):
     def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         n_rounds = self._check_rounds()
-        weights = Weights(Y.toarray().astype(np.float64))
+        pairs = Weights(Y.toarray().astype(np.float64), weights)
         every_row = np.ones(X.shape[0], dtype=bool)
         stumps, scores, normalizers = [], [], []
         with searching(X, self.n_jobs) as search:
             for _ in rounds(n_rounds, "BoosTexter", self.verbose):
-                stump = search.best(weights, every_row) or Condition(np.inf, 0, -np.inf)
+                stump = search.best(pairs, every_row) or Condition(np.inf, 0, -np.inf)
                 side = search.holds(stump)
-                confidences = np.stack([weights.confidences(~side), weights.confidences(side)])
+                confidences = np.stack([pairs.confidences(~side), pairs.confidences(side)])
                 stumps.append(stump)
                 scores.append(confidences)
-                normalizers.append(weights.update(confidences[side.astype(np.intp)]))
+                normalizers.append(pairs.update(confidences[side.astype(np.intp)]))
         self.words_ = sp.issparse(X)
         self.stump_columns_ = np.array([stump.column for stump in stumps])
         self.stump_thresholds_ = np.array([stump.threshold for stump in stumps])

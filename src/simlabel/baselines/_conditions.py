@@ -32,19 +32,23 @@ class Weights:
     ----------
     Y : array of 0/1, (n_rows, n_labels)
         The labels.
+    rows : array, (n_rows,)
+        How many times each row counts.
 
     Attributes
     ----------
     P, N : arrays, (n_rows, n_labels)
         Weight of the pair where the label is present, and where it is absent; all sum to 1.
     smoothing : float
-        The papers' epsilon: the weight that each pair starts with, 1 / (n_rows * n_labels).
+        The papers' epsilon: the weight that each pair of a row starts with that counts once,
+        1 / (n_rows * n_labels).
     """
 
-    def __init__(self, Y: Floats) -> None:
-        self.smoothing = 1.0 / Y.size
+    def __init__(self, Y: Floats, rows: Floats) -> None:
+        self.smoothing = 1.0 / (rows.sum() * Y.shape[1])
         self._sign = 2 * Y - 1
-        self.P, self.N = Y / Y.size, (1 - Y) / Y.size
+        start = rows[:, None] * self.smoothing
+        self.P, self.N = Y * start, (1 - Y) * start
 
     def confidences(self, rows: Mask) -> Floats:
         """c_l = 1/2 ln((W+ + epsilon) / (W- + epsilon)) on some rows, (n_labels,)."""

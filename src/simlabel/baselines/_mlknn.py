@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.labels import Indicator
-from simlabel.support.validation import Rows, check_number
+from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class MLkNN(BaselineClassifier):
@@ -49,6 +49,8 @@ class MLkNN(BaselineClassifier):
 
     Notes
     -----
+    A row with a `sample_weight` of 3 is a neighbor three times; weights must be whole numbers.
+
     `predict_proba` gives the posterior probability of each label on its own, and `decision_function`
     the same numbers; a label is predicted when it is likelier present than absent, so a tie means
     absent, and a label set may be empty. With one class per row the posteriors are divided by
@@ -86,9 +88,10 @@ class MLkNN(BaselineClassifier):
         self.scale = scale
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Rows, Y: Indicator) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         check_number("MLkNN", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
         check_number("MLkNN", "smoothing", self.smoothing, above=0)
+        X, Y = _repeated(X, Y, weights)
         n_rows, s = X.shape[0], float(self.smoothing)
         if n_rows < 2:
             raise ValueError(f"MLkNN needs 2 rows or more (none is its own neighbour), got {n_rows} sample.")
@@ -144,6 +147,20 @@ class MLkNN(BaselineClassifier):
         starts = np.arange(0, neighbours.size + 1, k)
         chosen = sp.csr_array((ones, neighbours.ravel(), starts), shape=(n_rows, self._Y.shape[0]))
         return np.asarray((chosen @ self._Y).toarray())
+
+
+def _repeated(X: Rows, Y: Indicator, weights: FloatArray) -> tuple[Rows, Indicator]:
+    """Each row as often as it counts: neighbors are counted, so weights must be whole numbers."""
+    if (weights == 1).all():
+        return X, Y
+    copies = weights.astype(np.int64)
+    if (copies != weights).any():
+        raise ValueError(
+            "MLkNN counts neighbors, so sample_weight must hold whole numbers, got "
+            f"{weights[copies != weights][0]:g}. Scale and round the weights."
+        )
+    rows = np.repeat(np.arange(len(copies)), copies)
+    return X[rows], Y[rows]
 
 
 def _column_ranges(X: Rows, scale: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -15,7 +15,12 @@ from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
 from simlabel.label_rules import best_thresholds
 from simlabel.labels import Indicator
+from simlabel.support.limits import limits
+from simlabel.support.memory import available_memory
 from simlabel.support.validation import FloatArray, Rows, check_number
+
+_ROUNDING = 1e-6  # of the scores of all labels: what differs by less is level
+_PAIR_BYTES = 48  # of each pair of a true and a false label of a row: its place, its variable, copies of it
 
 # (A, B, gamma, coef0, degree) -> (len(A), len(B))
 _KERNELS: dict[str, Callable[[Rows, Rows, float, float, int], Any]] = {
@@ -79,7 +84,8 @@ class RankSVM(BaselineClassifier):
     The problem is the paper's, the solver is not: instead of Frank-Wolfe steps by linear programs, the
     dual is solved by coordinate descent over the (true, false) pairs of each row under an augmented
     Lagrangian for the equalities of the biases, until the duality gap of a feasible solution is at
-    most `tol`. Fit holds the kernel between all rows, n_rows^2 numbers.
+    most `tol`. Fit holds the kernel between all rows, n_rows^2 numbers, and raises ``MemoryError`` before
+    it starts where they do not fit in memory. `sample_weight` multiplies the losses of the rows.
 
     Rows that have all labels, or none, rank nothing and are left out; the paper leaves them open.
 
@@ -139,7 +145,7 @@ class RankSVM(BaselineClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _learn(self, X: Rows, Y: Indicator) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
         self._check_settings()
         X, labels = X.astype(np.float64), Y.toarray().astype(bool)
         ranked = np.flatnonzero(labels.any(axis=1) & ~labels.all(axis=1))
@@ -148,12 +154,13 @@ class RankSVM(BaselineClassifier):
                 f"RankSVM needs a row with a true and a false label; with {labels.shape[1]} "
                 f"class{'es' * (labels.shape[1] > 1)} or labels in y, every row has all or none of them."
             )
-        X, labels = X[ranked], labels[ranked]
-        self.gamma_ = _inverse(_mean_square(X)) if self.gamma == "auto" else float(self.gamma)
-        K = np.ascontiguousarray(self._kernel(X, X))
-        self.C_ = _inverse(float(np.median(np.diag(K)))) if self.C == "auto" else float(self.C)
+        X, labels, weights = X[ranked], labels[ranked], weights[ranked]
+        _check_memory(labels)
+        self.gamma_ = _inverse(_mean_square(X, weights)) if self.gamma == "auto" else float(self.gamma)
+        K = self._gram(X)
+        self.C_ = _inverse(_median(np.diag(K), weights)) if self.C == "auto" else float(self.C)
         solution = solve_dual(
-            K.copy(), labels, self.C_, tol=self.tol, max_iter=int(self.max_iter), verbose=self.verbose
+            K, labels, self.C_ * weights, tol=self.tol, max_iter=int(self.max_iter), verbose=self.verbose
         )
         if solution.gap > self.tol:
             warnings.warn(
@@ -162,13 +169,11 @@ class RankSVM(BaselineClassifier):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        scores = K @ solution.beta + solution.bias
-        design = np.column_stack([scores, np.ones(len(scores))])
-        threshold = np.linalg.lstsq(design, row_thresholds(scores, labels))[0].astype(np.float64)
+        targets = row_thresholds(solution.scores, labels)
         chosen = np.flatnonzero(solution.beta.any(axis=1))
         self.support_, self.support_vectors_ = ranked[chosen], X[chosen]
         self.dual_coef_, self.intercept_ = solution.beta[chosen], solution.bias
-        self.threshold_coef_, self.threshold_intercept_ = threshold[:-1], float(threshold[-1])
+        self.threshold_coef_, self.threshold_intercept_ = _regression(solution.scores, targets, weights)
         self.duality_gap_, self.n_iter_ = solution.gap, solution.n_passes
 
     def _check_settings(self) -> None:
@@ -180,6 +185,16 @@ class RankSVM(BaselineClassifier):
         check_number("RankSVM", "coef0", self.coef0, at_least=0)
         check_number("RankSVM", "tol", self.tol, above=0)
         check_number("RankSVM", "max_iter", self.max_iter, at_least=1, integer=True)
+
+    def _gram(self, X: Rows) -> npt.NDArray[np.float64]:
+        """Kernel between all rows; of sparse rows block by block, whose products take memory of their own."""
+        if isinstance(X, np.ndarray):
+            return np.ascontiguousarray(self._kernel(X, X))
+        K = np.empty((X.shape[0], X.shape[0]))
+        for start in range(0, len(K), limits().block_rows):
+            rows = slice(start, start + limits().block_rows)
+            K[rows] = self._kernel(X[rows], X)
+        return K
 
     def _kernel(self, A: Rows, B: Rows) -> npt.NDArray[np.float64]:
         return np.asarray(_KERNELS[self.kernel](A, B, self.gamma_, self.coef0, self.degree))
@@ -199,9 +214,46 @@ def row_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> FloatArray:
     return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
-def _mean_square(X: Rows) -> float:
-    values = X if isinstance(X, np.ndarray) else X.data
-    return float(np.square(values).sum()) / int(X.shape[0])
+def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[Scores, float]:
+    """Least squares of the thresholds on the scores, and the intercept.
+
+    The scores of a label that no row has, or every row, differ by the solver's rounding only: in centered
+    columns that is told from what varies, and such a label gets no coefficient in place of a huge one.
+    """
+    share, root = weights / weights.sum(), np.sqrt(weights)
+    middle, level = share @ scores, share @ targets
+    centered = (scores - middle) * root[:, None]
+    coef = np.linalg.lstsq(centered, (targets - level) * root, rcond=_ROUNDING)[0].astype(np.float64)
+    return coef, float(level - middle @ coef)
+
+
+def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
+    """Refuse rows whose kernel does not fit: the system would end the process in the middle of it."""
+    n_rows, n_labels = labels.shape
+    n_true = labels.sum(axis=1)
+    beside = n_rows * n_labels**2 + _PAIR_BYTES * int((n_true * (n_labels - n_true)).sum())
+    needed, free = 8 * n_rows**2 + beside, available_memory()
+    if free is None or needed <= free:
+        return
+    raise MemoryError(
+        f"RankSVM keeps the kernel between all rows in memory: {n_rows:,} rows need {needed:,} bytes "
+        f"({needed / 2**30:,.1f} GiB), but {free / 2**30:,.1f} GiB are available. Fit on fewer rows: "
+        f"at most about {int(np.sqrt(free / needed) * n_rows):,} here."
+    )
+
+
+def _mean_square(X: Rows, weights: FloatArray) -> float:
+    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
+    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix, where X is one
+    return float(weights @ lengths / weights.sum())
+
+
+def _median(values: FloatArray, weights: FloatArray) -> float:
+    """The median of values that count several times."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    at = [np.searchsorted(reached, reached[-1] / 2, side) for side in ("left", "right")]
+    return float(values[order[np.minimum(at, len(order) - 1)]].mean())
 
 
 def _inverse(value: float) -> float:

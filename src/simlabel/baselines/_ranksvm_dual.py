@@ -34,6 +34,8 @@ class DualSolution:
         Feasible coefficients; the score of label k is sum_i beta[i, k] K(x_i, x) + bias[k].
     bias : array, (n_labels,)
         Intercepts.
+    scores : array, (n_rows, n_labels)
+        Scores of the rows themselves.
     gap : float
         (primal - dual) / primal, for the solution at hand and the best dual value found.
     n_passes : int
@@ -42,6 +44,7 @@ class DualSolution:
 
     beta: Floats
     bias: Floats
+    scores: Floats
     gap: float
     n_passes: int
 
@@ -49,7 +52,7 @@ class DualSolution:
 class _Pairs:
     """All (row, true label, false label), with the cap of each row."""
 
-    def __init__(self, Y: npt.NDArray[np.bool_], C: float) -> None:
+    def __init__(self, Y: npt.NDArray[np.bool_], C: Floats) -> None:
         per_row = Y.sum(axis=1) * (~Y).sum(axis=1)
         self.indptr = np.concatenate([[0], np.cumsum(per_row)])
         self.true, self.false = np.nonzero(Y[:, :, None] & ~Y[:, None, :])[1:]
@@ -96,7 +99,7 @@ class _Pairs:
 
 
 def solve_dual(
-    K: Floats, Y: npt.NDArray[np.bool_], C: float, *, tol: float, max_iter: int, verbose: bool
+    K: Floats, Y: npt.NDArray[np.bool_], C: Floats, *, tol: float, max_iter: int, verbose: bool
 ) -> DualSolution:
     """Solve the dual to a relative duality gap of `tol`.
 
@@ -106,8 +109,8 @@ def solve_dual(
         Kernel between the rows; overwritten.
     Y : array of bool, (n_rows, n_labels)
         Labels; every row has a true and a false one.
-    C : float
-        Weight of a row's loss.
+    C : array, (n_rows,)
+        Weight of each row's loss.
     tol : float
         Gap at which to stop.
     max_iter : int
@@ -121,7 +124,7 @@ def solve_dual(
     surplus, bias = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
     penalty = float(np.median(np.diag(K))) / 100 or 1.0
     lightest = penalty / 1e4
-    best_primal, best_dual, best = np.inf, -np.inf, (beta, bias)
+    best_primal, best_dual, best = np.inf, -np.inf, (beta, bias, G)
     for n_passes in rounds(max_iter, "Rank-SVM", verbose):
         descend(K, *pairs.arrays, pairs.cap, alpha, beta, G, surplus, bias, penalty, n_passes % 2 == 0)
         if (n_passes + 1) % _CHECK_EVERY and n_passes + 1 < max_iter:
@@ -135,13 +138,17 @@ def solve_dual(
         half = float((feasible_beta * scores).sum()) / 2
         best_dual = max(best_dual, feasible.sum() - half)
         if half + pairs.loss(scores + shifted) < best_primal:
-            best_primal, best = half + pairs.loss(scores + shifted), (feasible_beta, shifted)
+            best_primal, best = (
+                half + pairs.loss(scores + shifted),
+                (feasible_beta, shifted, scores + shifted),
+            )
         gap = (best_primal - best_dual) / best_primal
         if gap <= tol:
             break
         bias, penalty = _next_multipliers(shifted, surplus, penalty, inner, best_primal - best_dual)
         penalty = max(penalty, lightest)
-    return DualSolution(best[0], best[1] - centre @ best[0], float(gap), n_passes + 1)
+    beta, shifted, scores = best
+    return DualSolution(beta, shifted - centre @ beta, scores, float(gap), n_passes + 1)
 
 
 def _centre(K: Floats) -> Floats:
@@ -155,7 +162,8 @@ def _centre(K: Floats) -> Floats:
     share = 1 / np.maximum(lengths, np.finfo(float).eps * max(lengths.max(), 1.0))
     share /= share.sum()
     products = K @ share
-    K -= products[:, None] + products[None, :] - share @ products
+    K -= products[:, None]
+    K -= products - share @ products  # in two steps: together they would take another matrix
     return np.asarray(products)
 
 

@@ -33,7 +33,7 @@ from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
 from simlabel.normalization import UnitsWarning
 from simlabel.support.progress import progress
 from simlabel.support.validation import check_features, check_number, check_same_length
-from simlabel.tuning import LeaveOneOut
+from simlabel.tuning import LeaveOneOut, search_results
 from simlabel.tuning._criterion import criterion_of
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
         The choice as a plain classifier with all values fixed, fitted.
     leaderboard_ : DataFrame
         What was tried, best first, with the criterion and its standard error.
+    cv_results_ : dict of arrays
+        The same in the form of scikit-learn's ``cv_results_``.
     tuning_ : TuningResult
         The curve of the search for the configuration that was chosen.
     classes_, n_features_in_, feature_names_in_ and all others
@@ -262,6 +264,25 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     @property
     def _chosen_on_rows(self) -> tuple[str, ...]:
         return ("the configuration",)
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """What was tried, in the form of scikit-learn's ``cv_results_``: arrays of one length.
+
+        A row for each row of `leaderboard_`, in its order, with ``n_rows`` and ``judged`` as it has them.
+        ``rank_test_score`` is that order: a configuration that was judged on more rows comes first, as scores
+        on other rows do not compare. Scores of losses are negative.
+        """
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("cv_results_ is there after fit.")
+        criterion, tried = criterion_of(self.criterion), self.tried_
+        params = [{name: one[name] for name in ("normalizer", "similarity", "influence")} for one in tried]
+        scores = np.array([one[criterion.name] for one in tried], dtype=np.float64)
+        errors = [one["standard_error"] for one in tried]
+        sign = 1.0 if criterion.higher_is_better else -1.0
+        results = search_results(params, sign * scores, errors, np.arange(1, len(tried) + 1))
+        extra = {"n_rows": "rows", "judged": "judged"}
+        return results | {name: np.array([one[key] for one in tried]) for name, key in extra.items()}
 
     @property
     def leaderboard_(self) -> pd.DataFrame:

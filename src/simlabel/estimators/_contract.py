@@ -263,6 +263,11 @@ class FittedBase(ClassifierMixin, BaseEstimator):
         diagram: str = super()._html_repr()
         return diagram + self.describe()._repr_html_() if self.__sklearn_is_fitted__() else diagram
 
+    def _absent_labels(self) -> npt.NDArray[np.bool_]:
+        """Which labels no labeled row has, for scorers."""
+        Y = self._model.scorer.references.Y
+        return np.bincount(Y.indices, minlength=Y.shape[1]) == 0
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 

@@ -36,6 +36,7 @@ from simlabel.rows import n_rows, spaced_rows, take_rows
 from simlabel.support.limits import limits
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
+from simlabel.tuning import TuningResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,25 @@ if TYPE_CHECKING:
 
 class InspectionMixin(PickedMixin):
     """Explanations and diagnostics, for a classifier that publishes an immutable model."""
+
+    tuning_: TuningResult
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """The curve of the search, in the form of scikit-learn's ``cv_results_``: arrays of one length.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from simlabel import SMLClassifier
+        >>> X = [[i / 20, 1 - i / 20] for i in range(20)]
+        >>> model = SMLClassifier().fit(X, [{"a"}] * 10 + [{"b"}] * 10)
+        >>> pd.DataFrame(model.cv_results_).columns.tolist()[1:]
+        ['params', 'mean_test_score', 'standard_error_test_score', 'rank_test_score']
+        """
+        if not hasattr(self, "tuning_"):
+            raise AttributeError("cv_results_ is there after fit.")
+        return self.tuning_.cv_results()
 
     def plan(self, X: Any) -> Plan:
         """How a prediction for X would be computed, in words."""

@@ -96,6 +96,8 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
         The stages, resolved and fitted.
     tuning_ : TuningResult
         The curve of the search.
+    cv_results_ : dict of arrays
+        The same in the form of scikit-learn's ``cv_results_``, for ``pd.DataFrame(model.cv_results_)``.
     n_references_ : int
         Number of labelled instances.
     ids_ : array, (n_references,)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._statistics import Ranking, rank_algorithms
-from simlabel.metrics import CRITERIA, Evaluation, find_criterion
+from simlabel.metrics import CRITERIA, Criterion, Evaluation, find_criterion
 from simlabel.support.text import for_terminal, one_line
 from simlabel.support.validation import FloatArray
 
@@ -77,6 +77,8 @@ class Comparison:
         Only what is complete.
     failures : tuple of Failure
         What did not get through, with the reason.
+    metrics : tuple of Criterion
+        What `compare` was asked to measure, the first is shown first; empty for all that have a name here.
 
     Examples
     --------
@@ -100,15 +102,32 @@ class Comparison:
     titles: Mapping[str, str]
     results: Mapping[tuple[str, str], tuple[FoldResult, ...]]
     failures: tuple[Failure, ...] = field(default=())
+    metrics: tuple[Criterion, ...] = ()
 
     def __repr__(self) -> str:
         lines = [f"Comparison: {self.protocol}"]
         if self.algorithms():
-            heading = find_criterion("average_precision").heading
-            means = self.means("average_precision").rename(index=for_terminal, columns=for_terminal)
+            first = self._first(self.shown)
+            heading = self.metric(first).heading
+            means = self.means(first).rename(index=for_terminal, columns=for_terminal)
             shown = means.round(3).to_string(max_rows=20, max_cols=20)
             lines += [f"{heading}; means(...) has other criteria, of(...) the folds", shown]
         return "\n".join([*lines, *(f"left out: {failure}" for failure in self.failures)])
+
+    @property
+    def shown(self) -> list[str]:
+        """What reports show: the metrics that were asked for, or the paper's five."""
+        return [one.name for one in self.metrics] or list(CRITERIA)
+
+    def metric(self, name: str) -> Criterion:
+        """What there is to know about a metric, which may be one of your own."""
+        own = next((one for one in self.metrics if one.name == name), None)
+        return find_criterion(name) if own is None else own
+
+    @staticmethod
+    def _first(names: Sequence[str]) -> str:
+        """Average precision, or the first of the names where that is not among them."""
+        return "average_precision" if "average_precision" in names else names[0]
 
     @property
     def data_names(self) -> list[str]:
@@ -142,7 +161,7 @@ class Comparison:
         means = {name: mean for name, mean in means.items() if not np.isnan(mean)}
         if not means:
             return set()
-        top = max(means.values()) if find_criterion(criterion).higher_is_better else min(means.values())
+        top = max(means.values()) if self.metric(criterion).higher_is_better else min(means.values())
         return {name for name, mean in means.items() if mean == top}
 
     def means(self, criterion: str) -> pd.DataFrame:
@@ -151,15 +170,15 @@ class Comparison:
         rows = [[self.of(data, name).mean(criterion) for name in names] for data in self.data_names]
         return pd.DataFrame(rows, index=self.data_names, columns=[self.titles[name] for name in names])
 
-    def ranking(self, criteria: Sequence[str]) -> Ranking | None:
+    def ranking(self, criteria: Sequence[str] | None = None) -> Ranking | None:
         """Ranks by average precision, or by the first of the criteria where that is not among them.
 
         None where there is only one data set, or one algorithm that ran on all.
         """
         if len(self.data_names) < 2 or len(self.algorithms()) < 2:
             return None
-        criterion = "average_precision" if "average_precision" in criteria else criteria[0]
-        return rank_algorithms(self.means(criterion), criterion)
+        criterion = self._first(self.shown if criteria is None else criteria)
+        return rank_algorithms(self.means(criterion), self.metric(criterion))
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each data set, algorithm, fold and criterion."""
@@ -178,7 +197,7 @@ class Comparison:
                     )
         return pd.DataFrame(rows, columns=["data", "algorithm", "fold", "criterion", "value"])
 
-    def to_dict(self, criteria: Sequence[str] = tuple(CRITERIA)) -> dict[str, Any]:
+    def to_dict(self, criteria: Sequence[str] | None = None) -> dict[str, Any]:
         """Means, deviations and folds, for machines; a criterion that is nowhere defined is None."""
         by_data: dict[str, Any] = {}
         for (data, name), folds in self.results.items():
@@ -190,7 +209,7 @@ class Comparison:
                         "std": _number(series.std(criterion)),
                         "folds": [_number(value) for value in series.values(criterion)],
                     }
-                    for criterion in criteria
+                    for criterion in (self.shown if criteria is None else criteria)
                     if criterion in self.criteria(data)
                 },
                 "fit_seconds": sum(fold.fit_seconds for fold in folds),

@@ -17,13 +17,21 @@ from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._memory import peak_mib, resident_mib
 from simlabel.experiments._protocols import Split
-from simlabel.metrics import CRITERIA, MORE_CRITERIA, Evaluation, evaluate, find_criterion, propensities
+from simlabel.metrics import (
+    CRITERIA,
+    MORE_CRITERIA,
+    Evaluation,
+    Metric,
+    evaluate,
+    find_criterion,
+    propensities,
+    rank_constant_labels,
+)
 from simlabel.metrics._outputs import (
     constant_labels,
     label_probabilities,
     label_scores,
     label_sets,
-    rank_constant_labels,
 )
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
@@ -103,7 +111,7 @@ def criteria_for(n_labels: int) -> list[str]:
     return [each.name for each in known if each.k is None or each.k <= n_labels]
 
 
-def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[str]) -> FoldResult:
+def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[Metric]) -> FoldResult:
     """Fit on the training rows and measure on the test rows."""
     train, truth = data.Y[split.train], data.Y[split.test]
     rows, X = take_rows(data.X, split.train), take_rows(data.X, split.test)

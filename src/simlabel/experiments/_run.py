@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_al
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
-from simlabel.experiments._store import FoldStore, data_key
+from simlabel.experiments._store import FoldStore, data_key, metrics_key
 from simlabel.inspection import advise_on_shared_rows
 from simlabel.labels import LabelSpace
+from simlabel.metrics import Criterion, Metric, as_metrics
 from simlabel.support.validation import check_matrix, check_number, check_same_length, collected
 
 Progress = Callable[[int, int, str], None]
@@ -33,6 +35,7 @@ def compare(
     folder: str | os.PathLike[str] | None = None,
     jobs: int = 1,
     seed: int = 0,
+    metrics: Sequence[Metric] | Mapping[str, Callable[..., float]] | None = None,
     on_progress: Progress | None = None,
 ) -> Comparison:
     """Run algorithms on data sets, all on the same folds.
@@ -54,6 +57,12 @@ def compare(
         How many folds run at a time, each in a process of its own; the cores are shared among them.
     seed : int
         `random_state` of the algorithms that are given by name; each split adds its number (0, 1, ...).
+    metrics : list of str, callable or Criterion, or dict of str to callable, optional
+        What the results hold, in this order; by default every metric that has a name here. A callable is
+        called as ``function(Y_true, Y_pred, scores)``, with arrays of 0 and 1 and an array of label weights,
+        each (n_rows, n_labels), and returns a number, the higher the better; for a loss give
+        ``make_metric(function, higher_is_better=False)`` of `simlabel.metrics`. With a `folder`, folds are
+        run again if the file in which a callable is written has changed.
     on_progress : callable, optional
         Called with (folds done, folds in all, what was done last).
 
@@ -79,6 +88,7 @@ def compare(
     """
     check_number("compare", "jobs", jobs, at_least=1, integer=True)
     protocol = KFolds(seed=seed) if protocol is None else as_protocol(protocol)
+    asked = () if metrics is None else tuple(as_metrics(metrics))
     chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
     sets = [data] if isinstance(data, Dataset | str) or _is_pair(data) else list(data)
     store = None if folder is None else FoldStore(Path(folder))
@@ -87,7 +97,7 @@ def compare(
         dataset = _as_dataset(item, "data" if len(sets) == 1 else f"data-{number + 1}")
         if any(name == dataset.name for name, _ in results):
             raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
-        runner = _Runner(dataset, chosen, protocol, store, jobs)
+        runner = _Runner(dataset, chosen, protocol, store, jobs, asked)
         first = runner.splits[0]  # the others are alike
         if not hasattr(dataset.X, "iloc"):
             advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
@@ -96,7 +106,7 @@ def compare(
         results |= found
         failures += failed
     titles = {algorithm.name: algorithm.title for algorithm in chosen}
-    return Comparison(str(protocol), titles, results, tuple(failures))
+    return Comparison(str(protocol), titles, results, tuple(failures), asked)
 
 
 def cross_validate(
@@ -202,16 +212,25 @@ class _Runner:
         protocol: Protocol,
         store: FoldStore | None,
         jobs: int,
+        asked: Sequence[Criterion] = (),
     ) -> None:
         self.data, self.jobs, self.store = data, jobs, store
         self.algorithms = algorithms
         self.splits = protocol.splits(data)
-        self.criteria = criteria_for(data.n_labels)
+        usual = as_metrics(criteria_for(data.n_labels))
+        shown = [one for one in asked or usual if one.k is None or one.k <= data.n_labels]
+        if not shown:
+            names = ", ".join(one.name for one in asked)
+            raise ValueError(f"{data.name} has {data.n_labels} labels, too few for {names}.")
+        self.shown = [one.name for one in shown]
+        # whatever is shown, the usual ones are measured and kept in the folder
+        self.criteria = list({one.name: one for one in (*usual, *shown)}.values())
         self.tasks = [(algorithm, split) for algorithm in algorithms for split in self.splits]
         self.paths: list[Path | None] = [None] * len(self.tasks)
         if store is not None:
             key = data_key(data)
-            self.paths = [store.path(key, data, one, protocol, split) for one, split in self.tasks]
+            own = metrics_key(asked)
+            self.paths = [store.path(key, data, one, protocol, split, own) for one, split in self.tasks]
 
     def run(self, report: Progress) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
         """Results by algorithm, and what failed."""
@@ -233,7 +252,7 @@ class _Runner:
         for number, path in enumerate(self.paths):
             if self.store is None or path is None:
                 continue
-            finished = self.store.read(path, self.criteria)
+            finished = self.store.read(path, [one.name for one in self.criteria])
             if finished is not None:
                 outcomes[number] = (finished, "")
         return outcomes
@@ -261,13 +280,19 @@ class _Runner:
                 failed = Failure(self.data.name, algorithm.name, split.name, message)
                 failures.setdefault(algorithm.name, failed)
             else:
-                results.setdefault((self.data.name, algorithm.name), []).append(result)
+                shown = replace(result, evaluation=result.evaluation.only(self.shown))
+                results.setdefault((self.data.name, algorithm.name), []).append(shown)
         whole = {key: tuple(found) for key, found in results.items() if key[1] not in failures}
         return whole, list(failures.values())
 
 
 def _run_task(
-    number: int, data: Dataset, algorithm: Algorithm, split: Split, criteria: list[str], path: Path | None
+    number: int,
+    data: Dataset,
+    algorithm: Algorithm,
+    split: Split,
+    criteria: list[Criterion],
+    path: Path | None,
 ) -> tuple[int, _Outcome]:
     """Run a fold and keep it; an algorithm that fails is reported, not raised, so that the others go on."""
     try:

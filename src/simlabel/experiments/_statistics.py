@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from simlabel.metrics import find_criterion
+from simlabel.metrics import Criterion, find_criterion
 from simlabel.support.text import for_terminal
 
 FEWEST_SETS, FEWEST_ALGORITHMS = 2, 3  # below these Friedman's test says nothing
@@ -32,7 +32,8 @@ class Ranking:
 
     Attributes
     ----------
-    criterion : str
+    criterion, title : str
+        Its name, and how it is shown.
     n_sets : int
         Data sets that are counted.
     mean_ranks : dict of str to float
@@ -49,6 +50,7 @@ class Ranking:
     """
 
     criterion: str
+    title: str
     n_sets: int
     mean_ranks: dict[str, float]
     friedman: float
@@ -59,7 +61,7 @@ class Ranking:
 
     def __str__(self) -> str:
         ranks = ", ".join(f"{for_terminal(name)} {rank:.2f}" for name, rank in self.mean_ranks.items())
-        lines = [f"Mean ranks by {find_criterion(self.criterion).title} on {self.n_sets} data sets: {ranks}."]
+        lines = [f"Mean ranks by {self.title} on {self.n_sets} data sets: {ranks}."]
         if math.isnan(self.friedman):
             lines.append("Friedman's test needs at least three algorithms.")
         else:
@@ -75,7 +77,11 @@ class Ranking:
 
 
 def rank_algorithms(
-    means: pd.DataFrame, criterion: str, *, alpha: float = 0.05, measured: pd.DataFrame | None = None
+    means: pd.DataFrame,
+    criterion: str | Criterion,
+    *,
+    alpha: float = 0.05,
+    measured: pd.DataFrame | None = None,
 ) -> Ranking:
     """Rank algorithms over data sets, and test the differences.
 
@@ -83,8 +89,8 @@ def rank_algorithms(
     ----------
     means : DataFrame, (n_sets, n_algorithms)
         A criterion's mean, as `Comparison.means` gives it; rows with a missing value are left out.
-    criterion : str
-        Its name: says whether higher is better.
+    criterion : str or Criterion
+        Its name, or what `make_metric` gave: says whether higher is better.
     alpha : float
         Level of significance.
     measured : DataFrame, optional
@@ -106,14 +112,16 @@ def rank_algorithms(
             f"ranks need at least {FEWEST_SETS} data sets and 2 algorithms that ran on all of them; "
             f"got {n_sets} and {n_algorithms}."
         )
-    sign = -1.0 if find_criterion(criterion).higher_is_better else 1.0
+    judge = find_criterion(criterion) if isinstance(criterion, str) else criterion
+    sign = -1.0 if judge.higher_is_better else 1.0
     # rounding must not decide between equals
     ranks = stats.rankdata(np.round(sign * values.to_numpy(), 12), axis=1).mean(axis=0)
     by_rank = sorted(zip(values.columns, ranks.tolist(), strict=True), key=lambda pair: pair[1])
     columns = [values[name].to_numpy() for name in values.columns]
     enough = n_algorithms >= FEWEST_ALGORITHMS
     return Ranking(
-        criterion,
+        judge.name,
+        judge.title,
         n_sets,
         dict(by_rank),
         float(stats.friedmanchisquare(*columns).pvalue) if enough else math.nan,

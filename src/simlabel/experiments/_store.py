@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -23,6 +24,8 @@ from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
+from simlabel.metrics import Criterion
+from simlabel.metrics._own import OwnMetric
 from simlabel.support.replacing import replacing
 
 _COUNTED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages whose versions are looked at
@@ -61,10 +64,17 @@ class FoldStore:
         self.folder = Path(folder)
 
     def path(
-        self, data_key: str, data: Dataset, algorithm: Algorithm, protocol: Protocol, split: Split
+        self,
+        data_key: str,
+        data: Dataset,
+        algorithm: Algorithm,
+        protocol: Protocol,
+        split: Split,
+        own_metrics: str = "",
     ) -> Path:
         """Where the result of a fold is, or will be."""
-        parts = (data_key, algorithm_key(algorithm), repr(protocol), split.name)
+        parts: tuple[str, ...] = (data_key, algorithm_key(algorithm), repr(protocol), split.name)
+        parts += (own_metrics,) if own_metrics else ()
         key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
         return self.folder / _slug(data.name) / _slug(algorithm.name) / f"{split.name}-{key}.json"
 
@@ -116,6 +126,31 @@ def algorithm_key(algorithm: Algorithm) -> str:
     home = importlib.import_module(type(estimator).__module__.partition(".")[0])
     versions = (simlabel.__version__, getattr(home, "__version__", ""), sklearn.__version__, np.__version__)
     return f"{_address(estimator)} {joblib.hash(parameters)} {versions} {_sources(code)}"
+
+
+def metrics_key(metrics: Iterable[Criterion]) -> str:
+    """A digest of metrics of one's own and their sources; empty without any."""
+    own = [one for one in metrics if isinstance(one, OwnMetric)]
+    return "\n".join(f"{one.name} {_state(one.function)} {_sources(_parts(one.function))}" for one in own)
+
+
+def _parts(function: Any) -> list[Any]:
+    """What has a source of its own: the function, the one in a partial, or the class of an object."""
+    if isinstance(function, partial):
+        return _parts(function.func)
+    return [function if isinstance(function, FunctionType) else type(function)]
+
+
+def _state(function: Any) -> str:
+    """A digest of what a function has besides its source: defaults, enclosed values, attributes."""
+    if isinstance(function, partial):
+        return f"{_state(function.func)} {joblib.hash((function.args, function.keywords))}"
+    if not isinstance(function, FunctionType):
+        return str(joblib.hash(getattr(function, "__dict__", None)))
+    enclosed = [cell.cell_contents for cell in function.__closure__ or ()]
+    inner = [_state(one) for one in enclosed if isinstance(one, FunctionType | partial)]
+    plain = [one for one in enclosed if not isinstance(one, FunctionType | partial)]
+    return str(joblib.hash((inner, plain, function.__defaults__, function.__kwdefaults__)))
 
 
 def _sources(code: Iterable[Any]) -> str:

@@ -16,6 +16,8 @@ from simlabel.metrics._named import (
     USUAL_K,
     find_criterion,
 )
+from simlabel.metrics._outputs import rank_constant_labels
+from simlabel.metrics._own import Metric, as_metrics, make_metric
 from simlabel.metrics._record import Criterion, Family
 from simlabel.metrics._scorer import CriterionScorer, scorer
 from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
@@ -40,7 +42,9 @@ __all__ = [
     "propensities",
     "propensity_scored_precision_at",
     "evaluate",
+    "make_metric",
     "scorer",
+    "rank_constant_labels",
     "CriterionScorer",
     "Evaluation",
     "CRITERIA",
@@ -49,6 +53,8 @@ __all__ = [
     "Criterion",
     "Family",
     "Truth",
+    "Metric",
+    "as_metrics",
     "find_criterion",
     "row_criteria",
 ]

@@ -21,7 +21,7 @@ from simlabel.metrics._truth import (
     no_true_label,
     nothing_known,
 )
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, check_sample_weight
 
 
 def row_criteria(Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:
@@ -65,7 +65,8 @@ def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weight
     if truth.shape[1] == 1 or truth.unknown is not None:
         # scikit-learn reads one column as classes, not as a label
         return mean_of_defined(_hamming_rows(truth, predicted), sample_weight)
-    return float(_hamming_loss(truth.Y, predicted, sample_weight=sample_weight))
+    weights = check_sample_weight(sample_weight, truth.shape[0])
+    return float(_hamming_loss(truth.Y, predicted, sample_weight=weights))
 
 
 def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
@@ -75,7 +76,7 @@ def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
     return np.where(nothing_known(truth), np.nan, rows)
 
 
-def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
+def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
     """Share of instances whose top label is wrong, also where a wrong one ties for the top.
 
     Examples
@@ -83,10 +84,10 @@ def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     >>> one_error([[1, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.5]])
     0.5
     """
-    return mean_of_defined(_one_error_rows(Y_true, scores))
+    return mean_of_defined(_one_error_rows(Y_true, scores), sample_weight)
 
 
-def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
+def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
     """How far down the ranking all true labels are found, counted from 0.
 
     This is the papers' coverage: scikit-learn's `coverage_error` minus 1 where every row has a true label.
@@ -97,10 +98,10 @@ def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     >>> coverage([[1, 0, 1]], [[0.9, 0.5, 0.1]])
     2.0
     """
-    return mean_of_defined(_coverage_rows(Y_true, scores))
+    return mean_of_defined(_coverage_rows(Y_true, scores), sample_weight)
 
 
-def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
+def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
     """Share of pairs of a true and a false label in which the false one is not ranked below.
 
     Examples
@@ -108,10 +109,10 @@ def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 1]], [[0.9, 0.5, 0.1]])
     0.5
     """
-    return mean_of_defined(_ranking_loss_rows(Y_true, scores))
+    return mean_of_defined(_ranking_loss_rows(Y_true, scores), sample_weight)
 
 
-def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
+def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
     """Label ranking average precision: the share of true labels among those ranked as high as each true one.
 
     The mean over the true labels of a row, then over the rows that have a true label. scikit-learn calls this
@@ -124,7 +125,7 @@ def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike) -> float:
     >>> round(average_precision([[1, 0, 1]], [[0.9, 0.5, 0.1]]), 4)
     0.8333
     """
-    return mean_of_defined(_average_precision_rows(Y_true, scores))
+    return mean_of_defined(_average_precision_rows(Y_true, scores), sample_weight)
 
 
 _LOSS: Any = {"higher_is_better": False}

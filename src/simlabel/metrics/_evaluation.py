@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy.typing as npt
 
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._named import find_criterion
-from simlabel.metrics._truth import LabelMatrix, Truth
+from simlabel.metrics._own import Metric, as_metrics, is_known
+from simlabel.metrics._truth import LabelMatrix, Truth, Weights
 from simlabel.support.html import escaped, table
 
 
@@ -36,9 +38,18 @@ class Evaluation:
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
+    def only(self, names: Sequence[str]) -> Evaluation:
+        """Some of the criteria, in the order of the names."""
+        values = {name: self.values[name] for name in names}
+        return replace(self, values=values, undefined={name: self.undefined[name] for name in names})
+
     def _repr_html_(self) -> str:
         rows = [
-            [escaped(find_criterion(name).heading), f"{value:.4f}", str(self.undefined[name] or "")]
+            [
+                escaped(find_criterion(name).heading if is_known(name) else name),
+                f"{value:.4f}",
+                str(self.undefined[name] or ""),
+            ]
             for name, value in self.values.items()
         ]
         return table(["criterion", "value", "rows left out: undefined"], rows, f"{self.n_rows:,} rows")
@@ -48,7 +59,8 @@ class Evaluation:
         for name, value in self.values.items():
             left_out = self.undefined[name]
             note = f"  ({left_out} of {self.n_rows} rows left out: undefined)" if left_out else ""
-            lines.append(f"{find_criterion(name).title:<18} {value:.4f}{note}")
+            title = find_criterion(name).title if is_known(name) else name
+            lines.append(f"{title:<18} {value:.4f}{note}")
         return "\n".join(lines)
 
 
@@ -57,10 +69,11 @@ def evaluate(
     Y_pred: LabelMatrix,
     scores: npt.ArrayLike,
     *,
-    criteria: Sequence[str] | None = None,
+    criteria: Sequence[Metric] | Mapping[str, Any] | None = None,
     propensity: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> Evaluation:
-    """The paper's five criteria, or those that are named.
+    """The paper's five criteria, or those that are given.
 
     Parameters
     ----------
@@ -69,10 +82,13 @@ def evaluate(
         `simlabel.labels.Known`) counts in no criterion.
     scores : array, (n_rows, n_labels)
         Label weights, as `label_weights` gives them, or any other scores.
-    criteria : sequence of str, optional
-        Names out of `CRITERIA` (the default, all five) and `MORE_CRITERIA`.
+    criteria : sequence of str or callable, or dict of str to callable, optional
+        Names out of `CRITERIA` (the default, all five) and `MORE_CRITERIA`, and functions
+        ``(Y_true, Y_pred, scores) -> float`` as `make_metric` describes them.
     propensity : array, (n_labels,), optional
         What `propensities` says of the training labels, for ``psp@k``.
+    sample_weight : array, (n_rows,), optional
+        How many times each row counts.
 
     Examples
     --------
@@ -87,6 +103,6 @@ def evaluate(
     Precision@1        1.0000
     """
     truth = Truth.of(Y_true)
-    asked = [find_criterion(name) for name in (CRITERIA if criteria is None else criteria)]
-    values = {each.name: each.measure(truth, Y_pred, scores, propensity) for each in asked}
+    asked = as_metrics(list(CRITERIA) if criteria is None else criteria)
+    values = {each.name: each.measure(truth, Y_pred, scores, propensity, sample_weight) for each in asked}
     return Evaluation(values, {each.name: each.n_undefined(truth) for each in asked}, truth.Y.shape[0])

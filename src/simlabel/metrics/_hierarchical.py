@@ -13,9 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.labels import LabelSpace, as_hierarchy, moved
+from simlabel.metrics._truth import Weights
+from simlabel.support.validation import check_sample_weight
 
 
-def hierarchical_precision(y_true: Any, y_pred: Any, hierarchy: Any) -> float:
+def hierarchical_precision(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:
     """Of the labels that are predicted, with those above them, the share that is true.
 
     Parameters
@@ -23,17 +25,19 @@ def hierarchical_precision(y_true: Any, y_pred: Any, hierarchy: Any) -> float:
     y_true, y_pred : lists of label sets, 0/1 frames, arrays or sparse matrices, both of one form
     hierarchy : Hierarchy, dict or str
         As in `SMLClassifier`; for arrays, of the numbers of columns.
+    sample_weight : array, (n_rows,), optional
+        How many times each row counts.
 
     Examples
     --------
     >>> hierarchical_precision([{"mail::imap"}], [{"mail::smtp", "mail::imap"}], "::")
     0.6666666666666666
     """
-    hits, _, predicted = _counts(y_true, y_pred, hierarchy)
+    hits, _, predicted = _counts(y_true, y_pred, hierarchy, sample_weight)
     return hits / predicted if predicted else np.nan
 
 
-def hierarchical_recall(y_true: Any, y_pred: Any, hierarchy: Any) -> float:
+def hierarchical_recall(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:
     """Of the labels that are true, with those above them, the share that is predicted.
 
     Examples
@@ -41,11 +45,11 @@ def hierarchical_recall(y_true: Any, y_pred: Any, hierarchy: Any) -> float:
     >>> hierarchical_recall([{"mail::imap"}], [{"mail::smtp"}], "::")
     0.5
     """
-    hits, true, _ = _counts(y_true, y_pred, hierarchy)
+    hits, true, _ = _counts(y_true, y_pred, hierarchy, sample_weight)
     return hits / true if true else np.nan
 
 
-def hierarchical_f1(y_true: Any, y_pred: Any, hierarchy: Any) -> float:
+def hierarchical_f1(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:
     """Harmonic mean of hierarchical precision and recall.
 
     Examples
@@ -53,11 +57,11 @@ def hierarchical_f1(y_true: Any, y_pred: Any, hierarchy: Any) -> float:
     >>> hierarchical_f1([{"mail::imap"}], [{"mail::smtp"}], "::")
     0.5
     """
-    hits, true, predicted = _counts(y_true, y_pred, hierarchy)
+    hits, true, predicted = _counts(y_true, y_pred, hierarchy, sample_weight)
     return 2 * hits / (true + predicted) if true + predicted else np.nan
 
 
-def _counts(y_true: Any, y_pred: Any, hierarchy: Any) -> tuple[int, int, int]:
+def _counts(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights) -> tuple[float, float, float]:
     """Pairs that are both, true, and predicted, all closed upwards."""
     space, T = LabelSpace.learn(y_true, as_hierarchy(hierarchy))
     other, P, _ = space.read(y_pred)
@@ -65,4 +69,7 @@ def _counts(y_true: Any, y_pred: Any, hierarchy: Any) -> tuple[int, int, int]:
         raise ValueError(f"y_true has {T.shape[0]} rows, but y_pred has {P.shape[0]}.")
     both = space.united(other)
     T, P = (moved(Y, both.places(one), len(both.classes)) for one, Y in ((space, T), (other, P)))
-    return int(sp.csr_array(T.multiply(P)).sum()), int(T.sum()), int(P.sum())
+    weights = check_sample_weight(sample_weight, T.shape[0])
+    weights = np.ones(T.shape[0]) if weights is None else weights
+    hits, true, predicted = (float((weights @ sp.csr_array(Y)).sum()) for Y in (T.multiply(P), T, P))
+    return hits, true, predicted

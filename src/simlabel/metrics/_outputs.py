@@ -67,6 +67,21 @@ def constant_labels(Y: sp.csr_array) -> tuple[Mask, Mask]:
     return counts == 0, (counts == Y.shape[0]) & (counts > 0)
 
 
+def absent_labels(model: Any, n_labels: int) -> Mask:
+    """Return which labels no training row of a fitted model had, (n_labels,), as far as the model tells.
+
+    Ours know it, and ``OneVsRestClassifier`` keeps a constant in place of a classifier; also inside a
+    pipeline or a search. Of others every label counts as present.
+    """
+    model = getattr(model, "best_estimator_", model)
+    model = model.steps[-1][1] if hasattr(model, "steps") else model
+    if hasattr(model, "_absent_labels"):
+        return np.asarray(model._absent_labels(), dtype=bool)
+    parts = getattr(model, "estimators_", ()) if type(model).__module__ == "sklearn.multiclass" else ()
+    absent = [hasattr(part, "y_") and not np.any(part.y_) for part in parts]
+    return np.array(absent) if len(absent) == n_labels else np.zeros(n_labels, dtype=bool)
+
+
 def label_probabilities(model: Any, X: Any, n_labels: int) -> FloatArray | None:
     """Probabilities, (n_rows, n_labels), or None where the estimator has none."""
     ask = getattr(model, "predict_proba", None)

@@ -11,17 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.metrics._truth import LabelMatrix, Mask, Truth, Weights
-from simlabel.support.validation import FloatArray
+from simlabel.support.validation import FloatArray, check_sample_weight
 
 
 def mean_of_defined(rows: FloatArray, sample_weight: Weights = None) -> float:
     """Mean of the values that are not NaN; NaN without any."""
-    defined = ~np.isnan(rows)
+    weights = check_sample_weight(sample_weight, len(rows))
+    defined = ~np.isnan(rows) if weights is None else ~np.isnan(rows) & (weights > 0)
     if not defined.any():
         return float("nan")
-    if sample_weight is None:
-        return float(rows[defined].mean())
-    return float(np.average(rows[defined], weights=np.asarray(sample_weight, dtype=np.float64)[defined]))
+    return float(np.average(rows[defined], weights=None if weights is None else weights[defined]))
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class Criterion:
     name, title : str
         As it is asked for, and as it is shown.
     function : callable
-        ``function(Y_true, scores)``, with ``propensity=`` where it needs that; of a criterion of label
-        sets ``function(Y_true, Y_pred, sample_weight=None)``.
+        ``function(Y_true, scores, sample_weight=None)``, with ``propensity=`` where it needs that; of a
+        criterion of label sets ``function(Y_true, Y_pred, sample_weight=None)``.
     rows : callable or None
         The same for each row, (n_rows,), NaN where undefined; None where rows have no value of their own.
     aggregation : {"mean", "whole"}
@@ -76,15 +75,17 @@ class Criterion:
         Y_pred: LabelMatrix,
         scores: npt.ArrayLike,
         propensity: npt.ArrayLike | None = None,
+        sample_weight: Weights = None,
     ) -> float:
         """Its value for predictions of which it takes what it needs."""
         if not self.needs_propensities:
-            return self.function(Y_true, scores if self.needs_scores else Y_pred)
+            given = scores if self.needs_scores else Y_pred
+            return self.function(Y_true, given, sample_weight=sample_weight)
         if propensity is None:
             raise ValueError(
                 f"{self.name} needs the propensities of the training labels: propensities(Y_train)."
             )
-        return self.function(Y_true, scores, propensity=propensity)
+        return self.function(Y_true, scores, propensity=propensity, sample_weight=sample_weight)
 
     def n_undefined(self, Y_true: LabelMatrix) -> int:
         """On how many rows it is not defined."""

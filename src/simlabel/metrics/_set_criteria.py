@@ -10,27 +10,28 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._truth import LabelMatrix, Weights, check_sets, nothing_known
-from simlabel.support.validation import FloatArray, IntArray
+from simlabel.support.validation import FloatArray, IntArray, check_sample_weight
 
 
 def _pair(
     Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None
 ) -> tuple[sp.csr_array, sp.csr_array, Weights]:
-    """What is true and what is predicted, and weights, of the rows of which something is known."""
+    """What is true and what is predicted, and weights, of the rows that count and have known labels."""
     truth, predicted = check_sets(Y_true, Y_pred)
-    empty_rows = nothing_known(truth)
-    if empty_rows.any():
-        rows = np.flatnonzero(~empty_rows)
+    weights = check_sample_weight(sample_weight, truth.shape[0])
+    counted = ~nothing_known(truth) if weights is None else ~nothing_known(truth) & (weights > 0)
+    if not counted.all():
+        rows = np.flatnonzero(counted)
         truth, predicted = truth[rows], predicted[rows]
-        sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        weights = None if weights is None else weights[rows]
     if truth.shape[1] > 1:
-        return truth.Y, predicted, sample_weight
+        return truth.Y, predicted, weights
     # scikit-learn reads one column as classes; a second, empty one changes none of these criteria
     empty = sp.csr_array(truth.shape, dtype=truth.Y.dtype)
     return (
         sp.hstack([truth.Y, empty], format="csr"),
         sp.hstack([predicted, empty], format="csr"),
-        sample_weight,
+        weights,
     )
 
 

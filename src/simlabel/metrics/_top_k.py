@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel.metrics._record import Criterion, Family, mean_of_defined
-from simlabel.metrics._truth import LabelMatrix, Mask, Truth, check_scores, no_true_label
+from simlabel.metrics._truth import LabelMatrix, Mask, Truth, Weights, check_scores, no_true_label
 from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, IntArray, check_number
+from simlabel.support.validation import FloatArray, IntArray, check_number, check_sample_weight
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 
 
-def propensities(Y_train: LabelMatrix, *, a: float = _A, b: float = _B) -> FloatArray:
+def propensities(
+    Y_train: LabelMatrix, *, a: float = _A, b: float = _B, sample_weight: Weights = None
+) -> FloatArray:
     """How likely a true label is to be recorded, by its frequency in the training rows, (n_labels,).
 
     The model of Jain, Prabhu and Varma (2016), with the constants that the extreme classification
@@ -27,8 +29,10 @@ def propensities(Y_train: LabelMatrix, *, a: float = _A, b: float = _B) -> Float
     array([0.8  , 0.721])
     """
     truth = Truth.of(Y_train, "Y_train")
-    counts = np.bincount(truth.Y.indices, minlength=truth.shape[1])
-    constant = (np.log(max(truth.shape[0], 2)) - 1.0) * (b + 1.0) ** a
+    weights = check_sample_weight(sample_weight, truth.shape[0])
+    weights = np.ones(truth.shape[0]) if weights is None else weights
+    counts = weights @ truth.Y
+    constant = (np.log(max(weights.sum(), 2)) - 1.0) * (b + 1.0) ** a
     # a set of one or two rows makes the constant negative; a propensity is at most 1
     return (
         np.minimum(1.0, 1.0 / (1.0 + constant * (counts + b) ** -a)) if constant > 0 else np.ones(len(counts))
@@ -105,7 +109,7 @@ def ndcg_at_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArr
     return out
 
 
-def precision_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> float:
+def precision_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weight: Weights = None) -> float:
     """Share of true labels among the k that are scored highest, averaged over the rows.
 
     Examples
@@ -113,10 +117,10 @@ def precision_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> float:
     >>> precision_at([[1, 0, 1], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], 2)
     0.25
     """
-    return mean_of_defined(precision_at_rows(Y_true, scores, k))
+    return mean_of_defined(precision_at_rows(Y_true, scores, k), sample_weight)
 
 
-def ndcg_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> float:
+def ndcg_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, sample_weight: Weights = None) -> float:
     """Normalized discounted cumulative gain of the first k labels, over the rows that have a label.
 
     Examples
@@ -124,11 +128,15 @@ def ndcg_at(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> float:
     >>> round(ndcg_at([[1, 0, 1]], [[0.9, 0.5, 0.1]], 3), 4)
     0.9197
     """
-    return mean_of_defined(ndcg_at_rows(Y_true, scores, k))
+    return mean_of_defined(ndcg_at_rows(Y_true, scores, k), sample_weight)
 
 
 def propensity_scored_precision_at(
-    Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, propensity: npt.ArrayLike
+    Y_true: LabelMatrix,
+    scores: npt.ArrayLike,
+    k: int,
+    propensity: npt.ArrayLike,
+    sample_weight: Weights = None,
 ) -> float:
     """Precision@k in which a rare label counts for more, as a share of the best that is possible.
 
@@ -139,6 +147,8 @@ def propensity_scored_precision_at(
     k : int
     propensity : array, (n_labels,)
         From `propensities` of the training rows.
+    sample_weight : array, (n_rows,), optional
+        How many times each row counts.
 
     Examples
     --------
@@ -147,13 +157,16 @@ def propensity_scored_precision_at(
     0.902
     """
     gain = 1.0 / np.asarray(propensity, dtype=np.float64)
-    reached = best = 0.0
+    parts = []
     for dense, order, hits in _top_blocks(Y_true, scores, k):
         if gain.shape != (dense.shape[1],):
             raise ValueError(f"propensity has shape {gain.shape}, but there are {dense.shape[1]} labels.")
-        reached += float((hits * gain[order]).sum())
-        best += float(-np.sort(-(dense * gain), axis=1)[:, :k].sum())
-    return reached / best if best else float("nan")
+        best = -np.sort(-(dense * gain), axis=1)[:, :k].sum(axis=1)
+        parts.append(np.column_stack([(hits * gain[order]).sum(axis=1), best]))
+    sums = np.concatenate(parts) if parts else np.empty((0, 2))
+    weights = check_sample_weight(sample_weight, len(sums))
+    reached, best = sums.sum(axis=0) if weights is None else weights @ sums
+    return float(reached / best) if best else float("nan")
 
 
 def psp_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int, propensity: npt.ArrayLike) -> FloatArray:

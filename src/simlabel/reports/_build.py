@@ -21,7 +21,7 @@ def comparison_report(
     data: Sequence[Dataset],
     protocol: Any,
     *,
-    criteria: Sequence[str] = tuple(CRITERIA),
+    criteria: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Report:
     """A report on a comparison.
@@ -33,8 +33,8 @@ def comparison_report(
         The sets that it was run on.
     protocol : Protocol or splitter
         As it was run.
-    criteria : sequence of str
-        What to show.
+    criteria : sequence of str, optional
+        What to show; by default the metrics that `compare` was asked for, or the paper's five.
     seed : int
         For the choice of examples.
 
@@ -54,6 +54,7 @@ def comparison_report(
         failures = "; ".join(map(str, comparison.failures))
         raise ValueError(f"there is nothing to report on: no algorithm ran through. {failures}")
     parts = []
+    criteria = comparison.shown if criteria is None else criteria
     ranking = comparison.ranking(criteria)
     if ranking is not None:
         parts.append(sections.ranking_section(ranking))

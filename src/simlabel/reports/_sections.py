@@ -52,7 +52,7 @@ def _comparison_table(comparison: Comparison, data: str, shown: Sequence[str]) -
     spread = "; mean ± standard deviation" if comparison.n_folds(data) > 1 else ""
     bold = "; best in bold" if len(rows) > 1 else ""
     caption = f"{data}: {comparison.protocol}{spread}{bold}"
-    return table(["Algorithm", *(find_criterion(criterion).heading for criterion in shown)], rows, caption)
+    return table(["Algorithm", *(comparison.metric(criterion).heading for criterion in shown)], rows, caption)
 
 
 def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Block | None:
@@ -66,7 +66,7 @@ def box_plots(comparison: Comparison, data: str, criteria: Sequence[str]) -> Blo
             continue
         values = {comparison.titles[name]: comparison.of(data, name).values(criterion) for name in names}
         values = {name: folds[~np.isnan(folds)] for name, folds in values.items()}
-        shown = find_criterion(criterion)
+        shown = comparison.metric(criterion)
         pictures.append(Picture(figures.box_plot(values, shown.title), shown.heading))
     return Pictures(tuple(pictures))
 
@@ -79,8 +79,7 @@ def ranking_section(ranking: Ranking) -> Section:
         caption = "Critical-difference diagram: algorithms under one bar are not told apart by Nemenyi's test"
         blocks.append(Picture(picture, caption))
     ranks = [[name, f"{rank:.2f}"] for name, rank in ranking.mean_ranks.items()]
-    title = find_criterion(ranking.criterion).title
-    blocks.append(table(["Algorithm", "Mean rank ↓"], ranks, f"Mean ranks by {title}; 1 is best"))
+    blocks.append(table(["Algorithm", "Mean rank ↓"], ranks, f"Mean ranks by {ranking.title}; 1 is best"))
     pairs = [[pair.first, pair.second, f"{pair.p_value:.3g}", f"{pair.p_holm:.3g}"] for pair in ranking.pairs]
     caption = "Wilcoxon's signed-rank test for each pair, and with Holm's correction"
     blocks.append(table(["First", "Second", "p", "p (Holm)"], pairs, caption, folded=len(pairs) > 10))

@@ -6,7 +6,7 @@ from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSear
 from simlabel.tuning._criterion import check_criterion
 from simlabel.tuning._loo import LeaveOneOut
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
-from simlabel.tuning._result import TuningResult
+from simlabel.tuning._result import TuningResult, search_results
 from simlabel.tuning._ridge import RidgeSearch, Walk
 from simlabel.tuning._search import Search, rows_for_patterns
 from simlabel.tuning._validation import Validation
@@ -28,6 +28,7 @@ __all__ = [
     "MOST_CANDIDATES",
     "STRAIGHT_SHARE",
     "TuningResult",
+    "search_results",
     "check_criterion",
     "two_sided",
     "RidgeSearch",

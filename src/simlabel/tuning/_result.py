@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
 
 from simlabel.support.validation import check_number
 
@@ -83,6 +88,25 @@ class TuningResult:
         frame["standard_error"] = self.errors
         return frame.sort_values(list(self.parameters), ignore_index=True) if self.parameters else frame
 
+    def cv_results(self) -> dict[str, Any]:
+        """The candidates in the form of scikit-learn's ``cv_results_``, in the order of the search.
+
+        Returns
+        -------
+        dict
+            ``params`` (a list of dicts), ``param_...`` (masked arrays), ``mean_test_score`` (the higher the
+            better: losses are negative), ``standard_error_test_score`` and ``rank_test_score`` (1 is best).
+
+        Examples
+        --------
+        >>> result = TuningResult(("gamma",), ({"gamma": 2.0}, {"gamma": 1.0}), "average_precision",
+        ...                       (0.7, 0.8), (0.01, 0.01), {"gamma": 1.0}, 100)
+        >>> result.cv_results()["rank_test_score"]
+        array([2, 1])
+        """
+        sign = 1.0 if self.higher_is_better else -1.0
+        return search_results(self.candidates, sign * np.array(self.values, dtype=np.float64), self.errors)
+
     def plot(self, axes: Any = None) -> Any:
         """Draw the criterion against the first parameter, the best of the others at each value.
 
@@ -122,3 +146,41 @@ class TuningResult:
         values = [value for value in self.values if value == value]
         at_best = self.values[self.candidates.index(self.best)]
         return not values or at_best >= max(values) - 1e-9
+
+
+def search_results(
+    params: Sequence[Mapping[str, Any]],
+    scores: npt.ArrayLike,
+    errors: npt.ArrayLike | None = None,
+    ranks: npt.ArrayLike | None = None,
+) -> dict[str, Any]:
+    """What a search has tried, in the form of scikit-learn's ``cv_results_``: arrays of one length.
+
+    Parameters
+    ----------
+    params : sequence of dict
+        Each candidate.
+    scores, errors : array, (n_candidates,)
+        Mean score, the higher the better, and its standard error where there is one.
+    ranks : array of int, (n_candidates,), optional
+        By default those of the scores: 1 is best, equals share the first rank, and NaN comes last.
+
+    Examples
+    --------
+    >>> search_results([{"C": 1.0}, {"C": 2.0}], [0.7, 0.8])["param_C"].tolist()
+    [1.0, 2.0]
+    """
+    results: dict[str, Any] = {}
+    for name in dict.fromkeys(name for one in params for name in one):
+        column = np.ma.masked_all(len(params), dtype=object)
+        for row, one in enumerate(params):
+            if name in one:
+                column[row] = one[name]
+        results[f"param_{name}"] = column
+    means = np.asarray(scores, dtype=np.float64)
+    results |= {"params": [dict(one) for one in params], "mean_test_score": means}
+    if errors is not None:
+        results["standard_error_test_score"] = np.asarray(errors, dtype=np.float64)
+    if ranks is None:
+        ranks = rankdata(np.where(np.isnan(means), np.inf, -means), method="min")
+    return results | {"rank_test_score": np.asarray(ranks, dtype=np.int64)}
