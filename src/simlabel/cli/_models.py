@@ -229,15 +229,15 @@ class LabeledRows(Dataset):
 
 def partial_sets_of(data: Dataset) -> list[set[str] | Partial]:
     """The label sets of a data set, by name; `Partial` where some labels of a row are unknown."""
-    sets: list[set[str] | Partial] = [*label_sets_of(data)]
+    known = label_sets_of(data)
+    sets: list[set[str] | Partial] = [*known]
     unknown = getattr(data, "unknown", None)
     if unknown is not None:
         everything = {str(name) for name in data.label_names}
         for row in np.flatnonzero(unknown.open_rows).tolist():
             start, stop = unknown.entries.indptr[row : row + 2]
             open_ = {str(data.label_names[k]) for k in unknown.entries.indices[start:stop]}
-            present = sets[row]
-            sets[row] = Partial(present, everything - present - open_)
+            sets[row] = Partial(known[row], everything - known[row] - open_)
     return sets
 
 

@@ -110,7 +110,7 @@ class TableRows:
         tell_notes(self._chunks)
         if reading.label_column is not None or own_labels:
             check_rows(len(self._first), path)
-        self.label_source = LabelSource.of(path, list(self._first), reading, own_labels, empty)
+        self.label_source = LabelSource.of(path, [*map(str, self._first)], reading, own_labels, empty)
         self._encoder = encoder
         self._unasked = [name for name in unasked if name not in encoder.names_]
         self._carried = {what: name for what, name in carried.items() if name in self._first.columns}

@@ -64,7 +64,7 @@ class TableFit:
         table = opened(source, reading)
         frame = table.frame
         check_rows(len(frame), source)
-        where = LabelSource.of(source, list(frame), reading, empty=self.empty)
+        where = LabelSource.of(source, [*map(str, frame)], reading, empty=self.empty)
         labels = where.pop(frame, table.lines)
         _check_tagged(labels, where)
         _tell_empty(labels, where, self.empty)
@@ -92,7 +92,8 @@ class TableFit:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*empty label cell")  # has been said
                 tagger.fit(frame, labels, **groups)
-            tagger.label_column_ = where.column
+            if where.column is not None:
+                tagger.label_column_ = where.column
             tagger.save(output)
         facts = _facts(tagger, output, round(time.perf_counter() - started, 3))
         _show(console, facts, where)
@@ -162,7 +163,7 @@ def needs_tagger(path: Path, reading: Reading) -> bool:
     """Whether a table with label columns of 0 and 1 is no matrix: it has texts, or empty cells."""
     try:
         head = next(table_chunks(path, _HEAD, **reading.table))
-        several = LabelSource.of(path, list(head), reading).several
+        several = LabelSource.of(path, [*map(str, head)], reading).several
     except DatasetError:
         return False  # the reader of matrices says what is wrong
     columns = detect_columns(table_cells(head.drop(columns=list(several))))
