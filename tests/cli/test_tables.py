@@ -280,7 +280,7 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
         (
             ["fit", "films.csv", "--label-column", "section", "--id", "tags", "-o", "m"],
             1,
-            "--id: 'tags' is empty",
+            "line 11: the cell of 'tags' is empty",
         ),
         (
             ["fit", "films.csv", "--label-column", "tags", "--format", "excell", "-o", "m"],

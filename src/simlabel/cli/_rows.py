@@ -201,7 +201,7 @@ def all_of(source: RowSource, path: object) -> Rows:
 def check_rows(count: int, path: object) -> None:
     """Refuse a file without rows."""
     if not count:
-        raise typer.BadParameter(f"{path} has 0 rows: give a file with rows below the names of its columns.")
+        raise typer.BadParameter(f"{path} has no rows: give a file with rows below the names of its columns.")
 
 
 def check_ids(cells: Sequence[Cell], lines: Sequence[int], column: str, path: object) -> None:

@@ -69,7 +69,7 @@ def _chunks(wanted: Wanted) -> Iterator[Rows]:
     path, rows = wanted.path, _opened(wanted.path)
     if not isinstance(wanted.features, int):
         raise DatasetError(
-            "expected a file with names of columns, which the model was fitted on; found an array without names",
+            "expected the names of the columns that the model was fitted on, found an array without names",
             path,
         )
     if rows.shape[1] != wanted.width:
