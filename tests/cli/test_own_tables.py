@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -117,26 +118,25 @@ def test_a_table_of_numbers_with_label_columns_stays_a_matrix(run):
 
 @pytest.mark.parametrize("verb", ["fit", "teach", "correct"])
 def test_ids_given_twice_are_refused_with_their_lines(run, verb):
-    rows = ["id,text,tags", 'a,"two\nlines",x', "b,three words here,y", "a,four more words,x", "c,five,y"]
-    with open("twice.csv", "w") as stream:
-        stream.write("\n".join(rows) + "\n")
+    rows = ["id,comment,tags", 'a,"two\nlines",x', "b,three words here,y", "a,four more words,x", "c,five,y"]
+    Path("twice.csv").write_text("\n".join(rows) + "\n")
     words = {
         "fit": ("fit", "twice.csv", "--label-column", "tags", "--id", "id", "-o", "t.simlabel"),
         "teach": ("teach", "m.simlabel", "twice.csv", "--label-column", "tags"),
         "correct": ("correct", "m.simlabel", "twice.csv", "--label-column", "tags"),
     }[verb]
-    before = open("m.simlabel", "rb").read()
+    before = Path("m.simlabel").read_bytes()
     told = plain(run(*words, code=1))
     assert "'a' is on lines 2 and 5" in told  # a quoted line end counts, as in an editor
     assert "--group-column" in told
-    assert open("m.simlabel", "rb").read() == before
+    assert Path("m.simlabel").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["h.csv", "h.tsv", "h.xlsx", "h.json", "h.parquet"])
 def test_files_without_rows(run, name):
     frame = pd.DataFrame({"id": [], "comment": [], "tags": []}, dtype=str)
     if name.endswith("json"):
-        open(name, "w").write("[]")
+        Path(name).write_text("[]")
     elif name.endswith("xlsx"):
         frame.to_excel(name, index=False)
     elif name.endswith("parquet"):
@@ -146,7 +146,7 @@ def test_files_without_rows(run, name):
     told = plain(run("fit", name, "--label-column", "tags", "-o", "x.simlabel", code=2))
     assert f"{name} has no rows" in told
     assert "wrote 0 rows" in plain(run("predict", "m.simlabel", name, "-o", "out.csv"))
-    assert open("out.csv").read().startswith("row,")
+    assert Path("out.csv").read_text().startswith("row,")
     assert "has no rows" in plain(run("evaluate", "m.simlabel", name, "--label-column", "tags", code=2))
 
 
@@ -184,7 +184,7 @@ def test_an_array_of_rows_with_a_file_of_labels(run, form):
     np.save("lab.npy", Y)
     pd.DataFrame(Y, columns=["a", "b"]).to_csv("lab.csv", index=False)
     lines = [";".join(name for name, y in zip("ab", row, strict=True) if y) for row in Y]
-    open("lab.txt", "w").write("\n".join(lines) + "\n")
+    Path("lab.txt").write_text("\n".join(lines) + "\n")
     run("fit", "X.npy", "--labels", form, "-o", "x.simlabel")
     run("predict", "x.simlabel", "X.npy", "-o", "out.csv")
     assert len(pd.read_csv("out.csv")) == 50
