@@ -280,7 +280,7 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
         (
             ["fit", "films.csv", "--label-column", "section", "--id", "tags", "-o", "m"],
             1,
-            "--id: 'tags' is empty",
+            "line 11: the cell of 'tags' is empty",
         ),
         (
             ["fit", "films.csv", "--label-column", "tags", "--format", "excell", "-o", "m"],
@@ -292,7 +292,7 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
             2,
             "--delimiter must",
         ),
-        (["fit", "empty.csv", "--label-column", "tags", "-o", "m"], 1, "no rows"),
+        (["fit", "empty.csv", "--label-column", "tags", "-o", "m"], 2, "no rows"),
         (["fit", "unlabelled.csv", "--label-column", "tags", "-o", "m"], 1, "no row has a label"),
         (["predict", "films.simlabel", "other.csv"], 1, "none of the columns"),
         (["predict", "films.simlabel", "new.csv", "--sheet", "a"], 1, "--sheet means nothing here"),

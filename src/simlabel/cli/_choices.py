@@ -13,13 +13,14 @@ NORMALIZERS = ("l2", "zscore", "minmax", "quantile", "relevance")
 INFLUENCES = ("uniform", "label_mean", "ridge")
 LABEL_RULES = ("set_size", "threshold", "fixed_size", "cutoff", "per_label", "aimed", "auto")
 
-FORMATS = ("arff", "svmlight", "xmc", "parquet", "npz", "csv")
+FORMATS = ("arff", "svmlight", "xmc", "parquet", "npz", "npy", "csv")
 TABLE_FORMATS = ("parquet", "excel", "jsonl", "json", "csv")
 #: how the label columns of a format are told, where the user has to tell them
 LABELS_OF = {
     "arff": "names with commas between, a number (the first n; the last: -n) or a Mulan XML file, if it is "
     "not beside it",
     "parquet": "names with commas between",
+    "npy": "the file of labels (npy, npz, txt, CSV, JSON lines)",
     "csv": "names with commas between",
 }
 

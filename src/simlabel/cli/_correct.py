@@ -42,8 +42,9 @@ def correct_verb(
 
     Nothing else of the rows changes. An empty cell means no label.
     """
+    from simlabel.cli._label_cells import label_cells
     from simlabel.cli._models import FittedModel
-    from simlabel.cli._rows import label_cells
+    from simlabel.cli._rows import check_ids, check_rows
     from simlabel.cli._table_fit import opened
 
     fitted = FittedModel.open(model)
@@ -56,12 +57,15 @@ def correct_verb(
         encoding=encoding,
         sheet=sheet,
     )
-    frame = opened(data, reading).frame
+    table = opened(data, reading)
+    frame = table.frame
+    check_rows(len(frame), data)
     if label_column is None:
         label_column = fitted.label_column if fitted.label_column in frame.columns else "labels"
     tables.check_columns(frame, {"id_column": id_column, "label_column": label_column}, data)
-    names = ["" if cell is None else str(cell) for cell in label_cells(frame[id_column])]
-    ids = fitted.ids_by_name(names, str(data))
+    cells = label_cells(frame[id_column])
+    check_ids(cells, table.lines, id_column, data)
+    ids = fitted.ids_by_name([str(cell) for cell in cells], str(data))
     sets = fitted.by_name(fitted.label_sets(label_cells(frame[label_column]), separator))
     fitted.estimator.correct(ids, sets)
     save_changed(fitted, model, output, retune, json, ("corrected", len(ids)))

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from rich.table import Table
 
@@ -16,7 +17,7 @@ from simlabel.cli._rows import BLOCK
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
 from simlabel.guarantees import Measured, Promise
-from simlabel.metrics import evaluate, find_criterion
+from simlabel.metrics import Truth, evaluate, find_criterion
 from simlabel.support.progress import shown_progress
 
 _LISTED = 10  # labels that the model does not know, by name
@@ -47,6 +48,7 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     truth = sp.csr_array((ones, (rows, places[data.Y.indices])), shape=shape)
     truth.sort_indices()
     joint = replace(data, Y=truth, label_names=tuple(names))
+    unknown = _unknown_entries(data, places, len(names))
     scores, probabilities = np.zeros(shape), np.zeros(shape)
     parts = []
     started = time.perf_counter()
@@ -63,9 +65,20 @@ def evaluated(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Dataset]:
     sets = sp.vstack(parts, format="csr")
     sets.resize(shape)
     sets.sort_indices()
+    if unknown is not None:  # what is predicted where the truth is unknown is neither right nor wrong
+        sets = sp.csr_array(sets - sets.multiply(unknown))
+        sets.eliminate_zeros()
+        sets.sort_indices()
     wanted = [name for name in criteria_for(len(names)) if not find_criterion(name).needs_propensities]
-    evaluation = evaluate(truth, sets, scores, criteria=wanted)
-    return summarize(evaluation, truth, sets, probabilities, (0.0, seconds)), joint
+    evaluation = evaluate(Truth(truth, unknown), sets, scores, criteria=wanted)
+    calibrated = probabilities if unknown is None else None
+    return summarize(evaluation, truth, sets, calibrated, (0.0, seconds)), joint
+
+
+def _unknown_entries(data: Dataset, places: npt.NDArray[np.int64], n_labels: int) -> sp.csr_array | None:
+    """The unknown entries, labels without a column in the file among them; None where all are known."""
+    found = getattr(data, "unknown", None)
+    return None if found is None else found.moved(places, n_labels).entries
 
 
 def show_evaluation(

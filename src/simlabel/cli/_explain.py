@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,11 @@ from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
+from simlabel.support.text import some_names
+
+if TYPE_CHECKING:
+    from simlabel.cli._rows import RowSource
+    from simlabel.support.validation import Rows
 
 _MOST_ROWS = 10_000
 
@@ -19,8 +25,25 @@ _MOST_ROWS = 10_000
 def explain_verb(
     model: ModelFile,
     data: RowsFile,
-    rows: Annotated[str, typer.Option(help="Which rows, counted from 0: 0,5,7-9.")] = "0",
-    top: Annotated[int, typer.Option(min=1, help="Labelled instances to list for each label.")] = 5,
+    rows: Annotated[
+        str | None, typer.Option(help="Which rows, counted from 0: 0,5,7-9.", show_default="0")
+    ] = None,
+    ids: Annotated[str | None, typer.Option(help="Which rows, by the model's column of ids: R7,R12.")] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A label to explain, predicted or not: its score beside the threshold, and what speaks for "
+            "it and against it. Repeatable; by default the predicted labels."
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many words and labeled rows to list for each label.",
+            show_default="8 words and 3 rows, of a matrix 10 rows",
+        ),
+    ] = None,
     index_base: IndexBase = None,
     delimiter: options.Delimiter = None,
     format: options.Format = None,
@@ -33,16 +56,18 @@ def explain_verb(
     """Show which labelled instances decided, for each predicted label and for the number of labels."""
     from simlabel.cli._models import FittedModel
 
-    wanted = _rows(rows)
+    if rows is not None and ids is not None:
+        raise typer.BadParameter("say which rows, with one of --rows and --ids.")
+    asked = _rows(rows or "0")
     fitted = FittedModel.open(model)
     reading = options.Reading(
         delimiter=delimiter, format=format, max_gib=max_gib, encoding=encoding, sheet=sheet
     )
     source = fitted.rows(data, reading, index_base=index_base)
-    X = rows_of(source, data, wanted)
+    wanted, X = (asked, rows_of(source, data, asked)) if ids is None else _called(source, data, ids)
     source.tell()
     names = source.names(X)
-    explanation = fitted.explain(X, top)
+    explanation = fitted.explain(X, top, label or None)
     if json:
         frame = explanation.to_frame()
         rows_called: dict[str, Sequence[object]] = {
@@ -51,8 +76,9 @@ def explain_verb(
         }
         for what, cells in rows_called.items():
             frame[what] = [cells[query] for query in frame["query"]]
-        predicted = frame[frame["predicted"]].drop(columns=["query", "predicted"]).astype(object)
-        show_json(predicted.where(predicted.notna(), None).to_dict("records"))
+        shown = frame["label"].astype(str).isin(label) if label else frame["predicted"]
+        described = frame[shown].drop(columns=["query"] if label else ["query", "predicted"]).astype(object)
+        show_json(described.where(described.notna(), None).to_dict("records"))
         return
     console = Terminal()
     if names or wanted != list(range(len(wanted))):
@@ -63,6 +89,33 @@ def explain_verb(
         listed = [f"query {query} is row {row}{called[query]}" for query, row in enumerate(wanted)]
         console.print(f"{data}: {'; '.join(listed)}")
     console.print(explanation)
+
+
+def _called(source: RowSource, path: Path, ids: str) -> tuple[list[int], Rows]:
+    """The rows of a file with these ids, and their numbers."""
+    if "id" not in source.called:
+        raise typer.BadParameter(
+            f"--ids: {path} has no column of ids that the model knows (fit --id names it); use --rows."
+        )
+    from simlabel.cli._rows import stacked, taken
+
+    names = list(dict.fromkeys(filter(None, (name.strip() for name in ids.split(",")))))
+    places: dict[str, list[int]] = {name: [] for name in names}
+    blocks: dict[int, Rows] = {}
+    first = 0
+    for X in source.blocks():
+        for at, name in enumerate(source.names(X)["id"]):
+            if name in places:
+                places[name].append(first + at)
+                blocks[first + at] = taken(X, [at])
+        first += X.shape[0]
+    absent = [name for name in names if not places[name]]
+    if absent or not names:
+        raise typer.BadParameter(
+            f"--ids: {path} has no row with the id {some_names(list(map(repr, absent)))}."
+        )
+    found = [row for name in names for row in places[name]]
+    return found, stacked([blocks[row] for row in found])
 
 
 def _rows(text: str) -> list[int]:

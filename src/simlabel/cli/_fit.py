@@ -76,17 +76,19 @@ def fit_verb(
 ) -> None:
     """Fit a model on a labelled file and write it to a model file.
 
-    A table (CSV, TSV, JSON, JSON lines, Parquet, xlsx) with --label-column is
-    read as it is, whatever its columns hold, and becomes a Tagger, which finds
-    out for itself what counts.
+    A table (CSV, TSV, JSON, JSON lines, Parquet, xlsx) is read as it is and
+    becomes a Tagger, which finds out what its columns hold. Its labels are in
+    one column that lists them (--label-column), or in a column of 0 and 1 for
+    each (--labels toxic,insult or --label-prefix); an empty cell among these
+    is unknown.
 
     A model on a matrix of features is fitted where a stage is given
-    (--similarity, --normalizer, --influence, --auto), where several columns
-    are labels (--labels, --label-prefix), and from files that are matrices
-    (ARFF, svmlight, XMC, npz, a folder of npy).
+    (--similarity, --normalizer, --influence, --auto), from tables of numbers
+    with label columns of 0 and 1, and from files that are matrices (ARFF,
+    svmlight, XMC, npz, npy).
     """
     from simlabel.cli import _matrix_fit as matrices
-    from simlabel.cli._table_fit import TableFit, is_table
+    from simlabel.cli._table_fit import TableFit, is_table, needs_tagger
 
     matrix = {
         "similarity": similarity,
@@ -109,7 +111,11 @@ def fit_verb(
     if not output.parent.is_dir():
         raise OSError(f"there is no folder {output.parent}; make it first.")
     several = labels is not None or label_prefix is not None
-    if label_column and not (stages or auto or several) and is_table(data, format):
+    as_table = (label_column is not None) != several and not (stages or auto) and is_table(data, format)
+    if as_table and several:
+        raw = any(kinds.values()) or any(own.values()) or empty_means_none
+        as_table = raw or needs_tagger(Path(data), reading)
+    if as_table:
         if label_rule is not None:
             matrices.check_rule(label_rule)
         chosen = {"label_rule": label_rule, "hierarchy": hierarchy}

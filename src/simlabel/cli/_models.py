@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 import typer
@@ -16,15 +17,23 @@ import typer
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel.cli._console import say
 from simlabel.cli._options import Reading
-from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of
+from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of, check_ids
 from simlabel.cli._table_fit import is_table
 from simlabel.datasets import Dataset
 from simlabel.datasets._dataset import Numbered
 from simlabel.fitted import Outputs
 from simlabel.inspection import Explanation
-from simlabel.labels import LabelSpace
+from simlabel.labels import LabelSpace, Partial, UnknownLabels
+from simlabel.support.text import some_names
 from simlabel.support.validation import Rows
-from simlabel.tables import Cell, TableEncoder, separator_for, split, tagged_rows
+from simlabel.tables import (
+    TableEncoder,
+    label_sets,
+    separator_for,
+    split,
+    table_cells,
+    tagged_rows,
+)
 
 Answer = TypeVar("Answer")
 
@@ -81,20 +90,24 @@ class FittedModel:
     ) -> RowSource:
         """The rows of a file: a raw table if the model reads tables, else features by name or number."""
         if self.encoder is not None:
-            return TableRows(path, self.encoder, self.called, chunk_rows, reading, self.label_column)
+            labels = self.labels if self.label_column is None else [self.label_column]
+            return TableRows(path, self.encoder, self.called, chunk_rows, reading, labels)
         return MatrixRows(path, self.features, chunk_rows, reading, index_base)
 
-    def labelled(self, source: str, reading: Reading, index_base: int | None = None) -> Dataset:
+    def labelled(
+        self, source: str, reading: Reading, index_base: int | None = None, id_column: str | None = None
+    ) -> Dataset:
         """A labelled file, or a data set by name, in the model's columns; of a table X is a frame.
 
-        Labels are in the column that the model was fitted on, unless the user says otherwise.
+        Labels are in the column that the model was fitted on, unless the user says otherwise. Ids in
+        `id_column` must differ.
         """
         path = Path(source)
         told = reading.labels or reading.label_prefix or reading.label_column
         if not told and is_table(source, reading.format):
             reading = replace(reading, label_column=self.label_column)
         if self.encoder is not None:
-            return self._labelled_table(path, reading)
+            return self._labelled_table(path, reading, id_column)
         data = reading.load(source)
         if path.is_file():
             X = all_of(self.rows(path, reading, index_base=index_base), path)
@@ -109,22 +122,31 @@ class FittedModel:
             raise ValueError(f"{data.name} does not have the features that the model was fitted on.")
         return data
 
-    def _labelled_table(self, path: Path, reading: Reading) -> Dataset:
-        if reading.label_column is None or reading.labels or reading.label_prefix:
-            raise typer.BadParameter(
-                "the model reads raw tables: name the column of labels with --label-column."
-            )
+    def _labelled_table(self, path: Path, reading: Reading, id_column: str | None) -> Dataset:
         assert self.encoder is not None
-        source = TableRows(path, self.encoder, self.called, 4096, reading)
+        empty = getattr(self.estimator, "empty", "untagged")
+        source = TableRows(
+            path, self.encoder, self.called, 4096, reading, own_labels=self.labels, empty=empty
+        )
+        if not source.label_source.columns:
+            raise typer.BadParameter(
+                "the model reads raw tables: name the column of labels with --label-column, or columns of 0 "
+                "and 1 with --labels."
+            )
         frame = all_of(source, path)
-        sets = self.label_sets(source.labels, reading.separator)
-        kept = tagged_rows(source.labels, getattr(self.estimator, "empty", "untagged"))
+        if id_column in frame:
+            check_ids(table_cells({"": frame[id_column]}).column(""), source.lines, str(id_column), path)
+        sets = label_sets(source.labels, None)
+        if source.label_source.column is not None:
+            sets = self.label_sets(source.labels, reading.separator)
+        kept = tagged_rows(source.labels, empty)
         if kept is not None:
             frame, sets = frame.iloc[kept], [sets[row] for row in kept.tolist()]
             gone = len(source.labels) - len(kept)
             say(f"{gone:,} of {len(source.labels):,} rows have an empty label cell: left out as untagged.")
-        space, Y = LabelSpace.learn(sets)
-        return Dataset(path.stem, frame, Y, [str(name) for name in space.classes], tuple(frame.columns))
+        space, Y, unknown = LabelSpace.learn_known(sets)
+        names = [str(name) for name in space.classes]
+        return LabeledRows(path.stem, frame, Y, names, tuple(frame.columns), unknown=unknown)
 
     def labels_in_use(self) -> set[str]:
         """Names of the labels that at least one row has, or may have."""
@@ -135,7 +157,7 @@ class FittedModel:
             used.update(references.unknown.indices.tolist())
         return {str(name) for k, name in enumerate(model.labels.classes.tolist()) if k in used}
 
-    def label_sets(self, cells: Sequence[Cell], separator: str | None) -> list[set[str]]:
+    def label_sets(self, cells: Sequence[Any], separator: str | None) -> list[set[str]]:
         """The labels in cells of a table, by the separator that is given, else by the model's."""
         if separator is None:
             texts = [cell for cell in cells if isinstance(cell, str)]
@@ -143,10 +165,14 @@ class FittedModel:
             separator = self.separator if known else separator_for(texts, "auto")
         return [set(split(cell, separator or "")) for cell in cells]
 
-    def by_name(self, sets: Sequence[set[str]]) -> list[set[Any]]:
+    def by_name(self, sets: Sequence[set[str] | Partial]) -> list[set[Any] | Partial]:
         """Label sets with the model's own labels, which may be numbers, for their names."""
         known = dict(zip(self.labels, self.estimator.classes_.tolist(), strict=True))
-        return [{known.get(name, name) for name in each} for each in sets]
+
+        def own(names: Iterable[Any]) -> set[Any]:
+            return {known.get(name, name) for name in names}
+
+        return [Partial(own(s.present), own(s.absent)) if isinstance(s, Partial) else own(s) for s in sets]
 
     def ids_by_name(self, names: Sequence[str], option: str) -> list[Any]:
         """The ids of labelled rows, which may be numbers, by their names; an unknown one is misuse."""
@@ -176,9 +202,15 @@ class FittedModel:
         rows = zip(outputs.probabilities.tolist(), sets, strict=True)
         return [[row[place[label]] for label in labels] for row, labels in rows]
 
-    def explain(self, X: Rows, top: int) -> Explanation:
-        """What decided."""
-        return self.ask(partial(self.estimator.explain, top=top), X)
+    def explain(self, X: Rows, top: int | None, labels: Sequence[str] | None) -> Explanation:
+        """What decided for these labels, else for the predicted ones."""
+        known = dict(zip(self.labels, self.estimator.classes_.tolist(), strict=True))
+        for name in labels or ():
+            if name not in known:
+                named = some_names([repr(label) for label in self.labels])
+                raise typer.BadParameter(f"--label: the model has no label {name!r}; it has {named}.")
+        own = None if labels is None else [known[name] for name in labels]
+        return self.ask(partial(self.estimator.explain, top=top, labels=own), X)
 
     def ask(self, method: Callable[[Rows], Answer], X: Rows) -> Answer:
         """Call a method of the estimator with rows that a `RowSource` gave."""
@@ -186,6 +218,27 @@ class FittedModel:
             # the columns were matched by name when the file was read
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             return method(X)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LabeledRows(Dataset):
+    """The rows of a labeled table, with the entries of Y that are unknown."""
+
+    unknown: UnknownLabels | None = None
+
+
+def partial_sets_of(data: Dataset) -> list[set[str] | Partial]:
+    """The label sets of a data set, by name; `Partial` where some labels of a row are unknown."""
+    known = label_sets_of(data)
+    sets: list[set[str] | Partial] = [*known]
+    unknown = getattr(data, "unknown", None)
+    if unknown is not None:
+        everything = {str(name) for name in data.label_names}
+        for row in np.flatnonzero(unknown.open_rows).tolist():
+            start, stop = unknown.entries.indptr[row : row + 2]
+            open_ = {str(data.label_names[k]) for k in unknown.entries.indices[start:stop]}
+            sets[row] = Partial(known[row], everything - known[row] - open_)
+    return sets
 
 
 def label_sets_of(data: Dataset) -> list[set[str]]:

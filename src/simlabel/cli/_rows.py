@@ -14,14 +14,15 @@ import scipy.sparse as sp
 import typer
 
 from simlabel.cli._console import note, say
+from simlabel.cli._label_cells import LabelCell, LabelSource
 from simlabel.cli._options import Reading
-from simlabel.cli._table_options import check_columns
 from simlabel.datasets import FeatureChunks, TableChunks, TableFile, table_chunks
 from simlabel.support.validation import Rows
 from simlabel.tables import Cell, TableEncoder, table_cells
 
 BLOCK = 256  # rows that are predicted in one go, always: so that no figure depends on how a file is read
 _PROBLEMS = 5  # lines that could not be read, which are shown
+_TWICE = 3  # ids that are shown
 
 
 class RowSource(Protocol):
@@ -82,9 +83,13 @@ class TableRows:
     rows : int
         How many are read at a time.
     reading : Reading
-        Its `label_column` is left out of the frames, and read into `labels`.
-    unasked : str, optional
-        A column that is left out if it is there: the labels of rows that are predicted all the same.
+        The label columns that it names are left out of the frames, and read into `labels`.
+    own_labels : sequence of str
+        Columns that hold labels where `reading` names none, if they are in the table.
+    empty : str
+        What an empty label cell means, as in `Tagger`.
+    unasked : sequence of str
+        Columns that are left out if they are there: the labels of rows that are predicted all the same.
     """
 
     total = 0
@@ -96,19 +101,28 @@ class TableRows:
         carried: Mapping[str, str | None],
         rows: int,
         reading: Reading,
-        unasked: str | None = None,
+        unasked: Sequence[str] = (),
+        own_labels: Sequence[str] = (),
+        empty: str = "untagged",
     ) -> None:
         self._chunks = table_chunks(path, rows, **reading.table)
         self._first = next(self._chunks)
         tell_notes(self._chunks)
-        check_columns(self._first, {"label_column": reading.label_column}, path)
-        self._encoder, self._label_column = encoder, reading.label_column
-        self._unasked = [] if unasked is None or unasked in encoder.names_ else [unasked]
+        if reading.label_column is not None or own_labels:
+            check_rows(len(self._first), path)
+        self.label_source = LabelSource.of(path, [*map(str, self._first)], reading, own_labels, empty)
+        self._encoder = encoder
+        self._unasked = [name for name in unasked if name not in encoder.names_]
         self._carried = {what: name for what, name in carried.items() if name in self._first.columns}
         self.called = list(self._carried)
         self._unseen = Counter[str]()
         self._rows = 0
-        self.labels: list[Cell] = []
+        self.labels: list[LabelCell] = []
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """The lines of the rows that have been read."""
+        return self._chunks.lines
 
     def blocks(self, size: int | None = None) -> Iterator[pd.DataFrame]:
         """Blocks of rows."""
@@ -119,8 +133,8 @@ class TableRows:
 
     def _frames(self) -> Iterator[pd.DataFrame]:
         for frame in chain([self._first], self._chunks):
-            if self._label_column is not None:
-                self.labels += label_cells(frame.pop(self._label_column))
+            if self.label_source.columns:
+                self.labels += self.label_source.pop(frame, self.lines[len(self.labels) :])
             yield frame.drop(columns=self._unasked, errors="ignore")
 
     def names(self, X: pd.DataFrame) -> dict[str, list[str]]:
@@ -151,12 +165,6 @@ def tell_problems(table: TableFile | TableChunks) -> None:
             note(f"{table.path}, line {problem.line}: {problem.what}")
 
 
-def label_cells(column: pd.Series) -> list[Cell]:
-    """Cells that hold labels: texts, lists of texts, None; a number is a label's name."""
-    cells = table_cells({"labels": column}).column("labels")
-    return [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
-
-
 def blocks(chunks: Iterable[Rows], size: int | None = None) -> Iterator[Rows]:
     """Rows in blocks of `size`, else `BLOCK`, however they were read."""
     size = size or BLOCK
@@ -185,10 +193,42 @@ def stacked(parts: Sequence[Rows]) -> Rows:
 def all_of(source: RowSource, path: object) -> Rows:
     """All rows at once; a file without any is an error."""
     parts = list(source.blocks())
-    if not parts:
-        raise typer.BadParameter(f"{path} has no rows.")
+    check_rows(len(parts), path)
     source.tell()
     return stacked(parts)
+
+
+def check_rows(count: int, path: object) -> None:
+    """Refuse a file without rows."""
+    if not count:
+        raise typer.BadParameter(f"{path} has no rows: give a file with rows below the names of its columns.")
+
+
+def check_ids(cells: Sequence[Cell], lines: Sequence[int], column: str, path: object) -> None:
+    """Refuse ids that are empty or given twice, with their lines as an editor counts them."""
+    places: dict[Cell, list[int]] = {}
+    for one, line in zip(cells, lines, strict=True):
+        places.setdefault(one, []).append(line)
+    if None in places:
+        raise ValueError(
+            f"{path}, line {places[None][0]}: the cell of {column!r} is empty. Give every row an id, or "
+            f"leave out --id: rows are then called by their numbers."
+        )
+    twice = {one: at for one, at in places.items() if len(at) > 1}
+    if twice:
+        some = [f"{one!r} is on lines {_some_of(at)}" for one, at in [*twice.items()][:_TWICE]]
+        more = f"; and {len(twice) - _TWICE:,} more ids" if len(twice) > _TWICE else ""
+        raise ValueError(
+            f"{path}: ids in column {column!r} are given twice: {'; '.join(some)}{more}. Remove the copies, "
+            f"or give each row an id of its own. If rows with the same id belong together, fit with "
+            f"--group-column {column!r} in place of --id."
+        )
+
+
+def _some_of(lines: Sequence[int]) -> str:
+    some = [f"{line:,}" for line in lines[:_PROBLEMS]]
+    more = len(lines) - len(some)
+    return f"{', '.join(some)} and {more:,} more" if more else f"{', '.join(some[:-1])} and {some[-1]}"
 
 
 def taken(X: Rows, rows: list[int]) -> Rows:

@@ -41,16 +41,16 @@ def teach_verb(
 
     What was chosen at fit stays. Rows are called by the model's column of ids, or the one that --id names.
     """
-    from simlabel.cli._models import FittedModel, label_sets_of
+    from simlabel.cli._models import FittedModel, partial_sets_of
 
     fitted = FittedModel.open(model)
     reading = options.Reading(
         labels, label_prefix, label_column, separator, delimiter, None, format, max_gib, encoding, sheet
     )
-    loaded = fitted.labelled(data, reading, index_base)
+    loaded = fitted.labelled(data, reading, index_base, id_column or fitted.called["id"])
     own = {"id_column": id_column, "group_column": group_column}
     beside = _beside(loaded.X, own, data)
-    sets = fitted.by_name(label_sets_of(loaded))
+    sets = fitted.by_name(partial_sets_of(loaded))
     fitted.ask(lambda X: fitted.estimator.partial_fit(X, sets, **beside), loaded.X)
     save_changed(fitted, model, output, retune, json, ("taught", loaded.n_rows))
 

@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.datasets._dataset import Dataset, Numbered
@@ -42,25 +44,33 @@ def read_folder(path: Path, *, separator: str = ";", max_gib: float | None = Non
         How many GiB of memory the file of labels may ask for; by default that depends on its size.
     """
     try:
-        X = np.asarray(open_rows(_parts(path)))
+        X = check_rows(open_rows(_parts(path)), path)
+    except DatasetError:
+        raise
     except (ValueError, OSError, EOFError) as error:
         what = f"expected arrays of the same width and type, as numpy saves them; {error}"
         raise DatasetError(what, path) from None
-    if X.dtype.kind not in "biuf":
-        raise DatasetError(f"expected numbers in the arrays, found {X.dtype}", path)
-    if not np.isfinite(X).all():
-        raise DatasetError("expected finite numbers in the arrays, found NaN or infinity", path)
-    Y, label_names = _labels(path, separator, max_gib)
+    Y, label_names = read_label_file(find_labels(path), separator, max_gib)
     if Y.shape[0] != X.shape[0]:
         raise DatasetError(f"expected labels for {X.shape[0]} rows, found {Y.shape[0]}", path)
     return Dataset(
         name=path.resolve().name,
-        X=X if X.dtype == np.float32 else X.astype(np.float64, copy=False),
+        X=X,
         Y=Y,
         label_names=label_names,
         feature_names=Numbered(X.shape[1]),
         source=str(path),
     )
+
+
+def check_rows(rows: Any, path: Path) -> npt.NDArray[Any]:
+    """Rows in memory as finite numbers, float32 or float64."""
+    X = np.asarray(rows)
+    if X.dtype.kind not in "biuf":
+        raise DatasetError(f"expected numbers in the arrays, found {X.dtype}", path)
+    if not np.isfinite(X).all():
+        raise DatasetError("expected finite numbers in the arrays, found NaN or infinity", path)
+    return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
 
 
 def _parts(path: Path) -> list[Path]:
@@ -75,12 +85,20 @@ def _natural(name: str) -> list[str | int]:
     return [int(piece) if place % 2 else piece for place, piece in enumerate(pieces)]
 
 
-def _labels(path: Path, separator: str, max_gib: float | None) -> Labels:
-    found = [path / name for name in _LABELS if (path / name).is_file()]
+def find_labels(folder: Path, array: Path | None = None) -> Path:
+    """The file of labels in a folder; `array` is the file of rows, where it is a single one."""
+    found = [folder / name for name in _LABELS if (folder / name).is_file() and folder / name != array]
     if len(found) != 1:
         names = ", ".join(file.name for file in found) or "none"
-        raise DatasetError(f"expected the labels in one of {', '.join(_LABELS)}, found {names}", path)
-    file = found[0]
+        other = "" if array is None else "; name another file with labels="
+        raise DatasetError(
+            f"expected the labels in one of {', '.join(_LABELS)}, found {names}{other}", array or folder
+        )
+    return found[0]
+
+
+def read_label_file(file: Path, separator: str, max_gib: float | None) -> Labels:
+    """The labels of rows, from a file of one of the forms of labels."""
     if file.suffix == ".npz":
         return read_labels(file, max_gib)
     if file.suffix == ".npy":
@@ -91,7 +109,8 @@ def _labels(path: Path, separator: str, max_gib: float | None) -> Labels:
             lists.add(line)
         return lists.finish()
     # rows that are left out would give the others the wrong labels
-    frame = read_table(file, format=file.suffix[1:], max_gib=max_gib, strict=True).frame
+    format = file.suffix[1:] if file.suffix in (".csv", ".jsonl") else None
+    frame = read_table(file, format=format, max_gib=max_gib, strict=True).frame
     if frame.shape[1] == 1:
         name = str(frame.columns[0])
         return label_lists(frame[name], LabelColumns(label_column=name, separator=separator), file)

@@ -9,13 +9,14 @@ from simlabel.datasets._csv import CSV
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._format import Format, Head
 from simlabel.datasets._lines import open_bytes
+from simlabel.datasets._npy import NPY
 from simlabel.datasets._npz import NPZ
 from simlabel.datasets._parquet import PARQUET
 from simlabel.datasets._svmlight import SVMLIGHT
 from simlabel.datasets._xmc import XMC
 
 #: by name, in the order in which they are tried: any text that is nothing else is CSV
-FORMATS: dict[str, Format] = {one.name: one for one in (ARFF, SVMLIGHT, XMC, PARQUET, NPZ, CSV)}
+FORMATS: dict[str, Format] = {one.name: one for one in (ARFF, SVMLIGHT, XMC, PARQUET, NPZ, NPY, CSV)}
 
 _HEAD = 1 << 16  # bytes that are looked at
 

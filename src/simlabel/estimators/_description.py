@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simlabel.fitted import Model, told_probabilities
+from simlabel.labels import odd_name
 from simlabel.metrics import find_criterion
 from simlabel.support.html import element, escaped, table
 from simlabel.support.text import for_terminal
@@ -75,6 +78,7 @@ def describe(estimator: Any, model: Model) -> Description:
     tables = []
     if model.encoder is not None:
         tables.append(("Columns", _columns(model, model.encoder)))
+    tables.append(("Labels", _labels(model)))
     if hasattr(estimator, "leaderboard_"):
         tables.append(("What was tried", estimator.leaderboard_))
     return Description(type(estimator).__name__, tuple(_facts(estimator, model)), tuple(tables))
@@ -125,6 +129,17 @@ def _columns(model: Model, encoder: TableEncoder) -> pd.DataFrame:
     if leaf is not None:
         frame.loc[frame["kind"].isin(["number", "date"]), "weight"] = leaf.factor
     return frame
+
+
+def _labels(model: Model) -> pd.DataFrame:
+    """The labels, the most frequent first: how many rows have each, and what looks wrong about its name."""
+    import pandas as pd
+
+    names, Y = model.labels.classes.tolist(), model.scorer.references.Y
+    rows = np.bincount(Y.indices, minlength=len(names))
+    order = np.argsort(-rows, kind="stable").tolist()
+    found = [(names[k], int(rows[k]), odd_name(names[k])) for k in order]
+    return pd.DataFrame(found, columns=["label", "rows", "looks wrong"])
 
 
 def _titled(name: str) -> str:

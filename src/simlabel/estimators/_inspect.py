@@ -34,12 +34,15 @@ from simlabel.inspection import (
 from simlabel.labels import refuse_unknown
 from simlabel.rows import n_rows, spaced_rows, take_rows
 from simlabel.support.limits import limits
+from simlabel.support.text import some_names
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 from simlabel.tuning import TuningResult
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_INSTANCES = 10  # that an explanation lists
 
 
 class InspectionMixin(PickedMixin):
@@ -91,7 +94,7 @@ class InspectionMixin(PickedMixin):
         return left_out_shares(scorer) if method == "decision_function" else left_out_scores(scorer)
 
     @within_n_jobs
-    def explain(self, X: Any, top: int = 10) -> Explanation:
+    def explain(self, X: Any, top: int | None = None, labels: Any = None) -> Explanation:
         """For every query and label, the labelled instances that contributed most.
 
         Contributions, the rest and (with learned influence) the mean add up to the label's score.
@@ -101,8 +104,12 @@ class InspectionMixin(PickedMixin):
         ----------
         X : as in `predict`
             Queries.
-        top : int
-            How many instances to list for each query and label.
+        top : int, optional
+            How many instances to list for each query and label, and how many words of a table; by default 10
+            instances, or 8 words and the 3 most similar instances.
+        labels : list of label names, optional
+            The labels to describe, predicted or not: for one that is not, its score beside its threshold, and
+            the evidence for it and against it. By default the predicted labels of each query.
 
         Examples
         --------
@@ -125,12 +132,14 @@ class InspectionMixin(PickedMixin):
          beach            0.1104        10.0%  0.2                ██
          everything else  0             0.0%
         """
-        check_number("explain", "top", top, at_least=1, integer=True)
+        if top is not None:
+            check_number("explain", "top", top, at_least=1, integer=True)
         model, X = self._check_queries(X)
         refuse_estimates(model, "explain")
+        described = None if labels is None else _places(labels, model.labels.classes.tolist())
         scorer, Q = model.scorer, model.normalized(X)
         references = scorer.references
-        terms = largest_terms(scorer, Q, top)
+        terms = largest_terms(scorer, Q, top or _INSTANCES)
         used, mean = scorer.solved.used, scorer.solved.intercept
         outputs = model.outputs(X)
         return Explanation(
@@ -147,6 +156,8 @@ class InspectionMixin(PickedMixin):
             Q,
             getattr(self, "feature_names_in_", None),
             getattr(self, "title_column_", None),
+            described,
+            top,
         )
 
     @within_n_jobs
@@ -314,3 +325,13 @@ class InspectionMixin(PickedMixin):
         picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
         self._remember_picked(take_rows(X, picked))
         return picked
+
+
+def _places(labels: Any, known: list[Any]) -> tuple[int, ...]:
+    """The positions of labels by their names; an unknown name is an error."""
+    names = [labels] if isinstance(labels, str) else list(labels)
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        named = some_names([repr(name) for name in known])
+        raise ValueError(f"explain: the model has no label {wrong[0]!r}; it has {named}.")
+    return tuple(known.index(name) for name in dict.fromkeys(names))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
 
 NEAREST = 10  # instances among which a sentence counts, and that a picture shows
-_SHOWN_WORDS = 8  # in a table
+SHOWN_WORDS = 8  # in a table
 _NAMES = {1: ("instance",), 2: ("instance", "title")}
 
 
@@ -126,7 +126,7 @@ def telling_words(why: Explanation, query: int, words: pd.DataFrame | None) -> p
     if words is None or words.empty:
         return None
     rare = [not why.evidence.is_common(*pair) for pair in zip(words["column"], words["term"], strict=True)]
-    shown = (words[rare] if any(rare) else words).head(_SHOWN_WORDS)
+    shown = words[rare] if any(rare) else words
     return shown.assign(direction=[why.evidence.direction(query, column) for column in shown["column"]])
 
 

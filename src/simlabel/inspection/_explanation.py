@@ -76,9 +76,15 @@ class Explanation:
     _queries: Rows
     _feature_names: npt.NDArray[Any] | None = None
     _title_column: str | None = None
+    _labels: tuple[int, ...] | None = None
+    _top: int | None = None
 
     def __len__(self) -> int:
         return len(self.chosen)
+
+    def explained(self, query: int) -> list[int]:
+        """The labels that are described: those that `explain` was given, else the predicted ones."""
+        return self.chosen[query].tolist() if self._labels is None else list(self._labels)
 
     @property
     def scores(self) -> FloatArray:

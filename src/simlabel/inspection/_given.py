@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simlabel.inspection._likely import LIKELY
 from simlabel.label_rules import (
     AimedRule,
@@ -62,6 +64,24 @@ def although(why: Explanation, query: int, k: int) -> str:
         f", given although it is less likely than not, since here this label is given from {percent(least)} "
         f"on ({_by(rule, k)})"
     )
+
+
+def not_given(why: Explanation, query: int, k: int) -> str:
+    """Why a label is not predicted: its score, and what the label rule asks for."""
+    model, rule, chosen = why._model, why._model.rule, why.chosen[query]
+    scores = why.evidence.scores(query)
+    if scores.constant is not None and scores.constant[k] < 0:
+        return ", not given, since no training row has it"
+    score = f"its score is {scores.labels[0, k]:.3g}"
+    if model.labels.kind == "single":
+        return f", not given: every row gets 1 label, and {why.labels[chosen[0]]} scores higher"
+    at = _threshold(rule, scores, k)
+    if counts_labels(why) or isinstance(rule, FixedSize) or at is None:
+        lowest = min((float(scores.labels[0, j]) for j in chosen), default=np.inf)
+        count = "no label" if not len(chosen) else f"{len(chosen)} whose scores are {lowest:.3g} or more"
+        return f", not given: {score}, and the row gets {count}"
+    least = percent(_likely_at(why, scores, k, at))
+    return f", not given: {score}; this label is given above {at:.3g}, {least} likely ({_by(rule, k)})"
 
 
 def fills_a_place(why: Explanation, query: int, k: int) -> bool:

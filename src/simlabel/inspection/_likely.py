@@ -19,7 +19,7 @@ _HALVINGS = 40
 
 def legend(why: Explanation) -> str:
     """What a percentage means, by the example of the first that is shown; "" where there is none."""
-    shown = ((query, k) for query, chosen in enumerate(why.chosen) for k in chosen.tolist())
+    shown = ((query, k) for query in range(len(why)) for k in why.explained(query))
     first = next(shown, None)
     if first is None:
         return ""

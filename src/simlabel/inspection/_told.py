@@ -10,6 +10,7 @@ import numpy as np
 
 from simlabel.inspection._bars import (
     NEAREST,
+    SHOWN_WORDS,
     Bars,
     instance_bars,
     nearest_bars,
@@ -18,7 +19,7 @@ from simlabel.inspection._bars import (
     without_copies,
     word_bars,
 )
-from simlabel.inspection._given import although, counts_labels, fills_a_place
+from simlabel.inspection._given import although, counts_labels, fills_a_place, not_given
 from simlabel.inspection._likely import HARDLY_MORE, LIKELY, follows
 from simlabel.support.text import percent
 
@@ -75,27 +76,34 @@ def headline(why: Explanation, query: int) -> str:
 
 
 def told(why: Explanation, query: int) -> Iterator[Told]:
-    """For each predicted label, and for their number where the similarity decides it, what decided."""
-    chosen = why.chosen[query].tolist()
-    words: list[pd.DataFrame | None] = [None] * len(chosen)
-    if why.evidence.has_words and chosen:
-        words = [*why.evidence.words(query, chosen)]
-    for k, frame in zip(chosen, words, strict=True):
-        nearest = why.evidence.nearest(query, k, _LOOKED_AT)
-        shown = telling_words(why, query, frame)
-        sentence = _reason(why, query, k, shown, nearest)
+    """For each label to explain, and for their number where the similarity decides it, what decided."""
+    chosen, explained = why.chosen[query].tolist(), why.explained(query)
+    n_words, n_nearest = why._top or SHOWN_WORDS, why._top or _LIKE
+    words: list[pd.DataFrame | None] = [None] * len(explained)
+    if why.evidence.has_words and explained:
+        words = [*why.evidence.words(query, explained)]
+    for k, frame in zip(explained, words, strict=True):
+        given = k in chosen
+        nearest = why.evidence.nearest(query, k, max(_LOOKED_AT, n_nearest))
+        telling = telling_words(why, query, frame)
+        some = None if telling is None else telling.head(SHOWN_WORDS)
+        shown = None if telling is None else telling.head(n_words)
+        sentence = (
+            _reason(why, query, k, some, nearest) if given else _balance(why, query, k, telling, nearest)
+        )
+        aside = although(why, query, k) if given else not_given(why, query, k)
         name = str(why.labels[k])
         heading = f"{name}, {percent(why.probabilities[query, k])} likely"
         yield Told(
             name,
             heading,
-            f"{heading}{although(why, query, k)}: {sentence}",
+            f"{heading}{aside}: {sentence}",
             word_bars(frame, shown),
             tuple(instance_bars(why, query, k)),
-            nearest_bars(without_copies(nearest).head(_LIKE)) if why.evidence.is_learned else None,
+            nearest_bars(without_copies(nearest).head(n_nearest)) if why.evidence.is_learned else None,
             similar_bars(why, query, k),
         )
-    if counts_labels(why):
+    if counts_labels(why) and why._labels is None:
         yield from _number(why, query, len(chosen))
 
 
@@ -134,6 +142,20 @@ def _reason(why: Explanation, query: int, k: int, words: pd.DataFrame | None, ne
     if not named:
         return compared
     return f"{named}{_against_similar_rows(why, query, k)}{compared}"
+
+
+def _balance(why: Explanation, query: int, k: int, words: pd.DataFrame | None, nearest: pd.DataFrame) -> str:
+    """What speaks for a label that is not predicted, and what against it, in few words."""
+    parts = []
+    for side, sign in (("for", 1), ("against", -1)):
+        found = [] if words is None else words[words["contribution"] * sign > 0]["term"].head(_WORDS).tolist()
+        if found:
+            parts.append(f"{side} it: {', '.join(map(repr, found))}")
+    if (nearest["similarity"] > 0).any():
+        parts.append(_compared(why, query, k, "it", nearest))
+    else:
+        parts.append("no row that has it is similar")
+    return "; ".join(parts)
 
 
 def _against_similar_rows(why: Explanation, query: int, k: int) -> str:

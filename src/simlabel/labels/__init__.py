@@ -1,6 +1,6 @@
 """Any form of y <-> an indicator matrix and names, and what is unknown of it."""
 
-from simlabel.labels._advice import advise_on_labels
+from simlabel.labels._advice import advise_on_labels, odd_name
 from simlabel.labels._changes import Labelled, merged, renamed, retired, split_off
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
 from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
@@ -20,6 +20,7 @@ __all__ = [
     "LabelSpace",
     "merged",
     "moved",
+    "odd_name",
     "Partial",
     "refuse_unknown",
     "renamed",

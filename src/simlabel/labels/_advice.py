@@ -14,6 +14,8 @@ from simlabel.support.text import some_names
 _ENOUGH = 20  # rows: among fewer it may be chance that all have a label, or none
 _SEPARATORS = ("|", ";", ",")
 _SEVERAL = 3  # names that look like several labels
+_BEGINNINGS, _ENDS = "[{'\"#", "]}'\""  # of what is left of lists and quoted texts
+_LONG = 60  # characters: more are a text rather than a name
 _RECUR = 0.8  # of what stands between separators, in other names too
 
 
@@ -51,6 +53,24 @@ def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
             f"sets, or label_separator={separator!r} where a table is read.",
             DataWarning,
         )
+
+
+def odd_name(name: object) -> str:
+    """Say what looks wrong about the name of a label; "" where nothing does.
+
+    Examples
+    --------
+    >>> odd_name("['sea'"), odd_name("a long text, " * 9), odd_name("Toxicity (acute)")
+    ("'[' at the beginning", '116 characters', '')
+    """
+    text = str(name).strip()
+    if not text:
+        return "nothing but spaces"
+    if text[0] in _BEGINNINGS:
+        return f"{text[0]!r} at the beginning"
+    if text[-1] in _ENDS or text.count("(") != text.count(")"):
+        return f"{text[-1]!r} at the end" if text[-1] in _ENDS else "a parenthesis without its pair"
+    return f"{len(text):,} characters" if len(text) > _LONG else ""
 
 
 def _labels(names: Sequence[object], where: Iterable[int]) -> tuple[str, str]:

@@ -56,6 +56,12 @@ def plain_lists(y: Any) -> Any:
     rows = y if to_list is None else to_list()
     if not isinstance(rows, list) or not any(isinstance(row, list | np.ndarray) for row in rows):
         return y
+    missing = next((i for i, row in enumerate(rows) if is_missing(row)), None)
+    if missing is not None:
+        raise ValueError(
+            f"y: row {missing} is missing, where a list of labels is expected. Leave the row out, or give an "
+            f"empty list if no label applies."
+        )
     return [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
 
 

@@ -10,6 +10,7 @@ from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns
 from simlabel.tables._labels import label_sets, leaking_columns, separator_for, tagged_rows
 from simlabel.tables._separators import guess_separator
 from simlabel.tables._terms import split
+from simlabel.tables._values import yes_or_no
 from simlabel.tables._vocabulary import Vocabulary
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "NumberColumn",
     "EmbeddedColumn",
     "Vocabulary",
+    "yes_or_no",
 ]

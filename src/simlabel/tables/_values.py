@@ -87,3 +87,17 @@ def moment(value: Cell, order: str = "") -> datetime | None:
         except ValueError:
             continue
     return None
+
+
+def yes_or_no(cell: Cell) -> bool | None:
+    """Whether a cell means yes (1, true, yes) or no (0, false, no); None where it is neither.
+
+    Examples
+    --------
+    >>> yes_or_no("1"), yes_or_no(0.0), yes_or_no("True"), yes_or_no(None), yes_or_no("2")
+    (True, False, True, None, None)
+    """
+    value = number(cell)
+    if value is None and isinstance(cell, str):
+        value = YES_NO.get(cell.strip().casefold())
+    return bool(value) if value in (0, 1) else None

@@ -15,7 +15,7 @@ import pandas as pd
 
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets.tables._encoding import find_encoding, text_lines
-from simlabel.datasets.tables._reading import Cell, TableReading, filled
+from simlabel.datasets.tables._reading import Cell, Record, TableReading, filled
 
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _ONE_COLUMN = "\0"  # a delimiter that no text holds: zero bytes are refused before
@@ -101,9 +101,7 @@ def _records(lines: Iterable[str], delimiter: str, reading: TableReading) -> Ite
             yield line, record
 
 
-def _rows(
-    records: Iterator[tuple[int, list[str]]], width: int, reading: TableReading
-) -> Iterator[list[Cell]]:
+def _rows(records: Iterator[tuple[int, list[str]]], width: int, reading: TableReading) -> Iterator[Record]:
     for line, record in records:
         cells: list[Cell] = [filled(cell) for cell in record]
         if len(record) == 1 < width and cells[0] is None:
@@ -112,7 +110,7 @@ def _rows(
         if surplus.count(None) < len(surplus):
             reading.leave_out(line, f"expected {width} cells, found {len(record)}")
             continue
-        yield cells[:width] + [None] * (width - len(cells))
+        yield line, cells[:width] + [None] * (width - len(cells))
 
 
 _lock = threading.Lock()

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, check_memory, quote
-from simlabel.datasets.tables._reading import Cell, TableReading
+from simlabel.datasets.tables._reading import Cell, Record, TableReading
 from simlabel.datasets.tables._values import as_cell
 
 _ROWS = 1 << 20  # of a sheet, by the format; a damaged one may claim any number
@@ -63,23 +63,21 @@ def _frames(workbook: Any, reading: TableReading) -> Iterator[pd.DataFrame]:
     yield from reading.frames(names, _rows(records, len(names), reading))
 
 
-def _records(sheet: Any, reading: TableReading) -> Iterator[tuple[int, list[Cell]]]:
+def _records(sheet: Any, reading: TableReading) -> Iterator[Record]:
     """Rows in which something stands, without the empty cells at their ends."""
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _ROWS:
             raise DatasetError(f"expected at most {_ROWS:,} rows in a sheet", reading.path)
-        cells = [None if cell in _FAILED else as_cell(cell) for cell in row]
+        cells: list[Cell] = [None if cell in _FAILED else as_cell(cell) for cell in row]
         while cells and cells[-1] is None:
             cells.pop()
         if cells:
             yield number, cells
 
 
-def _rows(
-    records: Iterator[tuple[int, list[Cell]]], width: int, reading: TableReading
-) -> Iterator[list[Cell]]:
+def _rows(records: Iterator[Record], width: int, reading: TableReading) -> Iterator[Record]:
     for number, cells in records:
         if len(cells) > width:
             reading.leave_out(number, f"expected {width} cells, found {len(cells)}")
         else:
-            yield cells + [None] * (width - len(cells))
+            yield number, cells + [None] * (width - len(cells))

@@ -76,7 +76,7 @@ _OTHERS = {
     rb"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007 (xls), or with a password; save it as plain xlsx",
     rb"(\xef\xbb\xbf)?\s*<": "XML or HTML; open it in a spreadsheet, and save it as xlsx or CSV",
     rb"(?i)\s*(%[^\n]*\n\s*)*@relation\b": "ARFF, which load_dataset reads",
-    rb"\x93NUMPY": "a numpy array, which load_dataset reads in a folder with its labels",
+    rb"\x93NUMPY": "a numpy array, which is no table; models of matrices read it",
     rb"%PDF": "a PDF",
 }
 

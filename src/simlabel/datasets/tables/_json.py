@@ -12,7 +12,7 @@ import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets.tables._encoding import find_encoding, text_lines
-from simlabel.datasets.tables._reading import Cell, TableReading
+from simlabel.datasets.tables._reading import Cell, Record, TableReading
 from simlabel.datasets.tables._values import as_cell
 
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -63,17 +63,24 @@ def _table(reading: TableReading, entries: Callable[[], Iterator[Entry]]) -> Ite
         if isinstance(entry, dict):
             found.update(dict.fromkeys(entry))
     if not found:
-        wrong = [(number, entry) for number, entry in entries() if isinstance(entry, str)][:1]
-        line, what = wrong[0] if wrong else (None, "expected JSON objects with names and values, found none")
-        raise DatasetError(what, reading.path, line)
+        first = next(entries(), None)
+        if first is None:  # no rows, as a table of which only the names are there
+            yield pd.DataFrame()
+            return
+        what = (
+            first[1]
+            if isinstance(first[1], str)
+            else "expected JSON objects with names and values, found none"
+        )
+        raise DatasetError(what, reading.path, first[0])
     names = reading.named(found)
 
-    def rows() -> Iterator[list[Cell]]:
+    def rows() -> Iterator[Record]:
         for number, entry in entries():
             if isinstance(entry, str):
                 reading.leave_out(number, entry)
             else:
-                yield [entry.get(name) for name in found]
+                yield number, [entry.get(name) for name in found]
 
     yield from reading.frames(names, rows())
 

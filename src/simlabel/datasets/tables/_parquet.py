@@ -37,6 +37,7 @@ def read(reading: TableReading) -> Iterator[pd.DataFrame]:
             for table in _parts(file, reading):
                 check_memory(sum(map(written_out, _arrays(table))), reading.path, reading.max_gib)
                 index = pd.RangeIndex(start, start + table.num_rows)
+                reading.lines.extend(index + 1)
                 series = {names[j]: _series(table.column(j), index) for j in kept}
                 yield pd.DataFrame(series, index=index)
                 start += table.num_rows

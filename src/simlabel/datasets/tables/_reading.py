@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from simlabel.datasets._errors import DatasetError, quote
 from simlabel.support.files import memory_limit, too_large
 
 Cell = str | int | float | bool | list[str] | None
+Record = tuple[int, list[Cell]]  # the line of a row, and its cells
 _POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of the text or number that it points to
 _PROBLEM = 256  # bytes of a problem that is kept
 _NAME = 160  # bytes of a name of a column, with its places in tables
@@ -42,6 +44,7 @@ class TableReading:
     strict: bool = False
     notes: list[str] = field(default_factory=list)
     problems: list[TableProblem] = field(default_factory=list)
+    lines: array[int] = field(default_factory=lambda: array("q"))
 
     def leave_out(self, line: int, what: str) -> None:
         """Keep in mind that a row was left out, or refuse the file for it."""
@@ -50,13 +53,14 @@ class TableReading:
         self.problems.append(TableProblem(line, what))
         self._check(_PROBLEM * len(self.problems))
 
-    def frames(self, names: Sequence[str], records: Iterable[list[Cell]]) -> Iterator[pd.DataFrame]:
-        """Frames of objects, at least one, of rows that have a cell for each name."""
+    def frames(self, names: Sequence[str], records: Iterable[Record]) -> Iterator[pd.DataFrame]:
+        """Frames of objects, at least one, of rows that have a line and a cell for each name."""
         limit = memory_limit(self.path, self.max_gib, text=True)
         block: list[list[Cell]] = []
         start = taken = 0
-        for record in records:
+        for line, record in records:
             block.append(record)
+            self.lines.append(line)
             # cells that are not there take room too: a few bytes can be a row of many columns
             texts = [cell for cell in record if isinstance(cell, str)]
             held = len(record) - record.count(None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +33,9 @@ class TableFile:
         What was found out about the file, for people: delimiter, encoding, sheet, names that were changed.
     problems : tuple of TableProblem
         The rows that were left out: the line, and what is wrong with it.
+    lines : sequence of int
+        The line of the file on which each row of the frame begins; of a sheet its row, of a JSON array and a
+        Parquet file its number, from 1.
     """
 
     frame: pd.DataFrame
@@ -40,6 +43,7 @@ class TableFile:
     format: str
     notes: tuple[str, ...]
     problems: tuple[TableProblem, ...]
+    lines: Sequence[int]
 
     def records(self) -> Iterator[dict[str, Cell]]:
         """Rows as dicts that JSON can hold: cell by name of the column, None where nothing is."""
@@ -59,6 +63,7 @@ class TableChunks:
         The name of its format.
     notes : tuple of str
     problems : tuple of TableProblem
+    lines : sequence of int
         As of a `TableFile`, so far as the file has been read.
     """
 
@@ -78,6 +83,10 @@ class TableChunks:
     @property
     def problems(self) -> tuple[TableProblem, ...]:
         return tuple(self._reading.problems)
+
+    @property
+    def lines(self) -> Sequence[int]:
+        return self._reading.lines
 
     def __iter__(self) -> Self:
         return self
@@ -151,7 +160,7 @@ def read_table(
     options = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "max_gib": max_gib}
     chunks = _chunks(path, None, format, strict=strict, **options)
     frame = next(chunks)
-    return TableFile(frame, chunks.path, chunks.format, chunks.notes, chunks.problems)
+    return TableFile(frame, chunks.path, chunks.format, chunks.notes, chunks.problems, chunks.lines)
 
 
 def table_chunks(

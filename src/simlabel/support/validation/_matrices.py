@@ -80,7 +80,9 @@ def _first_text(X: Any) -> str:
 
 
 def collected(X: Any) -> Any:
-    """A polars LazyFrame as the frame that it stands for; anything else as it is."""
+    """A polars LazyFrame or a pyarrow Table as a frame; anything else as it is."""
+    if type(X).__name__ in ("Table", "RecordBatch") and type(X).__module__.startswith("pyarrow"):
+        return X.to_pandas()
     lazy = type(X).__name__ == "LazyFrame" and type(X).__module__.startswith("polars")
     return X.collect() if lazy else X
 
