@@ -93,3 +93,15 @@ def test_a_campaign_may_open_a_server_in_each_child(tmp_path):
     (tmp_path / "serving.py").write_text(SERVING)
     done = _run(tmp_path, "--cases", 3)
     assert "serving: 3 cases, 0 findings" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("campaign", "seed"),
+    [
+        ("command_line", 988102),  # draws `serve`, which must not wait for requests
+        ("estimator_inputs", 988256),  # draws a similarity that is a function, of which models were compared
+    ],
+)
+def test_cases_that_were_faults_of_the_harness(campaign, seed):
+    done = _run(FOLDER, "--campaign", campaign, "--seed", seed, "--cases", 1, "--patience", 20)
+    assert "1 cases, 0 findings" in done.stdout, done.stdout + done.stderr
