@@ -169,3 +169,10 @@ def test_a_page_that_is_wrong_is_told(folder, page, problem):
     (folder / "page.md").write_text(page)
     with pytest.raises((AssertionError, ZeroDivisionError, pytest.fail.Exception), match=problem):
         run(folder / "page.md", {"__name__": "page"})
+
+
+def test_every_test_file_that_the_security_page_cites_exists():
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    cited = set(re.findall(r"tests/[\w/]+\.py", page))
+    assert len(cited) > 5
+    assert sorted(path for path in cited if not (ROOT / path).is_file()) == []

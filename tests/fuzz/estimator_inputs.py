@@ -97,7 +97,8 @@ def _similarity(rng: Rng, odd: float) -> Any:
     if rng.random() < 0.3:
         pair = [RBF(1.0), Laplacian(0.5), Cosine(), OnColumns(Cosine(), [0, 1]), RBF()]
         pair += [OnColumns(RBF(), pick(rng, [[-1], ["a"], [99], slice(0, 2), [], "c0", None, 0, [0, 0]]))]
-        pair += [Function(lambda a, b: pick(rng, [1.0, 0.5, np.nan, "x", None]))] if odd else []
+        value = pick(rng, [1.0, 0.5, np.nan, "x", None])  # drawn once: a function gives a pair one value
+        pair += [Function(lambda a, b: value)] if odd else []
         one, other = pick(rng, pair), pick(rng, pair)
         return pick(rng, [one, one + other, one * other])
     return stage(rng, SIMILARITIES, odd)

@@ -2,6 +2,11 @@
 
 A campaign is a module of this folder with ``SECONDS``, how long a case may take, ``warm()``, which makes
 what all cases share, and ``case(material, seed)``, which returns when all is well and raises otherwise.
+
+``warm`` runs once, before the forks, and may leave no thread running. What a fork does not survive, such as
+a server, belongs in the optional ``opened(material)``: a context manager that is entered in each child before
+its first case and yields the material of the cases of this child. A child runs cases for about 10 seconds;
+when it ends, processes that it left in its session are killed.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -48,6 +53,7 @@ class Campaign:
     seconds: float
     case: Any
     material: Any
+    opened: Callable[[Any], contextlib.AbstractContextManager[Any]]
     first: int
     next: int
     spent: float = 0.0
@@ -57,12 +63,13 @@ class Campaign:
     def warmed(cls, name: str, seed: int) -> Campaign:
         """Import a campaign and make its material."""
         module = importlib.import_module(name)
-        return cls(name, module.SECONDS, module.case, module.warm(), seed, seed)
+        opened = getattr(module, "opened", contextlib.nullcontext)
+        return cls(name, module.SECONDS, module.case, module.warm(), opened, seed, seed)
 
-    def run(self, seed: int) -> None:
+    def run(self, material: Any, seed: int) -> None:
         """One case, in an empty folder of its own, so that none depends on what another left."""
         with _scratch():
-            self.case(self.material, seed)
+            self.case(material, seed)
 
     @property
     def closing(self) -> str:
@@ -87,7 +94,8 @@ def main(arguments: list[str] | None = None) -> int:
     with _scratch():
         if options.case is not None:
             campaign = Campaign.warmed(chosen[0], options.case)
-            campaign.run(options.case)
+            with campaign.opened(campaign.material) as material:
+                campaign.run(material, options.case)
             print(f"{campaign.name}, seed {options.case}: all is well")
             return 0
         campaigns = [Campaign.warmed(name, options.seed) for name in chosen]
@@ -192,21 +200,29 @@ def _child(
         faulthandler.enable(log)
         limit = _address_space() + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        seed = campaign.next
-        while seed < last and time.monotonic() < until:
-            trace = None
-            try:
-                campaign.run(seed)
-            except BaseException:
-                trace = traceback.format_exc()
-            os.write(writing, json.dumps([seed, trace]).encode() + b"\n")
-            seed += 1
+        with campaign.opened(campaign.material) as material:
+            _cases(campaign, material, until, last, writing)
         code = 0
     except BaseException:
         traceback.print_exc(file=log)
         log.flush()
     finally:
         os._exit(code)
+
+
+def _cases(
+    campaign: Campaign, material: Any, until: float, last: int, writing: int
+) -> None:  # pragma: no cover
+    """Run one case, and more until the time is up or there are no more; report each to the parent."""
+    seed = campaign.next
+    while seed == campaign.next or (seed < last and time.monotonic() < until):
+        trace = None
+        try:
+            campaign.run(material, seed)
+        except BaseException:
+            trace = traceback.format_exc()
+        os.write(writing, json.dumps([seed, trace]).encode() + b"\n")
+        seed += 1
 
 
 def _address_space() -> int:

@@ -33,6 +33,26 @@ def case(material, seed):
         os._exit(9)
 """
 
+SERVING = """
+import contextlib, os, threading
+SECONDS = 5.0
+
+def warm():
+    return os.getpid()
+
+@contextlib.contextmanager
+def opened(parent):
+    assert os.getpid() != parent
+    answer, asked = threading.Event(), threading.Event()
+    threading.Thread(target=lambda: asked.wait() and answer.set(), daemon=True).start()
+    yield asked, answer
+
+def case(material, seed):
+    asked, answer = material
+    asked.set()
+    assert answer.wait(2)
+"""
+
 
 def _run(folder, *options):
     command = [sys.executable, str(folder / "run.py"), *map(str, options)]
@@ -66,3 +86,22 @@ def test_whatever_ends_a_case_is_found(tmp_path):
         assert words in line
     assert "all is well" in _run(tmp_path, "--campaign", "hostile", "--case", 6).stdout
     assert "an odd name" in _run(tmp_path, "--campaign", "hostile", "--case", 1).stderr
+
+
+def test_a_campaign_may_open_a_server_in_each_child(tmp_path):
+    shutil.copy(FOLDER / "run.py", tmp_path)
+    (tmp_path / "serving.py").write_text(SERVING)
+    done = _run(tmp_path, "--cases", 3)
+    assert "serving: 3 cases, 0 findings" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("campaign", "seed"),
+    [
+        ("command_line", 988102),  # draws `serve`, which must not wait for requests
+        ("estimator_inputs", 988256),  # draws a similarity that is a function, of which models were compared
+    ],
+)
+def test_cases_that_were_faults_of_the_harness(campaign, seed):
+    done = _run(FOLDER, "--campaign", campaign, "--seed", seed, "--cases", 1, "--patience", 20)
+    assert "1 cases, 0 findings" in done.stdout, done.stdout + done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -274,6 +275,24 @@ def test_nesting_is_bounded(saved, tmp_path):
     for _ in range(200):
         state["model"]["weighting"] = {"is": "list", "items": [state["model"]["weighting"]]}
     assert not believed(tmp_path / "model", state, arrays, asked)
+
+
+def test_texts_ask_for_no_more_memory_than_the_file_has(saved, tmp_path):
+    """1,500 names that an array would widen to 4 MiB each: 6 GB for a file of 32 kB."""
+    state, arrays, *_ = saved["plain"]
+    state, arrays = json.loads(json.dumps(state)), dict(arrays)
+    names = json.dumps([f"label {i}" for i in range(1500)])
+    classes = state["model"]["labels"]["classes"]
+    arrays[classes["name"]] = np.frombuffer(names.encode(), dtype=np.uint8)
+    classes["dtype"] = "<U1048576"
+    path = tmp_path / "model"
+    path.write_bytes(campaign.file_bytes(state, arrays))
+    tracemalloc.start()
+    for mmap in (False, True):
+        with pytest.raises(ModelFileError, match=r"asks for 6,29\d,\d{3},\d{3} bytes \(1,500 texts"):
+            load(path, mmap=mmap)
+    assert tracemalloc.get_traced_memory()[1] < 100 * path.stat().st_size
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

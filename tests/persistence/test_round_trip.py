@@ -369,3 +369,14 @@ def test_the_header_is_json_that_names_no_module(tmp_path, rng):
     raw = (tmp_path / "model").read_bytes()
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
     assert json.loads(header["__metadata__"]["state"])["model"]["similarity"]["class"] == "similarities.RBF"
+
+
+def test_one_long_name_among_short_ones_is_loaded(tmp_path):
+    """An array of texts of one length would take 1,000 times the bytes of the file."""
+    y = np.array([f"class {k % 100}" for k in range(400)] + ["x" * 20_000])
+    X = np.random.default_rng(0).random((len(y), 2))
+    model = SMLClassifier("linear").fit(X, y)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.classes_.tolist() == model.classes_.tolist()

@@ -15,8 +15,10 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 
 from simlabel.calibration._shares import class_shares, label_shares, n_outside, squeezed
-from simlabel.influence._logistic import logistic
+from simlabel.influence._logistic import logistic_lines
 from simlabel.label_rules import ScoreBlock, TrainingBlock
+from simlabel.rows import blocks
+from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, IntArray, check_flag, check_number, check_numbers
 
 Labels = npt.NDArray[np.int8]  # 0/1
@@ -85,8 +87,7 @@ class LeaveOneOutCalibration(BaseEstimator):
         if single:
             fitted.temperature_ = _temperature(p, Y, w)
         else:
-            parts = ((asked[:, k], k) for k in range(p.shape[1]))
-            fitted.curves_ = [_curve(p[a, k], Y[a, k], w[a], self.enough) for a, k in parts]
+            fitted.curves_ = _curves(p, Y, w, asked, self.enough)
         return fitted
 
     def _evidence(self, scores: ScoreBlock) -> FloatArray:
@@ -188,14 +189,10 @@ def logistic_probabilities(
     known : array of bool, (n_rows, n_labels)
         Where `Y` is known.
     """
-    found = np.empty(scores.shape)
-    for k, asked in enumerate(known.T):
-        y, w = Y[asked, k].astype(np.int8), weights[asked]
-        curve = LogisticCurve(0.0, 0.0)
-        if len(y):
-            curve = _platt(scores[asked, k], y, w, float(w[y > 0].sum()), float(w[y == 0].sum()))
-        found[:, k] = scipy.special.expit(curve.slope * scores[:, k] + curve.offset)
-    return found
+    slopes, offsets, _ = _platt(scores, Y, weights, known)
+    nothing = ~known.any(axis=0)
+    slopes[nothing] = offsets[nothing] = 0.0
+    return np.asarray(scipy.special.expit(slopes * scores + offsets))
 
 
 def _parts(curve: LogisticCurve) -> tuple[float, float, float]:
@@ -213,34 +210,54 @@ def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
     return float(np.sqrt(squares / n)) or None
 
 
-def _curve(p: FloatArray, y: Labels, w: FloatArray, enough: int) -> PiecewiseCurve | LogisticCurve:
-    if not len(y):
-        return LogisticCurve(1.0, 0.0)  # nothing is known of the label: its share stays
-    present, absent = float(w[y > 0].sum()), float(w[y == 0].sum())
-    if min(present, absent) >= enough:
-        isotonic = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=w)
-        edge = _edge(present, absent)
-        return PiecewiseCurve(isotonic.X_thresholds_, np.clip(isotonic.y_thresholds_, edge, 1 - edge))
-    return _platt(scipy.special.logit(p), y, w, present, absent)
+def _curves(
+    p: FloatArray, Y: Labels, w: FloatArray, known: npt.NDArray[np.bool_], enough: int
+) -> list[PiecewiseCurve | LogisticCurve]:
+    """One curve for each label; of a label of which nothing is known the share stays."""
+    present, absent = _counts(Y, w, known)
+    many = np.minimum(present, absent) >= enough
+    curves: list[PiecewiseCurve | LogisticCurve] = [LogisticCurve(1.0, 0.0)] * len(many)
+    for k in np.flatnonzero(many):
+        a = known[:, k]
+        isotonic = IsotonicRegression(out_of_bounds="clip").fit(p[a, k], Y[a, k], sample_weight=w[a])
+        edge = 1.0 / (present[k] + absent[k] + 2.0)
+        curves[k] = PiecewiseCurve(isotonic.X_thresholds_, np.clip(isotonic.y_thresholds_, edge, 1 - edge))
+    few = np.flatnonzero(~many & known.any(axis=0))
+    for part in blocks(len(few), max(1, limits().block_entries // (4 * max(1, len(p))))):
+        at = few[part]
+        found = _platt(scipy.special.logit(p[:, at]), Y[:, at], w, known[:, at])
+        for k, slope, offset, edge in zip(at, *map(np.ndarray.tolist, found), strict=True):
+            curves[k] = LogisticCurve(slope, offset, edge)
+    return curves
 
 
-def _edge(present: float, absent: float) -> float:
-    """n rows say no more than 1 / (n + 2) about what they have not seen."""
-    return 1.0 / (present + absent + 2.0)
+def _counts(
+    Y: FloatArray | Labels, w: FloatArray, known: npt.NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Weight of the rows that have each label, and of those that do not, (n_labels,) both."""
+    return w @ (known & (Y > 0)), w @ (known & (Y == 0))
 
 
-def _platt(x: FloatArray, y: Labels, w: FloatArray, present: float, absent: float) -> LogisticCurve:
-    """Logistic regression on smoothed targets (Platt 1999); the slope is not negative."""
-    edge = min(0.5, _edge(present, absent))
-    if min(present, absent) == 0:  # the label does not vary: nothing to learn
-        return LogisticCurve(0.0, float(scipy.special.logit(1.0 - edge if present else edge)), edge)
-    target = np.where(y > 0, (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0))
-    x1, start = np.column_stack([x, np.ones(len(x))]), np.array([1.0, 0.0])
-    slope, offset = logistic(x1, target, w, start, np.zeros(2)).coefficients.tolist()
-    if slope < 0:
-        slope, offset = 0.0, float(scipy.special.logit(np.average(target, weights=w)))
-    offset = float(np.clip(offset, -_STEEPEST, _STEEPEST))
-    return LogisticCurve(min(slope, _STEEPEST), offset, edge)
+def _platt(
+    x: FloatArray, Y: FloatArray | Labels, w: FloatArray, known: npt.NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Logistic regression on smoothed targets (Platt 1999) for each label; slopes are not negative.
+
+    Slopes, offsets and how near to 0 and 1 probabilities come, (n_labels,) each: n rows say no more than
+    1 / (n + 2) about what they have not seen.
+    """
+    present, absent = _counts(Y, w, known)
+    edges = np.minimum(0.5, 1.0 / (present + absent + 2.0))
+    slopes, offsets = np.zeros(len(edges)), scipy.special.logit(np.where(present > 0, 1.0 - edges, edges))
+    at = np.flatnonzero(np.minimum(present, absent) > 0)  # other labels do not vary
+    high, low = (present + 1.0) / (present + 2.0), 1.0 / (absent + 2.0)
+    target, weights = np.where(Y > 0, high, low)[:, at], w[:, None] * known[:, at]
+    slopes[at], offsets[at] = logistic_lines(x[:, at], target, weights)
+    falling = np.flatnonzero(slopes < 0)
+    shares = (present * high + absent * low)[falling] / (present + absent)[falling]
+    slopes[falling], offsets[falling] = 0.0, scipy.special.logit(shares)
+    offsets[at] = np.clip(offsets[at], -_STEEPEST, _STEEPEST)
+    return np.minimum(slopes, _STEEPEST), offsets, edges
 
 
 def _temperature(p: FloatArray, Y: Labels, w: FloatArray) -> float:

@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from simlabel import __version__
-from simlabel.cli._console import INTERRUPTED
+from simlabel.cli._console import FAILED, INTERRUPTED, say
 from simlabel.cli._signals import ended_by_signals, leave_reader
+from simlabel.cli._streams import drop_output, prepare_streams
 
 # the verb x is the function x_verb of the module _x
 _VERBS = (
@@ -82,6 +83,7 @@ def main() -> None:
     Ctrl-C ends it with code 130, SIGTERM with 143, SIGHUP with 129, and a reader that leaves (``| head``)
     with 141, as a shell has it for a program that a signal ends.
     """
+    prepare_streams()
     with ended_by_signals():
         try:
             try:
@@ -92,6 +94,10 @@ def main() -> None:
             sys.exit(INTERRUPTED)
         except BrokenPipeError:
             leave_reader()
+        except OSError as error:  # of the last flush: `guarded` reports all others
+            say(f"stdout: {error.strerror or error}", mark="error", style="bold red")
+            drop_output()
+            sys.exit(FAILED)
         except SystemExit as left:
             if isinstance(left.__context__, BrokenPipeError):  # rich and click make 1 of it
                 leave_reader()

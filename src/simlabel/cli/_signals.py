@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
+
+from simlabel.cli._streams import drop_output
 
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _READER_GONE = 141  # 128 + SIGPIPE, which not every system has
@@ -37,6 +38,5 @@ def ended_by_signals() -> Iterator[None]:
 
 def leave_reader() -> NoReturn:
     """End because nobody reads what is written; what is still in buffers goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    drop_output()
     sys.exit(_READER_GONE)

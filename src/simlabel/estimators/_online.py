@@ -18,6 +18,7 @@ from simlabel.estimators._saved import SAVED, SavedMixin
 from simlabel.fitted import (
     Batch,
     Model,
+    check_learned,
     drop_weightless,
     fit_rule,
     refuse_precomputed,
@@ -59,6 +60,7 @@ class OnlineMixin(PickedMixin, LabelsMixin, SavedMixin):
 
     def _publish(self, model: Model) -> None:
         scorer, stages = model.scorer, model.scorer.stages
+        check_learned(model, getattr(self, "_model", None))
         self._model = model
         self.classes_ = model.labels.classes
         self.similarity_, self.normalizer_ = stages.similarity, model.normalizer

@@ -10,7 +10,7 @@ from simlabel.fitted._leave_one_out import (
     own_entries,
     training_blocks,
 )
-from simlabel.fitted._model import Model, Outputs
+from simlabel.fitted._model import Model, Outputs, check_learned
 from simlabel.fitted._notes import Notes
 from simlabel.fitted._relabelling import relabelled
 from simlabel.fitted._scorer import Scorer
@@ -39,6 +39,7 @@ __all__ = [
     "Rescaling",
     "Scorer",
     "Wanted",
+    "check_learned",
     "drop_weightless",
     "fit_rule",
     "learnt_outcomes",

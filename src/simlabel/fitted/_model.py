@@ -24,7 +24,7 @@ from simlabel.fitted._totals import typical_totals
 from simlabel.label_rules import LabelRule, ScoreBlock
 from simlabel.labels import LabelSpace
 from simlabel.normalization import Normalizer
-from simlabel.rows import n_rows
+from simlabel.rows import n_rows, transformed
 from simlabel.similarities import RBF, Leaf, Linear, Sum
 from simlabel.support.advice import advise
 from simlabel.support.forks import cached_property
@@ -164,7 +164,7 @@ class Model:
             X = self.encoder.encode(X)
         if self.columns is not None:
             X = X[:, self.columns]
-        return X if self.normalizer is None else self.normalizer.transform(X)
+        return X if self.normalizer is None else transformed(self.normalizer, X)
 
     def outputs(self, X: Rows, notes: Notes | None = None) -> Outputs:
         """Label sets, label weights and probabilities, from one pass; `notes` add to sets and the last."""
@@ -263,6 +263,35 @@ class Model:
     def typical_totals(self) -> FloatArray:
         """What `novelty` compares with; computed once."""
         return typical_totals(self.scorer)
+
+
+def check_learned(model: Model, before: Model | None) -> None:
+    """Refuse a model that `load` would refuse: with parts that are not finite.
+
+    Parameters
+    ----------
+    model : Model
+        The model that is about to replace `before`; parts that they share are not checked again.
+    """
+    earlier = [] if before is None else [id(part) for part in _learned_parts(before)]
+    for part in _learned_parts(model):
+        if part is None or id(part) in earlier:
+            continue
+        try:
+            part.check()
+        except ValueError as error:
+            raise ValueError(
+                f"This model cannot be computed: X has features that are too large or too small for "
+                f"{model.scorer.stages.similarity!r} with {model.scorer.stages.influence!r}. Clip or rescale "
+                f"them first, or normalize the rows (normalizer='l2'). ({error})"
+            ) from None
+
+
+def _learned_parts(model: Model) -> list[Any]:
+    """What is learned from similarities, and stored in a model file."""
+    scorer = model.scorer
+    solution = scorer.solution if scorer.stages.influence.learned else None
+    return [model.rule, model.calibration, scorer.sketch, solution]
 
 
 def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:

@@ -228,7 +228,7 @@ class Chain(Normalizer):
     def transform(self, X: Rows) -> Rows:
         """Apply all of them."""
         for normalizer in self.fitted_:
-            X = normalizer.transform(X)
+            X = transformed(normalizer, X)
         return X
 
 
@@ -281,4 +281,15 @@ def fit_normalizer(
     normalizer: Normalizer | None, X: Rows, sample_weight: FloatArray | None = None, Y: Rows | None = None
 ) -> Normalizer | None:
     """A fitted copy, or None for none; Y is the labels, for those that learn from them."""
-    return None if normalizer is None else clone(normalizer).fit(X, Y, sample_weight=sample_weight)
+    if normalizer is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        fitted = clone(normalizer).fit(X, Y, sample_weight=sample_weight)
+    try:
+        fitted.check()  # as `load` does: what is fitted can be saved
+    except ValueError as error:
+        raise ValueError(
+            f"normalizer {normalizer!r} cannot be fitted: X has features that are too large, or too far or "
+            f"too little apart for it. Clip or rescale them first. ({error})"
+        ) from None
+    return fitted

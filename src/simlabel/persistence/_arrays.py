@@ -19,7 +19,8 @@ from simlabel.support.validation import Rows, check_finite
 
 Bytes = npt.NDArray[np.uint8]
 
-_MOST_COPIES = 100  # of all arrays together: a short file must not fill the memory
+#: times the bytes of all arrays that `load` may allocate: a short file must not fill the memory
+MOST_COPIES = 100
 
 
 class Arrays:
@@ -69,12 +70,19 @@ class Arrays:
         check_finite(rows, name)
         return rows
 
+    def claim(self, n_bytes: int, what: str) -> None:
+        """Count memory that the file asks for; refuse what is out of proportion to its size."""
+        self._given += n_bytes
+        if self._given > MOST_COPIES * self.n_bytes:
+            raise ModelFileError(
+                f"{self.path} asks for {self._given:,} bytes ({what}), but has {self.n_bytes:,}: at most "
+                f"{MOST_COPIES} times as many are allocated."
+            )
+
     def whole(self, name: Any) -> npt.NDArray[Any]:
         """An array in memory, verified, which nobody else has: what is done to it in place stays there."""
         entry = self.entry(name)
-        self._given += entry.stop - entry.start
-        if self._given > _MOST_COPIES * self.n_bytes:
-            raise ModelFileError(f"{self.path} names its arrays more often than it can have them.")
+        self.claim(entry.stop - entry.start, f"one more copy of {name!r}")
         if self._mapped is None:
             data = self._read[name].copy() if name in self._taken else self._read[name]
             self._taken.add(name)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.normalization import NORMALIZERS
-from simlabel.persistence._arrays import Arrays
+from simlabel.persistence._arrays import MOST_COPIES, Arrays
 from simlabel.persistence._container import is_storable
 from simlabel.persistence._functions import function, name_of
 from simlabel.persistence._layout import ModelFileError, State, told
@@ -71,7 +71,10 @@ class Writer:
         if array.dtype.kind in "UO":
             items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(np.asarray(array).tolist())]
             text = np.frombuffer(json.dumps(items).encode("ascii"), dtype=np.uint8)
-            return {**self.array(text, where), "is": "texts", "dtype": array.dtype.str}
+            # an array gives each text the memory of the longest one; `load` allocates a multiple of the file
+            wide = array.nbytes > MOST_COPIES // 2 * text.nbytes
+            dtype = "|O" if wide else array.dtype.str
+            return {**self.array(text, where), "is": "texts", "dtype": dtype}
         if not is_storable(array):
             raise TypeError(f"{where} holds {array.dtype}, which a model file cannot hold.")
         name = where
@@ -203,8 +206,9 @@ class Reader:
         dtype = _checked(value["dtype"], "UO")
         if dtype.kind == "O":
             return object_array(items)
-        if not all(isinstance(item, str) for item in items) or dtype.itemsize > _LONGEST:
+        if not all(isinstance(item, str) for item in items):
             raise ModelFileError(f"{str(items)[:60]} are no texts of the dtype {value['dtype']!r}.")
+        self.arrays.claim(len(items) * dtype.itemsize, f"{len(items):,} texts of {value['dtype']!r}")
         return np.array(items, dtype=dtype)
 
     def _range(self, value: State) -> range:
@@ -221,7 +225,7 @@ class Reader:
 
 
 _DEEPEST = 100
-_LONGEST = 1 << 22  # bytes of a text in an array of texts of one length
+_LONGEST = 1 << 22  # numbers of a range in a short file
 
 
 def _listed(value: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from simlabel.rows._containers import Index, Sliced, Source, blocks
 from simlabel.support.forks import cached_property
@@ -190,5 +191,23 @@ def is_remote(X: Rows) -> bool:
 
 
 def transformed(normalizer: Normalizes, X: Rows) -> Rows:
-    """Normalized rows; rows that are read when needed are normalized then."""
-    return X.mapped(normalizer.transform) if isinstance(X, LazyRows) else normalizer.transform(X)
+    """Normalized rows, all finite; rows that are read when needed are normalized and checked then."""
+    step = _Finite(normalizer)
+    return X.mapped(step) if isinstance(X, LazyRows) else step(X)
+
+
+class _Finite:
+    """A normalizer that refuses rows which it cannot represent: its similarities would be NaN."""
+
+    def __init__(self, normalizer: Normalizes) -> None:
+        self.normalizer = normalizer
+
+    def __call__(self, X: Rows) -> Rows:
+        with np.errstate(over="ignore", invalid="ignore"):
+            output = self.normalizer.transform(X)
+        if not np.isfinite(output.data if sp.issparse(output) else output).all():
+            raise ValueError(
+                f"normalizer {self.normalizer!r} makes NaN or infinity of some rows: X has features that are "
+                f"too large or too far apart for it. Clip or rescale them first."
+            )
+        return output
