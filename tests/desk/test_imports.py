@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -159,7 +161,8 @@ def reading(server):
     """The processes that read a table for a server."""
     psutil = pytest.importorskip("psutil", reason="psutil is not installed")
     children = psutil.Process(server.process.pid).children()
-    return [child for child in children if any("_parsing" in word for word in child.cmdline())]
+    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in alive if any("_parsing" in word for word in child.cmdline())]
 
 
 def killed_while_it_reads(server):

@@ -25,7 +25,6 @@ FORMATS = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 _MOST_PROBLEMS = 100
-_COUNTS = ("new", "updated", "unchanged")
 _ATTEMPTS = 2  # times that a file is read without a row of it coming in
 _RETRY_SECONDS = 10.0  # until it is tried again to store something
 _PAGE = 500  # items that are read at once
@@ -65,8 +64,8 @@ class Imports:
 
     def add(self, actor: str, file: Path, options: ImportOptions) -> tuple[int, Future[None]]:
         """Take a file that is whole; the number of the job, and when it has ended."""
-        data = {"options": options.model_dump(), "problems": [], "total": None, "attempts": 0}
-        data |= dict.fromkeys(_COUNTS, 0)
+        data: dict[str, Any] = dict.fromkeys(("new", "updated", "unchanged", "attempts"), 0)
+        data |= {"options": options.model_dump(), "problems": [], "total": None}
         values = (actor, self._store.clock(), json.dumps(data))
 
         def work(db: sqlite3.Connection) -> int:
