@@ -133,11 +133,11 @@ class Imports:
         """Take the rows of a file; what went wrong, if anything did."""
         problem = "The server ended while it read the file."
         while job.data["attempts"] < _ATTEMPTS and not self._closed.is_set():
-            job.note(attempts=job.data["attempts"] + 1)
             try:
                 with TableReader(file, ImportOptions(**job.data["options"])) as reader:
-                    self._reading = job.number, reader
-                    for part in reader:
+                    self._reading = job.number, reader  # from here on it can be stopped
+                    job.note(attempts=job.data["attempts"] + 1)
+                    for part in () if self._closed.is_set() else reader:
                         if self._closed.is_set():
                             return None
                         job.take(part)
