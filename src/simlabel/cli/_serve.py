@@ -10,6 +10,9 @@ import typer
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import guarded, say
+from simlabel.cli._wording import in_shell
+
+_READ = ("label_column", "separator", "id_column")  # options that say how the table is read
 
 
 @guarded
@@ -37,12 +40,17 @@ def serve_verb(
         str | None,
         typer.Option(help="Make a token NAME:ROLE (reading, tagging, administration), show it, and leave."),
     ] = None,
+    cancel_import: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Cancel an import that is not finished, and leave."),
+    ] = None,
     log: Annotated[bool, typer.Option("--log", help="A line for each request, without its content.")] = False,
     debug: options.Debug = False,
 ) -> None:
     """Serve a tagging desk: a page and an interface for programs, that learns while people tag."""
     try:
-        from simlabel.desk import ImportOptions, serve
+        from simlabel.desk import DeskError, ImportOptions, check_table, serve
+        from simlabel.desk import cancel_import as cancel
         from simlabel.desk import new_token as make_token
     except ImportError as error:
         if (error.name or "").startswith("simlabel"):
@@ -53,10 +61,19 @@ def serve_verb(
         print(make_token(desk, name, role))
         say("keep it: it is not shown again.")
         return
+    if cancel_import is not None:
+        cancel(desk, cancel_import)
+        say(f"import {cancel_import} is canceled; the rows that are in stay.")
+        return
 
     def tell(address: str) -> None:
         print(f"{desk} is at {address}  (Ctrl-C ends it)", flush=True)
 
     named = table.name if table else "table"
     read = ImportOptions(name=named, label_column=label_column, separator=separator, id_column=id_column)
-    serve(desk, tell, host, port, accept_above, table, read, log)
+    if table is not None:
+        try:
+            check_table(table, read)
+        except DeskError as error:
+            raise typer.BadParameter(f"--import {table}: {in_shell(str(error), _READ)}") from None
+    serve(desk, tell, host, port, accept_above, table, read, log, say)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import sys
@@ -24,7 +23,6 @@ ENDINGS = {
     ".ndjson": "jsonl",
 }
 BINARY = ("parquet", "xlsx")  # which do not go to stdout
-_LONGEST = 32_767  # characters of a cell in a workbook
 
 
 @dataclass(frozen=True)
@@ -101,14 +99,16 @@ class CsvWriter:
     """Write the columns of `WrittenColumns.header`."""
 
     def __init__(self, stream: TextIO, columns: WrittenColumns, separator: str) -> None:
+        from simlabel.datasets.tables import CsvRecords
+
         _check_separator(columns.labels, separator)
-        self._writer, self._separator = csv.writer(stream, lineterminator="\n"), separator
-        self._writer.writerow(columns.header)
+        self._records, self._separator = CsvRecords(stream), separator
+        self._records.append(columns.header)
 
     def write(self, rows: PredictedRows) -> None:
         """Add rows."""
         for row in rows.flat(self._separator):
-            self._writer.writerow([_short(cell) if isinstance(cell, float) else cell for cell in row])
+            self._records.append([_short(cell) if isinstance(cell, float) else cell for cell in row])
 
 
 class ExcelWriter:
@@ -123,12 +123,7 @@ class ExcelWriter:
 
     def write(self, rows: PredictedRows) -> None:
         """Add rows."""
-        for row, labels in zip(rows.flat(self._separator), rows.sets, strict=True):
-            if sum(map(len, labels)) + len(labels) > _LONGEST:
-                raise ValueError(
-                    f"row {row[0]:,}: its {len(labels):,} labels do not fit in a cell of an xlsx file; write "
-                    f"CSV, JSON lines or Parquet."
-                )
+        for row in rows.flat(self._separator):
             self._sheet.append(row)
 
     def save(self, file: IO[bytes]) -> None:

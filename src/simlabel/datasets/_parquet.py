@@ -85,7 +85,13 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 def read_groups(file: pq.ParquetFile) -> pa.Table:
     """All rows, one row group after the other: lists of texts with several dictionaries are read only so."""
     groups = [file.read_row_group(group, use_threads=False) for group in range(file.num_row_groups)]
-    return pa.concat_tables(groups) if groups else file.read(use_threads=False)
+    return checked(pa.concat_tables(groups) if groups else file.read(use_threads=False))
+
+
+def checked(table: Any) -> Any:
+    """Refuse texts that are not UTF-8, and lists that reach beyond their values."""
+    table.validate(full=True)
+    return table
 
 
 def largest_group(metadata: pq.FileMetaData) -> int:
@@ -145,7 +151,7 @@ def _chunks(wanted: Wanted) -> Iterator[Rows]:
             columns = wanted.mapped(names)
             used = [names[j] for j in columns.convert]
             for batch in file.iter_batches(wanted.rows, columns=used, use_threads=False):
-                yield _chunk(batch, columns, names, wanted)
+                yield _chunk(checked(batch), columns, names, wanted)
     except (pa.ArrowException, OSError) as error:
         raise damaged(error, wanted.path) from None
 

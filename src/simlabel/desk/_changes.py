@@ -35,10 +35,14 @@ NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MOST_ROWS
 
 @dataclass
 class Added:
-    """What became of items that came: their numbers, in order, how many were there, and the last change."""
+    """What became of items that came: their numbers, in order, and the last change.
+
+    Of those that were there, `updated` counts the ones that differ now, `unchanged` the others.
+    """
 
     ids: list[int] = field(default_factory=list)
     updated: int = 0
+    unchanged: int = 0
     position: int = 0
 
 
@@ -108,9 +112,10 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
         keys = [[number, label] for label in sorted(labels)]
         untouched = [key for key in keys if current(by.db, "tag", key) is None]  # nor rejected by somebody
         changes = [("tag", key, None, tag) for key in untouched]
-        by.changed("add", [*differing("item", number, before, after), *changes])
+        seq = by.changed("add", [*differing("item", number, before, after), *changes])
         added.ids.append(number)
-        added.updated += before is not None
+        added.updated += before is not None and seq is not None
+        added.unchanged += seq is None
     added.position = position_of(by.db)
     return added
 

@@ -144,6 +144,12 @@ class Desk:
                 items.append(one | {"title": view["title"], "shared": shared})
         return found | {"label": label, "items": items}
 
+    def cancel_import(self, number: int) -> views.View:
+        """Cancel an import that is waiting or under way; the rows that are in stay."""
+        self.store.read(views.job, number)
+        self.imports.cancel(number)
+        return self.store.read(views.job, number)
+
     def suspicious(self, limit: Limit = 50) -> views.View:
         """Tags that the other items contradict: probably wrong, or probably missing.
 

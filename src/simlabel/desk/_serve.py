@@ -16,8 +16,10 @@ import uvicorn
 
 from simlabel.desk import _people as people
 from simlabel.desk._desk import Desk
+from simlabel.desk._parsing import ImportOptions
 from simlabel.desk._problems import DeskError
-from simlabel.desk._transfer import ImportOptions
+from simlabel.desk._transfer import summary
+from simlabel.desk._views import job
 from simlabel.desk.api import make_app
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -47,6 +49,7 @@ def serve(
     table: Path | None = None,
     options: ImportOptions | None = None,
     log: bool = False,
+    report: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Open a desk and answer until Ctrl-C or SIGTERM.
 
@@ -64,6 +67,8 @@ def serve(
         How that is read.
     log : bool
         Whether to write a line for each request, without its content.
+    report : callable
+        Is given a line on what became of the import.
 
     Raises
     ------
@@ -83,9 +88,7 @@ def serve(
             )
         listening = _listen(host, port)
         if table is not None:
-            place = desk.imports.place()
-            shutil.copyfile(table, place)
-            desk.imports.add(people.LOCAL.name, place, options or ImportOptions(name=table.name))
+            _import(desk, table, options or ImportOptions(name=table.name), report)
         if log:
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
         config = uvicorn.Config(
@@ -102,6 +105,19 @@ def serve(
         QuietServer(config).run([listening])
     finally:
         desk.close()
+
+
+def _import(desk: Desk, table: Path, options: ImportOptions, report: Callable[[str], None]) -> None:
+    place = desk.imports.place()
+    shutil.copyfile(table, place)
+    number, ended = desk.imports.add(people.LOCAL.name, place, options)
+
+    def told(_: object) -> None:
+        found = desk.store.read(job, number)
+        if found["state"] != "waiting":  # else the server closes, and the import goes on at the next start
+            report(summary(found))
+
+    ended.add_done_callback(told)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -128,3 +144,12 @@ def new_token(path: str | os.PathLike[str], name: str, role: str) -> str:
     finally:
         desk.close()
     return str(secret)
+
+
+def cancel_import(path: str | os.PathLike[str], number: int) -> None:
+    """Cancel an import of a desk that is not running."""
+    desk = Desk(path)
+    try:
+        desk.cancel_import(number)
+    finally:
+        desk.close()

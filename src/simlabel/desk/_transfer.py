@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, Field
-
-from simlabel.desk._changes import NewItem, add_items, checked_name
+from simlabel.desk._changes import NewItem, add_items
 from simlabel.desk._journal import By
-from simlabel.desk._problems import DeskError, NotFound, StoreError, Unwritable
+from simlabel.desk._parsing import Crashed, ImportOptions, Part, Row, TableReader
+from simlabel.desk._problems import Conflict, DeskError, StoreError, Unwritable
 from simlabel.desk._store import DeskStore, Together
 
 FORMATS = {
@@ -23,21 +24,15 @@ FORMATS = {
     "jsonl": "application/jsonl",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-_CHUNK = 100  # rows in one transaction: others wait no longer than that takes
 _MOST_PROBLEMS = 100
+_ATTEMPTS = 2  # times that a file is read without a row of it coming in
+_RETRY_SECONDS = 10.0  # until it is tried again to store something
 _PAGE = 500  # items that are read at once
 _OWN = ("name", "status", "tags", "rejected")
-_Text = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class ImportOptions(BaseModel):
-    """How a table is read."""
-
-    name: Annotated[_Text, Field(description="The file's.")] = "table"
-    label_column: Annotated[_Text | None, Field(description="The column of tags.")] = None
-    separator: Annotated[_Text | None, Field(description="Stands between tags; else found out.")] = None
-    id_column: Annotated[_Text | None, Field(description="The column of items' names.")] = None
-    done: Annotated[bool, Field(description="Whether tags that a row with tags lacks are absent.")] = True
+class _Canceled(DeskError, status=409):
+    """The import was canceled meanwhile."""
 
 
 class Imports:
@@ -46,7 +41,8 @@ class Imports:
     def __init__(self, store: DeskStore, applied: Callable[[], None]) -> None:
         self._store, self._applied = store, applied
         self._incoming = store.places.incoming
-        self._closed = False
+        self._closed = threading.Event()
+        self._reading: tuple[int, TableReader] | None = None
         self._jobs: Together[int, None] = Together("imports", 1, self._run)
 
     def start(self) -> None:
@@ -66,9 +62,10 @@ class Imports:
         self._incoming.mkdir(parents=True, exist_ok=True)
         return self._incoming / f"half-{secrets.token_hex(8)}"
 
-    def add(self, actor: str, file: Path, options: ImportOptions) -> int:
-        """Take a file that is whole; the number of the job."""
-        data = {"options": options.model_dump(), "updated": 0, "problems": [], "total": None}
+    def add(self, actor: str, file: Path, options: ImportOptions) -> tuple[int, Future[None]]:
+        """Take a file that is whole; the number of the job, and when it has ended."""
+        data: dict[str, Any] = dict.fromkeys(("new", "updated", "unchanged", "attempts"), 0)
+        data |= {"options": options.model_dump(), "problems": [], "total": None}
         values = (actor, self._store.clock(), json.dumps(data))
 
         def work(db: sqlite3.Connection) -> int:
@@ -78,98 +75,151 @@ class Imports:
             return int(number)
 
         number = self._store.wrote(work)
-        self._jobs.ask(number)
-        return number
+        return number, self._jobs.ask(number)
+
+    def cancel(self, number: int) -> None:
+        """End an import; the rows that are in stay."""
+
+        def work(db: sqlite3.Connection) -> None:
+            query = "UPDATE jobs SET state = 'canceled' WHERE id = ? AND state = 'waiting'"
+            if not db.execute(query, (number,)).rowcount:
+                raise Conflict(f"Import {number} has ended, or there is none of that number.")
+
+        self._store.wrote(work)
+        reading = self._reading
+        if reading is not None and reading[0] == number:
+            reading[1].stop()
+        (self._incoming / str(number)).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Stop after the present chunk; the rest is done when the desk is opened again."""
-        self._closed = True
+        self._closed.set()
+        reading = self._reading
+        if reading is not None:
+            reading[1].stop()
         self._jobs.close()
 
     def _run(self, asked: list[int]) -> list[Exception | None]:
-        query = "SELECT id, actor, done, data FROM jobs WHERE id = ? AND state = 'waiting'"
-        try:
-            for number, actor, done, data in [] if self._closed else self._store.rows(query, *asked):
-                self._import(number, actor, done, json.loads(data))
-        except DeskError as error:  # as on a full disk: the rest when the desk is opened again
-            return [error]
+        (number,), stuck = asked, False
+        while not self._closed.is_set():
+            try:
+                self._import(number, stuck)
+            except (StoreError, Unwritable):  # as on a full disk: nothing can be noted, the file stays
+                stuck = True
+                self._closed.wait(_RETRY_SECONDS)
+            except _Canceled:
+                break
+            else:
+                break
         return [None]
 
-    def _import(self, number: int, actor: str, done: int, data: dict[str, Any]) -> None:
-        file, state = self._incoming / str(number), "done"
+    def _import(self, number: int, stuck: bool) -> None:
+        """Bring an import to its end; if it was stuck, the attempts before do not count."""
+        query = "SELECT actor, done, data FROM jobs WHERE id = ? AND state = 'waiting'"
+        for actor, done, text in self._store.rows(query, number):
+            job = _Job(self._store, number, actor, done, json.loads(text))
+            if stuck:
+                job.note(attempts=0)
+            file = self._incoming / str(number)
+            problem = self._read(job, file)
+            if self._closed.is_set():
+                job.note(attempts=0)
+                return  # the rest when the desk is opened again
+            job.end(problem)
+            file.unlink(missing_ok=True)
+            self._applied()
 
-        def take(db: sqlite3.Connection, state: str, new: list[NewItem], upto: int) -> None:
-            """Some rows, and the note that they are in: both or neither."""
-            data["updated"] += add_items(By(db, actor, self._store.clock()), new).updated
-            values = (upto, json.dumps(data), state, number)
-            db.execute("UPDATE jobs SET done = ?, data = ?, state = ? WHERE id = ?", values)
-
-        upto = 0
-        try:
-            for upto, new, problems, total in _chunks(file, ImportOptions(**data["options"])):
-                if self._closed:
-                    return  # the rest when the desk is opened again
-                if upto > done or not total:
-                    data["total"], data["problems"] = total, (data["problems"] + problems)[:_MOST_PROBLEMS]
-                    self._store.wrote(partial(take, state="waiting", new=new, upto=upto))
-                    self._applied()
-        except (StoreError, Unwritable):
-            raise  # nothing can be noted now: the file stays
-        except Exception as error:
-            if self._closed:
-                return
-            state = "failed"
-            said = "The file is gone; import it again." if not file.exists() else str(error)[:300]
-            data["problems"].append({"row": None, "problem": said})
-        self._store.wrote(partial(take, state=state, new=[], upto=max(done, upto)))
-        file.unlink(missing_ok=True)
-        self._applied()
-
-
-def _chunks(
-    file: Path, options: ImportOptions
-) -> Iterator[tuple[int, list[NewItem], list[dict[str, Any]], int]]:
-    """The rows of a file some at a time: up to which, as items, what cannot be taken, and how many in all."""
-    from simlabel.datasets import read_table
-    from simlabel.tables import label_sets, separator_for
-
-    table = read_table(file)
-    frame, names = table.frame, table.frame.columns.tolist()
-    for what in ("label_column", "id_column"):
-        if (name := getattr(options, what)) is not None and name not in names:
-            raise NotFound(f"{what}: there is no column {name!r}; there are {', '.join(map(repr, names))}.")
-    given = tags = [None] * len(frame)
-    if options.label_column is not None:
-        given = [_told(cell) for cell in frame[options.label_column].tolist()]
-        tags = label_sets(given, separator_for(given, options.separator or "auto"))
-    problems = [{"row": problem.line, "problem": problem.what} for problem in table.problems]
-    rows = enumerate(zip(table.records(), given, tags, strict=True), start=1)
-    for start in range(0, max(1, len(frame)), _CHUNK):
-        made: list[NewItem] = []
-        for place, (row, told, labels) in islice(rows, _CHUNK):
+    def _read(self, job: _Job, file: Path) -> str | None:
+        """Take the rows of a file; what went wrong, if anything did."""
+        problem = "The server ended while it read the file."
+        while job.data["attempts"] < _ATTEMPTS and not self._closed.is_set():
             try:
-                made.append(_item(row, options, labels or (), told is not None, place))
-            except DeskError as error:
-                problems.append({"row": place, "problem": str(error)})
-        yield min(start + _CHUNK, len(frame)), made, problems, len(frame)
-        problems = []
+                with TableReader(file, ImportOptions(**job.data["options"])) as reader:
+                    self._reading = job.number, reader  # from here on it can be stopped
+                    job.note(attempts=job.data["attempts"] + 1)
+                    for part in () if self._closed.is_set() else reader:
+                        if self._closed.is_set():
+                            return None
+                        job.take(part)
+                        self._applied()
+                return None
+            except Crashed as error:
+                problem = str(error)
+            except (StoreError, Unwritable, _Canceled):
+                raise
+            except Exception as error:
+                return str(error)[:300] if file.exists() else "The file is gone; import it again."
+            finally:
+                self._reading = None
+        return problem
 
 
-def _told(cell: Any) -> Any:
-    """What a row says of its labels: None for nothing, a number as its digits."""
-    if isinstance(cell, float):
-        return None if cell != cell else f"{cell:.15g}"
-    return str(cell) if isinstance(cell, int) else cell
+@dataclass
+class _Job:
+    """An import that is under way. Each change of it fails once it is canceled."""
+
+    store: DeskStore
+    number: int
+    actor: str
+    done: int
+    data: dict[str, Any]
+
+    def note(self, **known: Any) -> None:
+        """Store what is known of it."""
+        self.data |= known
+        self.store.wrote(partial(self._write, "waiting", self.done, self.data))
+
+    def take(self, part: Part) -> None:
+        """Store some rows, and that they are in: both or neither."""
+        if part.upto <= self.done and part.total:
+            return
+
+        def work(db: sqlite3.Connection) -> dict[str, Any]:
+            by = By(db, self.actor, self.store.clock())
+            self._check(db)
+            added = add_items(by, [_new(by, row) for row in part.rows])
+            data = self.data | {"attempts": 0, "total": part.total}
+            data["updated"] += added.updated
+            data["unchanged"] += added.unchanged
+            data["new"] += len(added.ids) - added.updated - added.unchanged
+            data["problems"] = [*data["problems"], *part.problems][:_MOST_PROBLEMS]
+            self._write("waiting", part.upto, data, db)
+            return data
+
+        self.data = self.store.wrote(work)
+        self.done = part.upto
+
+    def end(self, problem: str | None) -> None:
+        """Store that it has ended."""
+        problems = self.data["problems"] + ([] if problem is None else [{"row": None, "problem": problem}])
+        state = "done" if problem is None else "failed"
+        self.store.wrote(partial(self._write, state, self.done, self.data | {"problems": problems}))
+
+    def _check(self, db: sqlite3.Connection) -> None:
+        found = db.execute("SELECT 1 FROM jobs WHERE id = ? AND state = 'waiting'", (self.number,))
+        if found.fetchone() is None:
+            raise _Canceled(f"Import {self.number} was canceled.")
+
+    def _write(self, state: str, done: int, data: dict[str, Any], db: sqlite3.Connection) -> None:
+        self._check(db)
+        values = (state, done, json.dumps(data), self.number)
+        db.execute("UPDATE jobs SET state = ?, done = ?, data = ? WHERE id = ?", values)
 
 
-def _item(
-    row: dict[str, Any], options: ImportOptions, tags: Iterable[str], told: bool, place: int
-) -> NewItem:
-    row.pop(options.label_column or "", None)
-    name = row.get(options.id_column or "")
-    name = f"{options.name}, row {place}" if name is None else str(name)
-    tags = [checked_name(tag, "label") for tag in sorted(tags)]
-    return NewItem(row, checked_name(name, "name"), tags, options.done and told)
+def _new(by: By, row: Row) -> NewItem:
+    """A row as an item; one that is there by its content keeps that, which somebody may have edited."""
+    content = row.content
+    if row.by_content:
+        known = by.one("SELECT content FROM items WHERE name = ?", row.name)
+        content = content if known is None else json.loads(known["content"])
+    return NewItem(content, row.name, row.tags, row.done)
+
+
+def summary(job: dict[str, Any]) -> str:
+    """What became of an import, in one line."""
+    rows = f"{job['new']:,} new, {job['updated']:,} updated, {job['unchanged']:,} unchanged"
+    left = f"; {len(job['problems']):,} problems, which the page lists" if job["problems"] else ""
+    return f"import of {job['name']}, {job['state']}: {rows}{left}"
 
 
 def exported(store: DeskStore, format: str) -> Iterator[bytes]:
@@ -183,8 +233,8 @@ def exported(store: DeskStore, format: str) -> Iterator[bytes]:
     rows = ([*own, *map(content.get, columns)] for *own, content in _rows(store))
     try:
         return table_pieces([*_OWN, *columns], rows, format)
-    except ImportError as error:
-        raise DeskError(f"{error}; or take CSV.") from None
+    except (ImportError, ValueError) as error:
+        raise DeskError(f"{error} Or take CSV.") from None
 
 
 def _rows(store: DeskStore) -> Iterator[list[Any]]:

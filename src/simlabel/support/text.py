@@ -51,6 +51,7 @@ _MARKDOWN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
+_LATER_FORMULA = re.compile(r"(?<=[;\t\r\n])( *)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms of the first
 
 
@@ -151,10 +152,12 @@ def for_tex(text: object) -> str:
 def for_spreadsheet(text: object) -> str:
     r"""Put an apostrophe before what a spreadsheet would take for a formula when it opens a CSV file.
 
+    A spreadsheet that expects semicolons or tabs splits a cell there, so each piece is treated as a cell.
+
     Examples
     --------
-    >>> for_spreadsheet("=HYPERLINK(A1)"), for_spreadsheet("sea")
-    ("'=HYPERLINK(A1)", 'sea')
+    >>> for_spreadsheet("=HYPERLINK(A1)"), for_spreadsheet("sea"), for_spreadsheet("sea; =1+1")
+    ("'=HYPERLINK(A1)", 'sea', "sea; '=1+1")
     """
-    shown = str(text)
+    shown = _LATER_FORMULA.sub(r"\1'", str(text))
     return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA) else shown

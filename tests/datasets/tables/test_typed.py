@@ -6,13 +6,14 @@ import sys
 import zipfile
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simlabel.datasets import DatasetError, read_table, table_chunks
+from simlabel.datasets import DatasetError, load_dataset, read_table, table_chunks
 
 
 def test_json_lines(tmp_path):
@@ -221,4 +222,46 @@ def test_excel_without_openpyxl(tmp_path, monkeypatch):
     path.write_bytes(b"PK\x03\x04")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(DatasetError, match=r"pip install simlabel\[excel\]"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("kind", ["text", "large", "list", "categories"])
+def test_parquet_with_text_that_is_not_utf_8(tmp_path, kind):
+    text = pa.array([b"\xff\xfe", b"ab"]).view(pa.string())
+    column = {
+        "text": text,
+        "large": pa.array([b"\xff\xfe", b"ab"], pa.large_binary()).view(pa.large_string()),
+        "list": pa.ListArray.from_arrays([0, 1, 2], text),
+        "categories": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), text),
+    }[kind]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"t": column, "l1": [0, 1]}), path)
+    for read in (
+        read_table,
+        partial(load_dataset, label_prefix="l"),
+        lambda path: list(table_chunks(path, 1)),
+    ):
+        with pytest.raises(DatasetError, match=r"t\.parquet: .*UTF8"):
+            read(path)
+
+
+@pytest.mark.parametrize("last", ["", "<v>1</v>"], ids=["empty", "too wide"])
+def test_a_sheet_whose_rows_reach_to_the_last_column(tmp_path, last):
+    """A cell there makes a row of 16,384 cells: these 30,000 rows would be hundreds of millions."""
+    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl.Workbook().save(tmp_path / "empty.xlsx")
+    rows = '<row r="1"><c r="A1"><v>1</v></c></row>'
+    rows += "".join(
+        f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="XFD{n}">{last}</c></row>' for n in range(2, 30_002)
+    )
+    kind = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    sheet = f'<worksheet xmlns="{kind}"><sheetData>{rows}</sheetData></worksheet>'
+    path = tmp_path / "t.xlsx"
+    with (
+        zipfile.ZipFile(tmp_path / "empty.xlsx") as old,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            new.writestr(name, sheet if "sheet1" in name else old.read(name))
+    with pytest.raises(DatasetError, match="as a table it asks for"):
         read_table(path)

@@ -3,12 +3,13 @@
 from simlabel.datasets.tables._formats import TABLE_FORMATS, TableFormat
 from simlabel.datasets.tables._reading import TableProblem
 from simlabel.datasets.tables._table import TableChunks, TableFile, read_table, table_chunks
-from simlabel.datasets.tables._writing import Sheet, table_pieces
+from simlabel.datasets.tables._writing import CsvRecords, Sheet, table_pieces
 
 __all__ = [
     "read_table",
     "table_chunks",
     "table_pieces",
+    "CsvRecords",
     "Sheet",
     "TableFile",
     "TableChunks",

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._parquet import (
+    checked,
     claimed,
     damaged,
     largest_group,
@@ -56,7 +57,7 @@ def _parts(file: Any, reading: TableReading) -> Iterator[pa.Table]:
     check_memory(largest_group(file.metadata), reading.path, reading.max_gib)
     for group in range(file.num_row_groups):
         for batch in file.iter_batches(reading.rows, row_groups=[group], use_threads=False):
-            yield pa.Table.from_batches([batch])
+            yield checked(pa.Table.from_batches([batch]))
 
 
 def _arrays(table: pa.Table) -> Iterator[pa.Array]:

@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from simlabel.support.files import memory_limit, too_large
 
 Cell = str | int | float | bool | list[str] | None
 Record = tuple[int, list[Cell]]  # the line of a row, and its cells
-_POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of the text or number that it points to
+POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of the text or number that it points to
 _PROBLEM = 256  # bytes of a problem that is kept
 _NAME = 160  # bytes of a name of a column, with its places in tables
 
@@ -46,16 +47,19 @@ class TableReading:
     problems: list[TableProblem] = field(default_factory=list)
     lines: array[int] = field(default_factory=lambda: array("q"))
 
+    @cached_property
+    def _limit(self) -> int:
+        return memory_limit(self.path, self.max_gib, text=True)
+
     def leave_out(self, line: int, what: str) -> None:
         """Keep in mind that a row was left out, or refuse the file for it."""
         if self.strict:
             raise DatasetError(what, self.path, line)
         self.problems.append(TableProblem(line, what))
-        self._check(_PROBLEM * len(self.problems))
+        self.check(_PROBLEM * len(self.problems))
 
     def frames(self, names: Sequence[str], records: Iterable[Record]) -> Iterator[pd.DataFrame]:
         """Frames of objects, at least one, of rows that have a line and a cell for each name."""
-        limit = memory_limit(self.path, self.max_gib, text=True)
         block: list[list[Cell]] = []
         start = taken = 0
         for line, record in records:
@@ -64,9 +68,8 @@ class TableReading:
             # cells that are not there take room too: a few bytes can be a row of many columns
             texts = [cell for cell in record if isinstance(cell, str)]
             held = len(record) - record.count(None)
-            taken += _POINTER * len(record) + _OBJECT * held + sum(map(len, texts))
-            if taken > limit:
-                self._check(taken)
+            taken += POINTER * len(record) + _OBJECT * held + sum(map(len, texts))
+            self.check(taken)
             if len(block) == self.rows:
                 yield _frame(block, names, start)
                 start, taken, block = start + len(block), 0, []
@@ -82,7 +85,7 @@ class TableReading:
         given = [(name or "").strip() for name in found]
         if not given:
             raise DatasetError("expected at least one column, found none", self.path)
-        self._check(_NAME * len(given))
+        self.check(_NAME * len(given))
         reserved, numbers = set(given), Counter[str]()
         names: dict[str, None] = {}
         for place, own in enumerate(given, start=1):
@@ -97,10 +100,12 @@ class TableReading:
             self.notes.append(f"columns without a name, or with one that came before, are called {told}")
         return list(names)
 
-    def _check(self, size: int) -> None:
+    def check(self, size: int) -> None:
+        """Refuse the file if it asks for more than so many bytes."""
+        if size <= self._limit:
+            return
         message = too_large(size, self.path, self.max_gib, text=True)
-        if message is not None:
-            raise DatasetError(f"as a table it {message}", self.path)
+        raise DatasetError(f"as a table it {message}", self.path)
 
 
 def _frame(block: list[list[Cell]], names: Sequence[str], start: int) -> pd.DataFrame:

@@ -7,13 +7,15 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 from simlabel.support.text import for_spreadsheet
 
 WRITTEN = ("csv", "jsonl", "xlsx")
 _PAGE = 500  # rows in a piece
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet, by the format
+_LONGEST = 32_767  # characters of a cell, by the format
+_EXACT = 1 << 53  # numbers of a sheet are floats: larger whole numbers are written as texts
 Rows = Iterable[Sequence[Any]]
 
 
@@ -61,7 +63,9 @@ def _json_lines(names: Sequence[str], rows: Rows) -> Iterator[bytes]:
 def _csv(rows: Rows) -> Iterator[bytes]:
     for page in _pages(rows):
         stream = io.StringIO()
-        csv.writer(stream, lineterminator="\n").writerows(page)
+        records = CsvRecords(stream)
+        for row in page:
+            records.append(row)
         yield stream.getvalue().encode()
 
 
@@ -73,6 +77,33 @@ def _excel(rows: Rows) -> Iterator[bytes]:
     finally:
         sheet.save(out)  # after an error too: openpyxl then removes its temporary files
     return iter([out.getvalue()])
+
+
+class CsvRecords:
+    r"""Records of CSV that are written to a stream of text, each with a line feed at its end.
+
+    Python's `csv` quotes only those line ends that it writes itself: a carriage return would stay bare, and
+    ends a record for most readers. So it is given both, and a record loses the carriage return at its end.
+
+    Examples
+    --------
+    >>> stream = io.StringIO()
+    >>> CsvRecords(stream).append(["sea\r=1", "a;b", None])
+    >>> stream.getvalue()
+    '"sea\r=1",a;b,\n'
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._writer = csv.writer(self, lineterminator="\r\n")
+
+    def write(self, record: str) -> None:
+        """Take a record from the writer."""
+        self._stream.write(record[:-2] + "\n")
+
+    def append(self, cells: Sequence[Any]) -> None:
+        """Add a record."""
+        self._writer.writerow(cells)
 
 
 class Sheet:
@@ -109,14 +140,22 @@ class Sheet:
                 f"a sheet of an xlsx file holds at most {_MOST_ROWS:,} rows, its line of names among them, "
                 f"and {_MOST_COLUMNS:,} columns, got {found}; write CSV, JSON lines or Parquet."
             )
-        self._sheet.append([self._made(cell) for cell in row])
+        self._sheet.append([self._made(cell, column) for column, cell in enumerate(row, start=1)])
 
-    def _made(self, cell: Any) -> Any:
+    def _made(self, cell: Any, column: int) -> Any:
+        if isinstance(cell, int) and abs(cell) > _EXACT:
+            cell = str(cell)
         if not isinstance(cell, str):
             return cell
         from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
         from openpyxl.cell.cell import WriteOnlyCell
+        from openpyxl.utils import get_column_letter
 
+        if len(cell) > _LONGEST:
+            raise ValueError(
+                f"the text for cell {get_column_letter(column)}{self._rows} has {len(cell):,} characters, "
+                f"and a cell of an xlsx file holds {_LONGEST:,}; write CSV, JSON lines or Parquet."
+            )
         text = WriteOnlyCell(self._sheet, ILLEGAL.sub("", cell))
         text.data_type = "s"  # whatever it begins with: "#N/A" is no error here, nor "=1" a formula
         return text

@@ -11,9 +11,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, gen
 
 from simlabel.desk._changes import lease, lease_first
 from simlabel.desk._kinds import Number
+from simlabel.desk._parsing import ImportOptions
 from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token
 from simlabel.desk._problems import DeskError, Unknown, Unwritable
-from simlabel.desk._transfer import FORMATS, ImportOptions, exported
+from simlabel.desk._transfer import FORMATS, exported
 from simlabel.desk._views import job
 from simlabel.desk.api import _schemas as wire
 from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, Tagging, as_json, check_host, check_site
@@ -30,7 +31,7 @@ _GAUGES = {
     "read_only": "Whether the store can only be read",
 }
 _SENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-_TABLE = "The file: CSV, JSON, JSON Lines, Parquet or xlsx."
+_TABLE = "The file: CSV or TSV, JSON, JSON Lines (these also with gzip), Parquet or xlsx."
 _FILE = {"required": True, "description": _TABLE, "content": _SENT}
 _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values()}
 
@@ -73,7 +74,7 @@ async def import_table(asks: Admin, request: Request, options: Annotated[ImportO
                 await asyncio.to_thread(file.write, piece)
         if not place.stat().st_size:
             raise DeskError("The file is empty.")
-        number = await asyncio.to_thread(asks.desk.imports.add, asks.person.name, place, options)
+        number, _ = await asyncio.to_thread(asks.desk.imports.add, asks.person.name, place, options)
     except BaseException:
         place.unlink(missing_ok=True)
         raise

@@ -44,7 +44,8 @@ class SessionBody(Body):
 
 
 _KINDS: dict[Any, str] = {
-    int: "erasing id item model_position n_items number plain_position position revision rows updated",
+    int: "erasing id item model_position n_items new number plain_position position revision rows "
+    "unchanged updated",
     int | None: "seq total undoes undone_by",
     float: "at contribution probability until usual",
     float | None: "accept_above f1",
@@ -79,7 +80,7 @@ def _listed(kind: Any) -> Any:
 Problem = _answer("Problem", "What went wrong, and what to do.", "type title detail", status=int)
 Done = _answer("Done", "The number of the change; null where nothing differed.", "seq")
 Made = _answer("Made", "The number of what is new.", "id")
-Added = _answer("Added", "Numbers of the items, in order.", "ids updated position")
+Added = _answer("Added", "Numbers of the items, in order.", "ids updated unchanged position")
 Forgotten = _answer("Forgotten", "Whether every trace is gone by now.", "erased")
 Retune = _answer("Retune", "Whether it begins now: false where it was under way.", "started")
 _Well = Literal["ok", "degraded"]
@@ -115,9 +116,10 @@ _entry = "An entry of the journal: ids and names, never content."
 _about = {"seq": int, "items": [int], "labels": [str]}
 _Entry = _answer("Entry", _entry, "at actor kind undoes undone_by n_items", **_about)
 Entries = _answer("Entries", "Changes, the last first.", changes=[_Entry])
-_rows_in = "An import: how many rows are in, of how many, and what could not be read."
-_far = {"done": int, "state": Literal["waiting", "done", "failed"], "problems": [dict[str, Any]]}
-Job = _answer("Job", _rows_in, "id name actor at updated total", **_far)
+_rows_in = "An import: how many rows are in, of how many, what they did, and what could not be read."
+_States = Literal["waiting", "done", "failed", "canceled"]
+_far = {"done": int, "state": _States, "problems": [dict[str, Any]]}
+Job = _answer("Job", _rows_in, "id name actor at new updated unchanged total", **_far)
 Jobs = _answer("Jobs", "Imports, the last first.", jobs=[Job])
 _Token = _answer("Token", "A token without its secret.", "id name role revoked")
 Tokens = _answer("Tokens", "All tokens.", tokens=[_Token])

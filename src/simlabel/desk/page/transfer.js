@@ -1,6 +1,6 @@
 // Tables in, with progress and what could not be read; tables out.
 
-import { get, may, upload } from "./api.js";
+import { get, may, remove, upload } from "./api.js";
 import { h, put, notice, table, when } from "./dom.js";
 
 export async function transfer(main) {
@@ -43,10 +43,11 @@ export async function transfer(main) {
 
 function job(one) {
   const running = one.state === "waiting";
-  const far = `${one.done} of ${one.total ?? "?"} rows, ${one.updated} of them known before`;
+  const far = `${one.done} of ${one.total ?? "?"} rows: ${one.new} new, ${one.updated} updated, ${one.unchanged} unchanged`;
   const problems = one.problems.map((each) => [each.row === null ? "–" : String(each.row), each.problem]);
   return h("section", { className: "card", "aria-label": `Import of ${one.name}` },
     h("p", null, `${one.name} · ${when(one.at)} · ${one.actor} · ${running ? "running" : one.state} · ${far}`),
     running ? h("progress", { max: one.total ?? 1, value: one.total ? one.done : undefined, "aria-label": `Import of ${one.name}` }) : null,
+    running && may("administration") ? h("button", { onclick: () => remove(`/api/jobs/${one.id}`).catch((problem) => notice(problem.message)) }, "Cancel") : null,
     problems.length ? table("What could not be read", ["Row", "Why"], problems) : null);
 }
