@@ -27,6 +27,12 @@ def serve_verb(
         str, typer.Option(help="Where to listen; others than this machine's need tokens.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8123,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="A proxy on this machine passes requests on: believe its headers."
+        ),
+    ] = False,
     accept_above: Annotated[
         float | None,
         typer.Option(
@@ -59,4 +65,4 @@ def serve_verb(
 
     named = table.name if table else "table"
     read = ImportOptions(name=named, label_column=label_column, separator=separator, id_column=id_column)
-    serve(desk, tell, host, port, accept_above, table, read, log)
+    serve(desk, tell, host, port, accept_above, table, read, log, behind_proxy)

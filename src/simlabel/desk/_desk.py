@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,7 +21,7 @@ from simlabel.desk._journal import By
 from simlabel.desk._kinds import Limit, Name
 from simlabel.desk._people import People, Person
 from simlabel.desk._predicting import Predictor
-from simlabel.desk._problems import Conflict, NotFound
+from simlabel.desk._problems import Conflict, DeskError, NotFound
 from simlabel.desk._schema import Places, locked
 from simlabel.desk._store import DeskStore
 from simlabel.desk._teaching import position_of
@@ -30,6 +31,7 @@ _KEPT_ANSWERS = 86400.0  # seconds for which a repeated request gets the first a
 _SHOWN = 8  # suggestions of an item
 _FAINT = 0.05  # probability below which nothing is suggested
 _PAGE = 200
+_ROOM = 16 << 20  # bytes on the disk, below which it counts as full
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Once:
     def of(cls, key: str, *request: bytes) -> Once:
         """The key of a request, and what tells it from others."""
         return cls(key, hashlib.sha256(b"\0".join(request)).hexdigest())
+
+    def with_body(self, digest: bytes) -> Once:
+        """The same with a body that was read meanwhile."""
+        return Once.of(self.key, self.digest.encode(), digest)
 
     def answered(self, by: By, make: Callable[[], Any]) -> Any:
         """The answer that it got the first time; or what is made now, which is kept."""
@@ -70,7 +76,7 @@ class Desk:
             self._lock.close()
             raise
         self.people = People(self.store)
-        self.predictor = Predictor(self.store)
+        self.predictor = Predictor(self.store, self.learns_first_model)
         self.follower = Follower(self.store, self.predictor, self._accept)
         self.imports = Imports(self.store, self.follower.notice)
 
@@ -165,6 +171,30 @@ class Desk:
         with self.store.reading() as db:
             over_time, week = views.quality_over_time(db, 200), views.week(db, self.store.clock())
         return {"now": self.follower.insights["quality"], "over_time": over_time, "week": week}
+
+    def learns_first_model(self) -> bool:
+        """Whether there is no model so far, but imports or items that are done will give one."""
+        if self.predictor.published is not None or self.store.read_only:
+            return False
+        position, imports, enough = self.store.remembered(views.prospects)
+        return imports or (enough and position > self.follower.state["position"])
+
+    def problems(self) -> list[str]:
+        """What keeps the server from its work; nothing where all is well."""
+        problems = []
+        try:
+            self.store.rows("SELECT 1 FROM journal LIMIT 1")
+        except DeskError as error:
+            problems.append(str(error))
+        if self.store.read_only:
+            problems.append("The store can only be read.")
+        elif shutil.disk_usage(self.places.store.parent).free < _ROOM:
+            problems.append("The disk is full: free some room.")
+        if self.store.clock.behind > 60:
+            problems.append(f"The machine's clock is {self.store.clock.behind:.0f} s behind the journal.")
+        if self.follower.state["problem"]:
+            problems.append("The model could not follow; GET /api/status says why.")
+        return problems
 
     def retune(self) -> bool:
         """Choose all values of the model anew; the old one answers until that is done."""

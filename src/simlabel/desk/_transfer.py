@@ -66,20 +66,17 @@ class Imports:
         self._incoming.mkdir(parents=True, exist_ok=True)
         return self._incoming / f"half-{secrets.token_hex(8)}"
 
-    def add(self, actor: str, file: Path, options: ImportOptions) -> int:
-        """Take a file that is whole; the number of the job."""
+    def take(self, by: By, file: Path, options: ImportOptions) -> int:
+        """Take a file that is whole, as part of a change; the number of the job."""
         data = {"options": options.model_dump(), "updated": 0, "problems": [], "total": None}
-        values = (actor, self._store.clock(), json.dumps(data))
-
-        def work(db: sqlite3.Connection) -> int:
-            query = "INSERT INTO jobs (state, actor, at, data) VALUES ('waiting', ?, ?, ?) RETURNING id"
-            (number,) = db.execute(query, values).fetchone()
-            file.rename(self._incoming / str(number))
-            return int(number)
-
-        number = self._store.wrote(work)
-        self._jobs.ask(number)
+        query = "INSERT INTO jobs (state, actor, at, data) VALUES ('waiting', ?, ?, ?) RETURNING id"
+        number = int(by.one(query, by.actor, by.at, json.dumps(data))[0])
+        file.rename(self._incoming / str(number))
         return number
+
+    def begin(self, number: int) -> None:
+        """Have a job run, unless it has."""
+        self._jobs.ask(number)
 
     def close(self) -> None:
         """Stop after the present chunk; the rest is done when the desk is opened again."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from simlabel.desk._kinds import Asked, Before, Limit, Status
 from simlabel.desk._problems import NotFound
+from simlabel.desk._teaching import FEWEST, position_of
 
 View = dict[str, Any]
 _TITLES = ("title", "name", "subject", "headline")  # columns by which an item is shown, if it has one
@@ -180,3 +181,12 @@ def job(db: sqlite3.Connection, number: int) -> View:
 def tokens(db: sqlite3.Connection) -> list[View]:
     """Tokens without their secrets."""
     return [dict(row) for row in db.execute("SELECT id, name, role, revoked FROM tokens")]
+
+
+def prospects(db: sqlite3.Connection) -> tuple[int, bool, bool]:
+    """The last change, whether imports are under way, and whether done items are enough for a model."""
+    (imports,) = db.execute("SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'waiting')").fetchone()
+    (n_done,) = db.execute("SELECT count(*) FROM items WHERE status = 'done'").fetchone()
+    query = "SELECT EXISTS (SELECT 1 FROM tags t JOIN items i ON i.id = t.item WHERE i.status = 'done' "
+    (tagged,) = db.execute(query + "AND t.state = 'present')").fetchone()
+    return position_of(db), bool(imports), bool(tagged) and n_done >= FEWEST
