@@ -80,10 +80,8 @@ class Turns:
         waiting = list(self._waiting)
         while waiting and rows:
             first = min(waiting, key=lambda one: (self._had[one.who], one.left))
-            # a row that is longer than a pass has one of its own
-            part, cost = first.take(
-                rows, room if parts else max(room, *first.costs[first.taken : first.taken + 1])
-            )
+            first_row = first.costs[first.taken : first.taken + 1]  # has a pass of its own, however long
+            part, cost = first.take(rows, room if parts else max([room, *first_row]))
             if first.left and not part:
                 break
             rows, room = rows - len(part), room - cost

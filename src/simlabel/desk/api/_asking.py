@@ -86,7 +86,8 @@ def person_of(request: Request) -> Person:
 def check_local(request: Request) -> None:
     """Refuse what does not come from this machine, by the address of the socket.
 
-    Headers can only make it stricter: a proxy's are refused, and the name in Host must be one of this machine, so that no other site's name leads here.
+    Headers can only make it stricter: those of a proxy are refused, and the name in Host must be one of
+    this machine, so that no other site's name leads here.
     """
     near = is_loopback(request.client.host if request.client else "")
     near = near and not any(name in request.headers for name in _FORWARDED)

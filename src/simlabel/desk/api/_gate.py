@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPMethod, HTTPStatus
 from ipaddress import IPv6Address, IPv6Network, ip_address
 
@@ -70,13 +70,16 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
 class Rates:
     """How many requests each sender may make: so many a second, and a burst now and then."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._swept = clock, 0.0
         self._left: dict[str, tuple[float, float]] = {}
-        self._swept = 0.0
+
+    def __len__(self) -> int:
+        return len(self._left)
 
     def take(self, sender: str) -> None:
         """Count a request; refuse it if the sender has none left."""
-        now = time.monotonic()
+        now = self._clock()
         if sender not in self._left and len(self._left) >= _MOST_SENDERS and not self._room(now):
             sender = ""  # those who come now share one rate
         left, at = self._left.get(sender, (_BURST, now))
@@ -97,7 +100,8 @@ class Gate:
     """The outermost layer: it finds out who sends a request before it reads a body."""
 
     def __init__(self, app: ASGIApp, desk: Desk, registry: CollectorRegistry) -> None:
-        self.app, self._desk, self._rates = app, desk, Rates()
+        self.app, self._desk = app, desk
+        self._people, self._addresses = Rates(), Rates()
         labels = ["method", "route", "status"]
         self._requests = Counter("simlabel_requests", "Requests answered", labels, registry=registry)
         words = "Time to an answer"
@@ -158,8 +162,10 @@ class Gate:
             if not _is_open(scope["method"], scope["path"]):
                 person = await identified(self._desk, Request(scope))
         finally:
-            known = person is not None and person.name != LOCAL.name
-            self._rates.take(f"token {person.name}" if person and known else _address(scope))
+            if person is None or person.name == LOCAL.name:
+                self._addresses.take(network_of((scope.get("client") or ("",))[0]))
+            else:
+                self._people.take(person.name)
         if person is not None:
             scope.setdefault("state", {})["person"] = person
             asker.set(person.name)
@@ -171,10 +177,10 @@ def _is_open(method: str, path: str) -> bool:
     return path in OPEN.get(method, ()) or (method in ("GET", "HEAD") and path.startswith("/static/"))
 
 
-def _address(scope: Scope) -> str:
+def network_of(client: str) -> str:
     """Return the address that a request counts for; of IPv6 the network, which one client has as a whole."""
     try:
-        address = ip_address((scope.get("client") or ("",))[0])
+        address = ip_address(client)
     except ValueError:
         return "?"  # what a proxy passes on that is no address
     if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
