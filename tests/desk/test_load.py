@@ -224,7 +224,7 @@ def test_what_one_request_and_one_person_may_ask_for_is_bounded(slow):
     assert model.began.wait(60)
     for _ in range(4):
         asked(predictor, "Ada", BIG)
-    with pytest.raises(TooMany, match="[45] requests of yours wait already"):
+    with pytest.raises(TooMany, match=r"[45] requests of yours wait already"):
         asked(predictor, "Ada", BIG)
     assert asked(predictor, "Bob", BIG) is not None
 

@@ -6,6 +6,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -74,9 +75,9 @@ class Imports:
         file.rename(self._incoming / str(number))
         return number
 
-    def begin(self, number: int) -> None:
-        """Have a job run, unless it has."""
-        self._jobs.ask(number)
+    def begin(self, number: int) -> Future[None]:
+        """Have a job run, unless it has; the future ends with it."""
+        return self._jobs.ask(number)
 
     def close(self) -> None:
         """Stop after the present chunk; the rest is done when the desk is opened again."""
