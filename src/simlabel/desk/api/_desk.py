@@ -58,7 +58,7 @@ async def lease_item(asks: Tagging, number: Number) -> Any:
 @router.post("/api/items/{number}/forget", response_model=wire.Forgotten)
 def forget_item(asks: Admin, number: Number) -> Any:
     """Erase an item everywhere but in backups that were made before. It cannot be undone."""
-    return {"erased": asks.desk.forget(asks.person, number, _FORGET_SECONDS)}
+    return asks.desk.forget(asks.person, number, _FORGET_SECONDS)
 
 
 @router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
@@ -138,17 +138,7 @@ async def health() -> Any:
 @router.get("/readyz", response_model=wire.Health)
 def ready(request: Request, response: Response) -> Any:
     """Whether the store is there and can be written to, and what else is wrong."""
-    desk, problems = request.app.state.desk, []
-    try:
-        desk.store.rows("SELECT 1 FROM journal LIMIT 1")
-    except DeskError as error:
-        problems.append(str(error))
-    if desk.store.read_only:
-        problems.append("The store can only be read.")
-    if desk.store.clock.behind > 60:
-        problems.append(f"The machine's clock is {desk.store.clock.behind:.0f} s behind the journal.")
-    if desk.follower.state["problem"]:
-        problems.append("The model could not follow; GET /api/status says why.")
+    problems = request.app.state.desk.problems()
     response.status_code = 503 if problems else 200
     return {"status": "degraded" if problems else "ok", "problems": problems}
 
