@@ -7,15 +7,13 @@ import hmac
 import secrets
 import sqlite3
 from dataclasses import dataclass, replace
-from typing import get_args
 
 from simlabel.desk._changes import checked_name
 from simlabel.desk._journal import By, known
-from simlabel.desk._kinds import Role
+from simlabel.desk._kinds import ROLES, Role
 from simlabel.desk._problems import Conflict, DeskError, Unknown
 from simlabel.desk._store import DeskStore
 
-ROLES = get_args(Role)  # each may do what those before it may
 SESSION_SECONDS = 12 * 3600
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -25,7 +23,7 @@ class Person:
     """Who asks, what they may do, and for a session the secret that no other site knows."""
 
     name: str
-    role: str
+    role: Role
     csrf: str | None = None
 
     def may(self, role: str) -> bool:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from simlabel.desk._changes import NewItem, add_items, checked_name
 from simlabel.desk._journal import By
 from simlabel.desk._problems import DeskError, NotFound, StoreError, Unwritable
+from simlabel.desk._schema import files_in
 from simlabel.desk._store import DeskStore, Together
 
 FORMATS = {
@@ -56,9 +57,9 @@ class Imports:
             return
         self._incoming.mkdir(parents=True, exist_ok=True)
         waiting = [row["id"] for row in self._store.rows("SELECT id FROM jobs WHERE state = 'waiting'")]
-        for file in self._incoming.iterdir():
-            if file.name not in map(str, waiting):
-                file.unlink(missing_ok=True)  # came in by half
+        for file in files_in(self._incoming):
+            if file.name not in map(str, waiting) or file.is_symlink():
+                file.unlink(missing_ok=True)  # came in by half, or is none of ours
         for number in waiting:
             self._jobs.ask(number)
 
@@ -98,7 +99,7 @@ class Imports:
 
         def take(db: sqlite3.Connection, state: str, new: list[NewItem], upto: int) -> None:
             """Some rows, and the note that they are in: both or neither."""
-            data["updated"] += add_items(By(db, actor, self._store.clock()), new).updated
+            data["updated"] += add_items(By(db, actor, self._store.clock(), leases=False), new).updated
             values = (upto, json.dumps(data), state, number)
             db.execute("UPDATE jobs SET done = ?, data = ?, state = ? WHERE id = ?", values)
 

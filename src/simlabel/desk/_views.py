@@ -122,11 +122,12 @@ def journal(
         f"WHERE seq < :before {within} ORDER BY seq DESC LIMIT :limit",
         {"before": before or _FAR, "item": number, "limit": limit},
     ).fetchall()
-    names = label_names(db)
-    return [_entry(dict(row), names) for row in rows]
+    return [_entry(db, dict(row)) for row in rows]
 
 
-def _entry(entry: View, names: dict[int, str]) -> View:
+def _entry(db: sqlite3.Connection, entry: View) -> View:
+    """An entry with labels as they were called then."""
+    query = "SELECT name FROM label_names WHERE label = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
     items: set[int] = set()
     labels: set[str] = set()
     for what, key, _, _ in json.loads(entry.pop("changes")):
@@ -134,7 +135,8 @@ def _entry(entry: View, names: dict[int, str]) -> View:
             items.add(key if what == "item" else key[0])
         if what in ("label", "tag"):
             label = key if what == "label" else key[1]
-            labels.add(names.get(label, f"label {label}"))
+            row = db.execute(query, (label, entry["seq"])).fetchone()
+            labels.add(row["name"] if row else f"label {label}")
     return {**entry, "items": sorted(items)[:20], "labels": sorted(labels)[:20], "n_items": len(items)}
 
 

@@ -72,7 +72,7 @@ async def lease_item(asks: Tagging, number: Number) -> Any:
 @router.post("/api/items/{number}/forget", response_model=wire.Forgotten)
 def forget_item(asks: Admin, number: Number) -> Any:
     """Erase an item everywhere but in backups that were made before. It cannot be undone."""
-    return {"erased": asks.desk.forget(asks.person, number, _FORGET_SECONDS)}
+    return asks.desk.forget(asks.person, number, _FORGET_SECONDS)
 
 
 @router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
