@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -52,11 +54,16 @@ class Server:
     """`simlabel serve` in a process of its own."""
 
     def __init__(
-        self, folder: Path, *options: str, env: dict[str, str] | None = None, **popen: object
+        self,
+        folder: Path,
+        *options: str,
+        env: dict[str, str] | None = None,
+        main: str = MAIN,
+        **popen: object,
     ) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "serve", str(folder), "--port", "0", *options],
+            [sys.executable, "-c", main, "serve", str(folder), "--port", "0", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -211,3 +218,15 @@ def assert_model_is_a_fresh_fit(folder: Path) -> None:
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def raw_request(address: str, data: bytes) -> bytes:
+    """What a server answers to some bytes, until it closes the connection."""
+    host, port = address.removeprefix("http://").strip("/").rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(data)
+        found = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := connection.recv(65536):
+                found += piece
+        return found

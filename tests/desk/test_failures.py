@@ -103,7 +103,7 @@ def test_a_damaged_store_is_refused_with_advice(tmp_path, damage):
 
 
 def test_two_servers_do_not_share_a_folder(desk, tmp_path):
-    with pytest.raises(StoreError, match=f"another server \\(process {os.getpid()}\\)"):
+    with pytest.raises(StoreError, match="another server"):
         Desk(tmp_path / "desk")
 
 

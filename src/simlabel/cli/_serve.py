@@ -30,6 +30,12 @@ def serve_verb(
         str, typer.Option(help="Where to listen; others than this machine's need tokens.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 8123,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="A proxy on this machine passes requests on: believe its headers."
+        ),
+    ] = False,
     accept_above: Annotated[
         float | None,
         typer.Option(
@@ -76,4 +82,4 @@ def serve_verb(
             check_table(table, read)
         except DeskError as error:
             raise typer.BadParameter(f"--import {table}: {in_shell(str(error), _READ)}") from None
-    serve(desk, tell, host, port, accept_above, table, read, log, say)
+    serve(desk, tell, host, port, accept_above, table, read, log, say, behind_proxy)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from simlabel.desk._journal import By, Change, current, differing, erase, known, undo
+from simlabel.desk._journal import By, Change, as_json, current, differing, erase, known, undo
 from simlabel.desk._kinds import MOST_NAMED, MOST_ROWS, Content, Described, Name, Number, Probability
 from simlabel.desk._problems import Conflict, DeskError, NotFound
 from simlabel.desk._teaching import position_of
 
 LEASE_SECONDS = 600.0
 _STATUS_KINDS = {"waiting": "reopen", "done": "done", "removed": "remove"}
+_NUMBER = re.compile(r"[\s\d.,:/%+TZUCeE-]*")  # of texts, those that are numbers or dates; some others too
 _TAG_KINDS = {"present": "tag", "rejected": "reject", None: "clear"}
 
 
@@ -61,10 +63,8 @@ def checked_name(name: str, what: str) -> str:
 def known_item(by: By, number: int) -> dict[str, Any]:
     """An item that is there, and that nobody else is at."""
     found = known(by, "item", number)
-    row = by.one("SELECT holder, until FROM leases WHERE item = ?", number)
-    if row and row["until"] > by.at and row["holder"] != by.actor:
-        minutes = max(1, round((row["until"] - by.at) / 60))
-        raise Conflict(f"{row['holder']} is at this item, for {minutes} more minutes at most.")
+    by.check_lease(number)
+    by.items.add(number)
     return found
 
 
@@ -102,7 +102,7 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
         name = None if item.name is None else checked_name(item.name, "name")
         labels = {label_id(by, label) for label in item.tags}
         row = name and by.one("SELECT id FROM items WHERE name = ?", name)
-        number = row["id"] if row else by.new_number("touched", "item")  # nor one that was forgotten
+        number = row["id"] if row else by.new_number("items")
         before = current(by.db, "item", number)
         after: dict[str, Any] = {"content": item.content}
         if before is None:
@@ -116,6 +116,7 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
         added.ids.append(number)
         added.updated += before is not None and seq is not None
         added.unchanged += seq is None
+        by.items.add(number)
     added.position = position_of(by.db)
     return added
 
@@ -220,15 +221,47 @@ def undo_last(by: By) -> int:
 
 
 def forget_item(by: By, number: int) -> int:
-    """Erase an item from journal and tables, and note that snapshots and file have still to follow."""
+    """Erase an item from journal and tables, and note that snapshots and file have still to follow.
+
+    Asked again, it is the same change.
+    """
+    if row := by.one("SELECT seq FROM forgotten WHERE item = ?", number):
+        return int(row["seq"])
     if current(by.db, "item", number) is None:
         raise NotFound(f"There is no item {number}.")
     seq = by.append("forget", [])
     by.db.execute("INSERT INTO touched (item, seq) VALUES (?, ?)", (number, seq))
-    erase(by.db, number)
-    by.db.execute("INSERT INTO forgotten (item, seq) VALUES (?, ?)", (number, seq))
-    by.db.execute("DELETE FROM answers")  # digests of what was sent
+    remains = list(_remains(by, erase(by.db, number)))
+    values = number, seq, as_json(remains)
+    by.db.execute("INSERT INTO forgotten (item, seq, remains) VALUES (?, ?, ?)", values)
+    # digests of what was sent; that there was an answer stays, or the request would be done again
+    about = "SELECT answer FROM answered WHERE item = ?"
+    by.db.execute(f"UPDATE answers SET digest = NULL, body = NULL WHERE id IN ({about})", (number,))
+    by.db.execute("DELETE FROM answered WHERE item = ?", (number,))
+    by.db.execute(
+        "UPDATE answers SET digest = NULL WHERE id NOT IN (SELECT answer FROM answered)"
+    )  # of files
     return seq
+
+
+def _remains(by: By, states: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What a model that has learnt an item keeps without its row, until another is fitted."""
+    if not any(state.get("status") == "done" for state in states):
+        return
+    contents = [state["content"] for state in states if "content" in state]
+    cells = {name: cell for content in contents for name, cell in content.items() if cell is not None}
+    others = "SELECT 1 FROM items, json_each(content) AS cell WHERE status = 'done' AND key = ? "
+    others += "AND type <> 'null' LIMIT 1"
+    if any(map(_is_number, (cell for content in contents for cell in content.values()))):
+        yield "numbers and dates"
+    if any(by.one(others, name) is None for name in cells):
+        yield "names of columns"
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return _NUMBER.fullmatch(cell) is not None and any(map(str.isdigit, cell))
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def lease(by: By, number: int) -> float:

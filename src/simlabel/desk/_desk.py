@@ -34,27 +34,40 @@ _PAGE = 200
 
 @dataclass(frozen=True)
 class Once:
-    """A request that may come twice, by the key that its sender gave it."""
+    """A request that may come twice: digests of its key and of what was sent, which are no content."""
 
     key: str
     digest: str
 
     @classmethod
     def of(cls, key: str, *request: bytes) -> Once:
-        """The key of a request, and what tells it from others."""
-        return cls(key, hashlib.sha256(b"\0".join(request)).hexdigest())
+        """The key of a request, and what tells it from others: method, path, query and body."""
+        return cls(_digest(key.encode()), _digest(*request))
+
+    def with_body(self, digest: bytes) -> Once:
+        """The same with a body that was read meanwhile."""
+        return Once.of(self.key, self.digest.encode(), digest)
 
     def answered(self, by: By, make: Callable[[], Any]) -> Any:
         """The answer that it got the first time; or what is made now, which is kept."""
-        row = by.one("SELECT digest, body FROM answers WHERE actor = ? AND key = ?", by.actor, self.key)
-        if row is not None and row["digest"] != self.digest:
+        query = "SELECT digest, body FROM answers WHERE actor = ? AND key = ? AND at >= ?"
+        row = by.one(query, by.actor, self.key, by.at - _KEPT_ANSWERS)
+        if row is None:
+            return self._made(by, make())
+        if row["body"] is None:
+            raise Conflict("This request was answered, and an item of it was forgotten since: use a new key.")
+        if row["digest"] not in (None, self.digest):
             raise Conflict("This idempotency key was used for another request; use a new one for each.")
-        if row is not None:
-            return json.loads(row["body"])
-        answer = make()
-        by.db.execute("DELETE FROM answers WHERE at < ?", (by.at - _KEPT_ANSWERS,))
+        return json.loads(row["body"])
+
+    def _made(self, by: By, answer: Any) -> Any:
+        if by.db.execute("DELETE FROM answers WHERE at < ?", (by.at - _KEPT_ANSWERS,)).rowcount:
+            by.db.execute("DELETE FROM answered WHERE answer NOT IN (SELECT id FROM answers)")
         values = (by.actor, self.key, self.digest, json.dumps(answer, default=vars), by.at)
-        by.db.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", values)
+        query = "INSERT INTO answers (actor, key, digest, body, at) VALUES (?, ?, ?, ?, ?)"
+        number = by.db.execute(query, values).lastrowid
+        about = [(item, number) for item in by.items]
+        by.db.executemany("INSERT INTO answered (item, answer) VALUES (?, ?)", about)
         return answer
 
 
@@ -63,14 +76,16 @@ class Desk:
 
     def __init__(self, path: str | os.PathLike[str], accept_above: float | None = None) -> None:
         self.places, self.accept_above = Places.of(path), accept_above
-        self._lock = locked(self.places.lock)
+        self._lock = locked(self.places.store)
         try:
             self.store = DeskStore(self.places)
+            if not self.store.read_only:
+                self.places.make()
         except BaseException:
             self._lock.close()
             raise
         self.people = People(self.store)
-        self.predictor = Predictor(self.store)
+        self.predictor = Predictor(self.store, self.learns_first_model)
         self.follower = Follower(self.store, self.predictor, self._accept)
         self.imports = Imports(self.store, self.follower.notice)
 
@@ -88,7 +103,7 @@ class Desk:
         """Have something changed; the future has the answer when it is on disk."""
 
         def work(db: sqlite3.Connection) -> Any:
-            by = By(db, person.name, self.store.clock())
+            by = By(db, person.name, self.store.clock(), person.role)
             return make(by) if once is None else once.answered(by, lambda: make(by))
 
         done = self.store.write(work)
@@ -96,11 +111,25 @@ class Desk:
         done.add_done_callback(lambda _: self.follower.notice())
         return done
 
-    def forget(self, person: Person, number: int, seconds: float) -> bool:
-        """Forget an item; whether every trace is gone within so many seconds, as it is sooner or later."""
+    def forget(self, person: Person, number: int, seconds: float) -> dict[str, Any]:
+        """Forget an item; whether every trace is gone within so many seconds, and else what remains.
+
+        Numbers, dates and names of columns go with the next model, which is fitted at once.
+        """
         self.change(person, lambda by: forget_item(by, number)).result()
-        gone = "SELECT 1 FROM forgotten WHERE item = ? AND erased"
-        return self.follower.wait_for(lambda: bool(self.store.rows(gone, number)), seconds)
+        gone = "SELECT erased, remains FROM forgotten WHERE item = ?"
+        self.follower.wait_for(lambda: bool(self.store.rows(gone, number)[0]["erased"]), seconds)
+        (row,) = self.store.rows(gone, number)
+        return {"erased": bool(row["erased"]), "remains": [] if row["erased"] else json.loads(row["remains"])}
+
+    def problems(self) -> list[str]:
+        """What keeps the server from its work; nothing where all is well."""
+        problems = self.store.problems()
+        if self.store.clock.behind > 60:
+            problems.append(f"The machine's clock is {self.store.clock.behind:.0f} s behind the journal.")
+        if self.follower.state["problem"]:
+            problems.append("The model could not follow; GET /api/status says why.")
+        return problems
 
     def with_suggestions(self, items: list[views.View]) -> list[views.View]:
         """Items with labels that are suggested and that nobody has said anything about."""
@@ -172,6 +201,13 @@ class Desk:
             over_time, week = views.quality_over_time(db, 200), views.week(db, self.store.clock())
         return {"now": self.follower.insights["quality"], "over_time": over_time, "week": week}
 
+    def learns_first_model(self) -> bool:
+        """Whether there is no model so far, but imports or items that are done will give one."""
+        if self.predictor.published is not None or self.store.read_only:
+            return False
+        position, imports, enough = self.store.remembered(views.prospects)
+        return imports or (enough and position > self.follower.state["position"])
+
     def retune(self) -> bool:
         """Choose all values of the model anew; the old one answers until that is done."""
         self.predictor.current()
@@ -210,3 +246,11 @@ class Desk:
                 if sure:
                     person = Person("simlabel", "tagging")
                     self.change(person, partial(accept, number=item["id"], sure=sure)).result()
+
+
+def _digest(*parts: bytes) -> str:
+    """A digest in which no part runs into the next."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(b"%d:" % len(part) + part)
+    return found.hexdigest()

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from simlabel.desk._problems import Conflict, NotFound
+from simlabel.desk._kinds import ROLES, Role
+from simlabel.desk._problems import Conflict, NotAllowed, NotFound
 
 Fields = dict[str, Any] | None
 Change = tuple[str, Any, Fields, Fields]
@@ -28,23 +29,39 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class By:
-    """Who changes something, when, and the connection that it is written with."""
+    """Who changes something, when, with which right, and the connection that it is written with.
+
+    Attributes
+    ----------
+    leases : bool
+        Whether a lease of somebody else is in the way: not for a table that is imported.
+    items : set of int
+        The items that it was about, whether they changed or not.
+    """
 
     db: sqlite3.Connection
     actor: str
     at: float
+    role: Role = "tagging"
+    leases: bool = True
+    items: set[int] = field(default_factory=set)
 
     def one(self, query: str, *values: Any) -> Any:
         """The first row of a question; None where there is none."""
         return self.db.execute(query, values).fetchone()
 
-    def new_number(self, table: str, column: str = "id") -> int:
-        """A number that nothing in a table has had."""
-        return int(self.one(f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")[0])
+    def new_number(self, table: str) -> int:
+        """A number that nothing in a table has had, what was deleted included."""
+        row = self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+        return int(row["seq"]) + 1 if row else 1
 
     def append(self, kind: str, changes: Iterable[Change], undoes: int | None = None) -> int:
-        """Write an entry and make its changes; the number of the entry."""
+        """Write an entry and make its changes; the number of the entry.
+
+        The right to them, and the leases of others, are checked here: no way to a change leads past it.
+        """
         changes = list(changes)
+        self._check(kind, changes)
         found = self.db.execute(
             "INSERT INTO journal (at, actor, kind, changes, undoes) VALUES (?, ?, ?, ?, ?)",
             (self.at, self.actor, kind, as_json(changes), undoes),
@@ -52,6 +69,23 @@ class By:
         assert found.lastrowid is not None
         make(self.db, found.lastrowid, kind, changes, undoes)
         return found.lastrowid
+
+    def _check(self, kind: str, changes: list[Change]) -> None:
+        needed = needed_role(kind, changes)
+        if ROLES.index(self.role) < ROLES.index(needed):
+            raise NotAllowed(f"This needs the right of {needed}; {self.actor} has that of {self.role}.")
+        items = items_of(changes)
+        self.items.update(items)
+        if needed != "administration":  # what is done to a label is done to all its items
+            for item in items:
+                self.check_lease(item)
+
+    def check_lease(self, item: int) -> None:
+        """Refuse to change what somebody else is at."""
+        row = self.one("SELECT holder, until FROM leases WHERE item = ?", item) if self.leases else None
+        if row and row["until"] > self.at and row["holder"] != self.actor:
+            minutes = max(1, round((row["until"] - self.at) / 60))
+            raise Conflict(f"{row['holder']} is at item {item}, for {minutes} more minutes at most.")
 
     def changed(self, kind: str, changes: list[Change]) -> int | None:
         """As `append`; None where there are no changes."""
@@ -63,13 +97,27 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def needed_role(kind: str, changes: Iterable[Change]) -> Role:
+    """The right that changes need, and to undo them: labels belong to everybody, once they are made."""
+    shared = any(what == "label" and before and after for what, _, before, after in changes)
+    return "administration" if shared or kind in LASTING else "tagging"
+
+
+def items_of(changes: Iterable[Change]) -> set[int]:
+    """The items that changes are about."""
+    return {key if what == "item" else key[0] for what, key, *_ in changes if what in ("item", "tag")}
+
+
 def make(db: sqlite3.Connection, seq: int, kind: str, changes: Iterable[Change], undoes: int | None) -> None:
     """Make the changes of an entry in the tables."""
-    items: set[int] = set()
+    changes = list(changes)
     for what, key, _, after in changes:
         _write(db, what, key, after)
-        if what in ("item", "tag"):
-            items.add(key if what == "item" else key[0])
+        if what == "label" and after and "name" in after:
+            db.execute(
+                "REPLACE INTO label_names (label, seq, name) VALUES (?, ?, ?)", (key, seq, after["name"])
+            )
+    items = items_of(changes)
     named = [(item, seq) for item in items]
     db.executemany("INSERT OR IGNORE INTO touched (item, seq) VALUES (?, ?)", named)
     db.executemany("UPDATE items SET revision = ?2 WHERE id = ?1", named)
@@ -145,7 +193,17 @@ def undo(by: By, number: int) -> int:
         same = now == before if now is None or before is None else before.items() <= now.items()
         if not same:
             raise Conflict(f"What change {number} did has been changed since; undo the later change first.")
+    _check_tags(by, number, changes)
     return by.append("undo", changes, number)
+
+
+def _check_tags(by: By, number: int, changes: list[Change]) -> None:
+    """Refuse to bring back tags whose label is not there, nor brought back with them."""
+    back = {key for what, key, _, after in changes if what == "label" and after}
+    tags = [key for what, key, _, after in changes if what == "tag" and after]
+    for label in {label for _, label in tags} - back:
+        if by.one("SELECT 1 FROM labels WHERE id = ? AND NOT deleted", label) is None:
+            raise Conflict(f"The label of change {number} was deleted since; undo that first.")
 
 
 def _check_label(by: By, key: int, after: Fields) -> None:
@@ -175,15 +233,18 @@ def inverse(changes: Iterable[Change]) -> Iterator[Change]:
             yield what, key, after, before
 
 
-def erase(db: sqlite3.Connection, item: int) -> None:
-    """Take an item out of the journal and the tables; what is left are numbers, names of people and times."""
+def erase(db: sqlite3.Connection, item: int) -> list[dict[str, Any]]:
+    """Take an item out of the journal and the tables; what is left are numbers, names of people and times.
+
+    What was known of it is returned, from the first change to the last.
+    """
+    states: list[dict[str, Any]] = []
     query = "SELECT seq, changes FROM journal WHERE seq IN (SELECT seq FROM touched WHERE item = ?)"
     for seq, text in db.execute(query, (item,)).fetchall():
-        kept = [
-            (what, key, *states)
-            for what, key, *states in json.loads(text)
-            if not (what == "item" and key == item) and not (what == "tag" and key[0] == item)
-        ]
+        changes = json.loads(text)
+        kept = [change for change in changes if items_of([change]) != {item}]
+        states += [after for what, key, _, after in changes if what == "item" and key == item and after]
         db.execute("UPDATE journal SET changes = ? WHERE seq = ?", (as_json(kept), seq))
     for table, column in (("items", "id"), ("tags", "item"), ("leases", "item")):
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (item,))
+    return states

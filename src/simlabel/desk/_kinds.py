@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ Described = Annotated[str, Field(max_length=2000)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Status = Literal["waiting", "done"]
 Role = Literal["reading", "tagging", "administration"]
+ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
 
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Cell = Text | bool | int | _Finite | Annotated[list[Name], Field(max_length=1000)] | None

@@ -88,13 +88,14 @@ class Learner:
     def __init__(self, store: Path, models: Path) -> None:
         self.store, self.models = store, models
         self.model: Tagger | None = None
-        self.position = -1
+        self.position = self.fitted = -1  # up to where it has learnt, and where all of it was chosen
         self.file: str | None = None  # that has this very model
         self._rested = 0.0  # from when on it learns again
 
-    def load(self, file: str, position: int) -> Answer:
+    def load(self, file: str, position: int, fitted: int) -> Answer:
         """Take over a model that a file has."""
         self.model, self.position, self.file = opened(self.models / file), position, file
+        self.fitted = fitted
         return {"position": position}
 
     def follow(self, file: str) -> Answer:
@@ -106,20 +107,24 @@ class Learner:
         started, changes = time.monotonic(), self._changes(self.position)
         known = set() if self.model is None else set(self.model.ids_.tolist())
         if changes.lessons or known & changes.touched:
-            found = None if self.model is None else followed(self.model, changes)
-            self.model = found if found is not None else fitted(self._changes(-1).lessons)
-            self.file = None
-        self.position = changes.position
+            self.file, self.position = None, changes.position
+            self.model = None if self.model is None else followed(self.model, changes)
+            if self.model is None:
+                self._fit()
+        self.position = max(self.position, changes.position)
         answer = self._saved(file)
         self._rested = time.monotonic() + min(_REST, time.monotonic() - started)
         return answer
 
     def retune(self, file: str) -> Answer:
-        """Choose all values anew."""
-        if self.model is not None:
-            self.model.retune()
-            self.file = None
+        """Fit a model on what the store has now: nothing in it comes from items that it has no more."""
+        self._fit()
         return self._saved(file)
+
+    def _fit(self) -> None:
+        changes = self._changes(-1)
+        self.model, self.file = fitted(changes.lessons), None
+        self.position = self.fitted = changes.position
 
     def insights(self, quality: bool) -> Answer:
         """What the model says of the items that wait, and of itself."""
@@ -133,13 +138,14 @@ class Learner:
             return changes_since(db, position)
 
     def _saved(self, file: str) -> Answer:
+        upto = {"position": self.position, "fitted": self.fitted}
         if self.model is None:
-            return {"position": self.position, "file": None, "rows": 0, "tuned": 0}
+            return {**upto, "file": None, "rows": 0, "tuned": 0}
         if self.file is None:
             self.model.save(self.models / file)
             self.file = file
         n, tuned = self.model.n_references_, self.model.tuning_.n_rows
-        return {"position": self.position, "file": self.file, "rows": n, "tuned": tuned}
+        return {**upto, "file": self.file, "rows": n, "tuned": tuned}
 
 
 def main() -> None:

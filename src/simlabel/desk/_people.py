@@ -7,15 +7,13 @@ import hmac
 import secrets
 import sqlite3
 from dataclasses import dataclass, replace
-from typing import get_args
 
 from simlabel.desk._changes import checked_name
 from simlabel.desk._journal import By, known
-from simlabel.desk._kinds import Role
-from simlabel.desk._problems import DeskError, Unknown
+from simlabel.desk._kinds import ROLES, Role
+from simlabel.desk._problems import Conflict, DeskError, Unknown
 from simlabel.desk._store import DeskStore
 
-ROLES = get_args(Role)  # each may do what those before it may
 SESSION_SECONDS = 12 * 3600
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -25,7 +23,7 @@ class Person:
     """Who asks, what they may do, and for a session the secret that no other site knows."""
 
     name: str
-    role: str
+    role: Role
     csrf: str | None = None
 
     def may(self, role: str) -> bool:
@@ -55,22 +53,43 @@ def new_token(by: By, name: str, role: str) -> tuple[int, str]:
     return number, secret
 
 
-def revoke_token(by: By, number: int) -> int:
-    """End a token and the sessions that were opened with it."""
-    known(by, "token", number)
+def revoke_token(by: By, number: int, exposed: bool) -> int:
+    """End a token and the sessions that were opened with it.
+
+    Where the server is `exposed`, the last token for administration stays: without it, nobody could let
+    anybody in.
+    """
+    role = known(by, "token", number)["role"]
+    others = "SELECT 1 FROM tokens WHERE role = ? AND NOT revoked AND id <> ?"
+    if exposed and role == ROLES[-1] and not by.one(others, role, number):
+        raise Conflict(
+            f"Token {number} is the last one for {role}, and this server can be reached from elsewhere: "
+            f"make another one first, or start the server on 127.0.0.1."
+        )
     by.db.execute("DELETE FROM sessions WHERE token = ?", (number,))
     return by.append("token", [("token", number, {"revoked": 0}, {"revoked": 1})])
 
 
 class People:
-    """Tells who asks."""
+    """Finds out who sends a request.
+
+    Attributes
+    ----------
+    exposed : bool
+        Whether others than this machine can reach the server: then nobody is let in without a token.
+    """
 
     def __init__(self, store: DeskStore) -> None:
-        self._store = store
+        self._store, self.exposed = store, False
 
     @property
     def needed(self) -> bool:
-        """Whether tokens are: from the first one that is made."""
+        """Whether tokens are: from the first one that is made, and always where the server is exposed."""
+        return self.exposed or self.any
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a token that was not revoked."""
         return self._store.remembered(_any_token)
 
     def by_token(self, secret: str) -> Person:

@@ -1,17 +1,18 @@
-"""The model that answers, and a thread that answers those who wait together."""
+"""The model that answers, and a thread that answers requests, some rows of several at a time."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from simlabel.desk._problems import Conflict
-from simlabel.desk._store import DeskStore, Together
+from simlabel.desk._problems import Conflict, NotYet, Unwritable
+from simlabel.desk._store import DeskStore
+from simlabel.desk._turns import ROWS, Content, Request, Turns, asker
 from simlabel.desk._views import label_names, text_column
 
 if TYPE_CHECKING:
@@ -19,11 +20,9 @@ if TYPE_CHECKING:
     from simlabel.desk._beside import Beside
     from simlabel.fitted import Outputs
 
-_TOGETHER = 64  # rows in one pass
 _ROUND = 4  # digits of a probability that is told
 
 Shown = list[dict[str, Any]]
-_Asked = tuple[Sequence[dict[str, Any] | str], int, float]  # contents, how many labels, how probable
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Published:
     def warm(self) -> None:
         """Have made ready what the first prediction would make ready, so that nobody waits for it."""
         self.model.make_ready()
-        for n in (1, _TOGETHER):
+        for n in (1, ROWS):
             self.beside.outputs([{}] * n)
         self.beside.warm()
         if not gc.get_freeze_count():  # what is there by now stays: to look through it takes 100 ms each time
@@ -59,48 +58,109 @@ class Published:
 
 
 class Predictor:
-    """Answers requests in small batches."""
+    """Answers requests, some rows of several at a time.
 
-    def __init__(self, store: DeskStore) -> None:
+    Parameters
+    ----------
+    coming : callable
+        Returns whether a model is being learned.
+    """
+
+    def __init__(self, store: DeskStore, coming: Callable[[], bool] = lambda: False) -> None:
         self.published: Published | None = None
-        self._store = store
-        self._asked: Together[_Asked, Suggestions] = Together("predictor", _TOGETHER, self._answers)
-        self.close = self._asked.close
+        self._store, self._coming = store, coming
+        self._turns, self._changed = Turns(), threading.Condition()
+        self._stale = self._closed = False
+        self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
+        self._thread.start()
 
     def current(self) -> Published:
         """The model that answers now."""
-        if self.published is None:
-            raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
-        return self.published
+        if self.published is not None:
+            return self.published
+        if self._store.read_only:
+            raise Unwritable("There is no model, and none can be learned: the store can only be read.")
+        if self._coming():
+            raise NotYet("The first model is being learned; ask again soon.")
+        raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
 
     def suggest(
-        self, contents: Sequence[dict[str, Any] | str], limit: int, threshold: float
+        self, contents: Sequence[Content], limit: int, threshold: float, bounded: bool = False
     ) -> Future[Suggestions]:
-        """Labels for each content, or bare text: at most so many, those that are chosen or so probable."""
-        return self._asked.ask((contents, limit, threshold))
+        """Labels for each content, or bare text: at most so many, those that are chosen or so probable.
+
+        What is sent with a request is `bounded` in length; items that are stored are not.
+        """
+        request = Request(asker.get(), contents, limit, threshold)
+        with self._changed:
+            if self._closed:
+                request.answer.set_exception(Unwritable("The server is closing; ask again when it is back."))
+            else:
+                self._turns.add(request, bounded)
+                self._changed.notify()
+        return request.answer
 
     def notice(self) -> None:
         """Take in what was stored, while nobody asks: the next question finds it done."""
-        self._asked.ask(((), 0, 0.0))
+        with self._changed:
+            self._stale = True
+            self._changed.notify()
 
-    def _answers(self, batch: list[_Asked]) -> Sequence[Suggestions | Exception]:
-        contents = [content for asked in batch for content in asked[0]]
-        try:
-            published, names = self.current(), self._store.remembered(label_names)
-            published.beside.refresh()
-            upto = published.position, max(published.position, published.beside.position)
-            found = self._found(published.beside, contents) if contents else None
-            rows = count()
-            return [
-                Suggestions(*upto, [_shown(found, next(rows), names, limit, threshold) for _ in asked])
-                for asked, limit, threshold in batch
-            ]
-        except Exception as error:
-            return [error] * len(batch)
+    def close(self) -> None:
+        """Refuse what waits, and end."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
 
-    def _found(self, beside: Beside, contents: Sequence[dict[str, Any] | str]) -> Outputs:
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._turns or self._stale or self._closed)
+                self._stale = False
+                parts = self._turns.next()
+            error: Exception | None = None
+            try:
+                if self._closed:
+                    raise Unwritable("The server is closing; ask again when it is back.")
+                self._answer(parts)
+            except Exception as raised:  # the thread goes on for those who come later
+                error = raised
+            done = [one for one, _ in parts if error is not None or one.taken == len(one.contents)]
+            with self._changed:
+                self._turns.drop(done)
+            for request in done:
+                _finish(request, error)
+            if self._closed and not self._turns:
+                return
+
+    def _answer(self, parts: list[tuple[Request, range]]) -> None:
+        """Find suggestions for some rows of each request."""
+        contents = [one.contents[row] for one, rows in parts for row in rows]
+        published, names = self.current(), self._store.remembered(label_names)
+        published.beside.refresh()
+        upto = published.position, max(published.position, published.beside.position)
+        found, at = self._found(published.beside, contents) if contents else None, 0
+        for request, rows in parts:
+            request.positions = request.positions or upto
+            for _ in rows:
+                request.found.append(_shown(found, at, names, request.limit, request.threshold))
+                at += 1
+
+    def _found(self, beside: Beside, contents: Sequence[Content]) -> Outputs:
         column = partial(self._store.remembered, text_column)
         return beside.outputs([{column(): one} if isinstance(one, str) else one for one in contents])
+
+
+def _finish(request: Request, error: Exception | None) -> None:
+    """Answer a request, unless whoever sent it waits no more."""
+    if not request.answer.set_running_or_notify_cancel():
+        return
+    if error is not None:
+        request.answer.set_exception(error)
+    else:
+        assert request.positions is not None
+        request.answer.set_result(Suggestions(*request.positions, request.found))
 
 
 def _shown(found: Any, row: int, names: dict[int, str], limit: int, threshold: float) -> Shown:

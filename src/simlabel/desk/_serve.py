@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from simlabel.desk import _people as people
+from simlabel.desk._connection import Connection, log_once
 from simlabel.desk._desk import Desk
 from simlabel.desk._parsing import ImportOptions
 from simlabel.desk._problems import DeskError
@@ -23,11 +25,18 @@ from simlabel.desk._views import job
 from simlabel.desk.api import make_app
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+_BACKLOG = 100  # connections that are accepted together, before there is room for them
+_MOST_HEAD = 16 << 10  # bytes of a request's head
 _TURN = 5e-4  # seconds of Python that a thread has while others wait: an answer waits for a few at most
 
 
 class QuietServer(uvicorn.Server):
     """Ctrl-C and SIGTERM end it in order, with code 0: uvicorn's own would raise the signal once more."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        asyncio.get_running_loop().set_exception_handler(log_once)
+        await super().startup(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -50,6 +59,7 @@ def serve(
     options: ImportOptions | None = None,
     log: bool = False,
     report: Callable[[str], None] = lambda _: None,
+    behind_proxy: bool = False,
 ) -> None:
     """Open a desk and answer until Ctrl-C or SIGTERM.
 
@@ -69,11 +79,14 @@ def serve(
         Whether to write a line for each request, without its content.
     report : callable
         Is given a line on what became of the import.
+    behind_proxy : bool
+        Whether a proxy on this machine passes requests on: its X-Forwarded-For and X-Forwarded-Proto are
+        believed, and tokens are needed, because all requests come from this machine.
 
     Raises
     ------
     DeskError
-        Where the folder is in use or cannot be opened, or another address than this machine's is wanted
+        Where the folder is in use or cannot be opened, or others than this machine can reach the server
         and there are no tokens.
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # read when the model is loaded
@@ -81,9 +94,11 @@ def serve(
     sys.setswitchinterval(_TURN)
     desk = Desk(path, accept_above)
     try:
-        if host not in people.LOOPBACK and not desk.people.needed:
+        desk.people.exposed = behind_proxy or host not in people.LOOPBACK
+        if desk.people.exposed and not desk.people.any:
+            by = "behind a proxy the server" if behind_proxy else f"host {host}"
             raise DeskError(
-                f"host {host} can be reached by others, and there are no tokens: anybody could "
+                f"{by} can be reached by others, and there are no tokens: anybody could "
                 f"change everything. Make one first: simlabel serve {path} --new-token NAME:administration."
             )
         listening = _listen(host, port)
@@ -93,13 +108,17 @@ def serve(
             logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
         config = uvicorn.Config(
             make_app(desk),
+            http=Connection,
+            ws="none",
             log_level="error",
             access_log=False,
+            backlog=_BACKLOG,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=5,
             server_header=False,
-            limit_concurrency=1000,
-            forwarded_allow_ips="127.0.0.1",
+            h11_max_incomplete_event_size=_MOST_HEAD,
+            proxy_headers=behind_proxy,
+            forwarded_allow_ips=["127.0.0.1", "::1"],
         )
         tell(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/")
         QuietServer(config).run([listening])
@@ -110,7 +129,8 @@ def serve(
 def _import(desk: Desk, table: Path, options: ImportOptions, report: Callable[[str], None]) -> None:
     place = desk.imports.place()
     shutil.copyfile(table, place)
-    number, ended = desk.imports.add(people.LOCAL.name, place, options)
+    number = desk.change(people.LOCAL, lambda by: desk.imports.take(by, place, options)).result()
+    ended = desk.imports.begin(number)
 
     def told(_: object) -> None:
         found = desk.store.read(job, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import sqlite3
 import threading
@@ -11,14 +12,15 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from simlabel.desk._problems import DiskFull, StoreError, Unwritable
-from simlabel.desk._schema import Places, open_store, read_connection
+from simlabel.desk._problems import DeskError, DiskFull, StoreError, Unwritable
+from simlabel.desk._schema import VERSION, Places, open_store, read_connection, writable
 
 A = TypeVar("A")
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 _TOGETHER = 32  # writes that share one transaction, and so one wait for the disk
 _READERS = 4
+_ROOM = 16 << 20  # bytes: with less the disk counts as full, before a change finds out
 
 
 class Clock:
@@ -96,6 +98,7 @@ class DeskStore:
             self._readers.put(read_connection(places.store))
         self._version, self._known = 0, dict[Any, tuple[int, Any]]()
         self._turn = threading.Lock()
+        self._failed: Exception | None = None  # why the last change could not be stored
         self._changes: Together[Work[Any], Any] = Together("writer", _TOGETHER, self._made)
 
     def write(self, change: Work[T]) -> Future[T]:
@@ -154,6 +157,26 @@ class DeskStore:
                 time.sleep(0.05)
         raise StoreError("The log of writes could not be emptied: a reader holds it. Ask again.")
 
+    def problems(self) -> list[str]:
+        """What is wrong with the store now: it is looked at, and not only what went wrong before."""
+        try:
+            self.rows("SELECT 1 FROM journal LIMIT 1")
+        except DeskError as error:
+            return [str(error)]
+        if self.read_only or not writable(self.places.store):
+            return ["The store can only be read."]
+        if hasattr(os, "statvfs"):
+            found = os.statvfs(self.places.store)
+            room = found.f_bavail * found.f_frsize
+            if room < _ROOM:
+                return [f"The disk is full: {room:,} bytes are left."]
+        return [f"The last change could not be stored: {self._failed}"] if self._failed else []
+
+    def try_again(self) -> None:
+        """After a change that could not be stored, see whether one can be by now."""
+        if self._failed is not None:
+            self.wrote(lambda db: db.execute(f"PRAGMA user_version = {VERSION}").rowcount)
+
     def close(self) -> None:
         """Finish what waits, and leave one file."""
         self._changes.close()
@@ -171,10 +194,12 @@ class DeskStore:
                 db.execute("BEGIN IMMEDIATE")
                 answers = [_one(db, change) for change in batch]
                 db.execute("COMMIT")
+                self._failed = None
             except BaseException as error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-                answers = [_told(error)] * len(batch)
+                self._failed = _told(error)
+                answers = [self._failed] * len(batch)
             self._version += 1
         return answers
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlabel.desk._problems import StoreError
+
 if TYPE_CHECKING:
     from simlabel import Tagger
 
@@ -92,11 +94,19 @@ def _taught(lessons: Sequence[Lesson], columns: Sequence[str]) -> dict[str, Any]
 
 
 def opened(file: Path) -> Tagger:
-    """A model that was saved."""
+    """A model that was saved by a server, and not another that reads more than its file."""
     from simlabel import Tagger, load
+    from simlabel.tables import EmbeddedColumn, Embedding
 
     model = load(file)
-    assert isinstance(model, Tagger)
+    if not isinstance(model, Tagger):
+        raise StoreError(f"{file.name} is a {type(model).__name__}, which no server saves.")
+    encoder = model.encoder_
+    if encoder is None:
+        raise StoreError(f"{file.name} is a model of numbers, which no server saves.")
+    given = [*(model.columns or {}).values(), *(encoder.columns or {}).values(), *encoder.fitted_]
+    if any(isinstance(one, Embedding | EmbeddedColumn) for one in given):
+        raise StoreError(f"{file.name} names an embedding, which would be read from another folder.")
     return model
 
 

@@ -17,6 +17,7 @@ from simlabel.desk._changes import NewItem, add_items
 from simlabel.desk._journal import By
 from simlabel.desk._parsing import Crashed, ImportOptions, Part, Row, TableReader
 from simlabel.desk._problems import Conflict, DeskError, StoreError, Unwritable
+from simlabel.desk._schema import files_in
 from simlabel.desk._store import DeskStore, Together
 
 FORMATS = {
@@ -51,9 +52,9 @@ class Imports:
             return
         self._incoming.mkdir(parents=True, exist_ok=True)
         waiting = [row["id"] for row in self._store.rows("SELECT id FROM jobs WHERE state = 'waiting'")]
-        for file in self._incoming.iterdir():
-            if file.name not in map(str, waiting):
-                file.unlink(missing_ok=True)  # came in by half
+        for file in files_in(self._incoming):
+            if file.name not in map(str, waiting) or file.is_symlink():
+                file.unlink(missing_ok=True)  # came in by half, or is none of ours
         for number in waiting:
             self._jobs.ask(number)
 
@@ -61,21 +62,6 @@ class Imports:
         """Where a file is written while it comes in."""
         self._incoming.mkdir(parents=True, exist_ok=True)
         return self._incoming / f"half-{secrets.token_hex(8)}"
-
-    def add(self, actor: str, file: Path, options: ImportOptions) -> tuple[int, Future[None]]:
-        """Take a file that is whole; the number of the job, and when it has ended."""
-        data: dict[str, Any] = dict.fromkeys(("new", "updated", "unchanged", "attempts"), 0)
-        data |= {"options": options.model_dump(), "problems": [], "total": None}
-        values = (actor, self._store.clock(), json.dumps(data))
-
-        def work(db: sqlite3.Connection) -> int:
-            query = "INSERT INTO jobs (state, actor, at, data) VALUES ('waiting', ?, ?, ?) RETURNING id"
-            (number,) = db.execute(query, values).fetchone()
-            file.rename(self._incoming / str(number))
-            return int(number)
-
-        number = self._store.wrote(work)
-        return number, self._jobs.ask(number)
 
     def cancel(self, number: int) -> None:
         """End an import; the rows that are in stay."""
@@ -90,6 +76,19 @@ class Imports:
         if reading is not None and reading[0] == number:
             reading[1].stop()
         (self._incoming / str(number)).unlink(missing_ok=True)
+
+    def take(self, by: By, file: Path, options: ImportOptions) -> int:
+        """Take a file that is whole, as part of a change; the number of the job."""
+        data: dict[str, Any] = dict.fromkeys(("new", "updated", "unchanged", "attempts"), 0)
+        data |= {"options": options.model_dump(), "problems": [], "total": None}
+        query = "INSERT INTO jobs (state, actor, at, data) VALUES ('waiting', ?, ?, ?) RETURNING id"
+        number = int(by.one(query, by.actor, by.at, json.dumps(data))[0])
+        file.rename(self._incoming / str(number))
+        return number
+
+    def begin(self, number: int) -> Future[None]:
+        """Have a job run, unless it has; the future ends with it."""
+        return self._jobs.ask(number)
 
     def close(self) -> None:
         """Stop after the present chunk; the rest is done when the desk is opened again."""
@@ -175,7 +174,7 @@ class _Job:
             return
 
         def work(db: sqlite3.Connection) -> dict[str, Any]:
-            by = By(db, self.actor, self.store.clock())
+            by = By(db, self.actor, self.store.clock(), leases=False)
             self._check(db)
             added = add_items(by, [_new(by, row) for row in part.rows])
             data = self.data | {"attempts": 0, "total": part.total}

@@ -9,6 +9,7 @@ from typing import Any
 
 from simlabel.desk._kinds import Asked, Before, Limit, Status
 from simlabel.desk._problems import NotFound
+from simlabel.desk._teaching import FEWEST, position_of
 
 View = dict[str, Any]
 _TITLES = ("title", "name", "subject", "headline")  # columns by which an item is shown, if it has one
@@ -121,11 +122,12 @@ def journal(
         f"WHERE seq < :before {within} ORDER BY seq DESC LIMIT :limit",
         {"before": before or _FAR, "item": number, "limit": limit},
     ).fetchall()
-    names = label_names(db)
-    return [_entry(dict(row), names) for row in rows]
+    return [_entry(db, dict(row)) for row in rows]
 
 
-def _entry(entry: View, names: dict[int, str]) -> View:
+def _entry(db: sqlite3.Connection, entry: View) -> View:
+    """An entry with labels as they were called then."""
+    query = "SELECT name FROM label_names WHERE label = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
     items: set[int] = set()
     labels: set[str] = set()
     for what, key, _, _ in json.loads(entry.pop("changes")):
@@ -133,7 +135,8 @@ def _entry(entry: View, names: dict[int, str]) -> View:
             items.add(key if what == "item" else key[0])
         if what in ("label", "tag"):
             label = key if what == "label" else key[1]
-            labels.add(names.get(label, f"label {label}"))
+            row = db.execute(query, (label, entry["seq"])).fetchone()
+            labels.add(row["name"] if row else f"label {label}")
     return {**entry, "items": sorted(items)[:20], "labels": sorted(labels)[:20], "n_items": len(items)}
 
 
@@ -180,3 +183,12 @@ def job(db: sqlite3.Connection, number: int) -> View:
 def tokens(db: sqlite3.Connection) -> list[View]:
     """Tokens without their secrets."""
     return [dict(row) for row in db.execute("SELECT id, name, role, revoked FROM tokens")]
+
+
+def prospects(db: sqlite3.Connection) -> tuple[int, bool, bool]:
+    """The last change, whether imports are under way, and whether done items are enough for a model."""
+    (imports,) = db.execute("SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'waiting')").fetchone()
+    (n_done,) = db.execute("SELECT count(*) FROM items WHERE status = 'done'").fetchone()
+    query = "SELECT EXISTS (SELECT 1 FROM tags t JOIN items i ON i.id = t.item WHERE i.status = 'done' "
+    (tagged,) = db.execute(query + "AND t.state = 'present')").fetchone()
+    return position_of(db), bool(imports), bool(tagged) and n_done >= FEWEST

@@ -31,14 +31,20 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
         with target.open("ab") as file:
             yield file
         return
+    with replacing_path(target) as path, path.open("r+b") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def replacing_path(target: Path) -> Iterator[Path]:
+    """As `replacing`, for what opens a file by its path: that of an empty file next to `target`."""
     target = Path(os.path.realpath(target))
     _remove_stale(target)
     handle, lock, temporary = _temporary(target)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        os.close(handle)
+        yield Path(temporary)
+        _sync_file(temporary)
         _keep_access(target, temporary)
         os.replace(temporary, target)
     except BaseException:
@@ -114,6 +120,14 @@ def _keep_access(target: Path, temporary: str) -> None:
         with contextlib.suppress(PermissionError):  # only root gives files away
             os.chown(temporary, old.st_uid, old.st_gid)
     os.chmod(temporary, old.st_mode & 0o777)
+
+
+def _sync_file(name: str) -> None:
+    handle = os.open(name, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -130,7 +130,7 @@ async def learn(asks: Tagging, body: Annotated[list[_Learnt], Field(max_length=1
 async def _suggested(
     desk: Desk, texts: list[str], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
-    asked = desk.predictor.suggest(texts, limit, threshold)
+    asked = desk.predictor.suggest(texts, limit, threshold, bounded=True)
     return [
         [
             {"uri": f"{_URI}{s['number']}", "label": s["label"], "notation": None, "score": s["probability"]}

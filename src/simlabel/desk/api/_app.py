@@ -53,14 +53,13 @@ def make_app(desk: Desk) -> ASGIApp:
         app.add_exception_handler(kind, _told)
     app.get("/", include_in_schema=False)(lambda: FileResponse(_PAGE / "index.html"))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
-    return Gate(app, app.state.registry)
+    return Gate(app, desk, app.state.registry)
 
 
 def _told(request: Request, error: Any) -> Response:
     """An error as an answer; what was sent is not repeated in it."""
     if isinstance(error, DeskError):
-        headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
-        return problem(error.status, str(error), headers)
+        return problem(error.status, str(error), error.headers)
     if isinstance(error, HTTPException):
         detail = _ADDRESSES.get(error.status_code, str(error.detail))
         return problem(error.status_code, detail, dict(error.headers or {}))

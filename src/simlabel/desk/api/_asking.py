@@ -10,16 +10,18 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from fastapi import Depends, Header, Request, Response
 
+from simlabel.desk._connection import is_loopback
 from simlabel.desk._desk import Desk, Once
 from simlabel.desk._people import LOCAL, LOOPBACK, Person
 from simlabel.desk._problems import NotAllowed, Unknown
 
 COOKIE = "simlabel_session"
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 _Key = Annotated[
     str | None,
     Header(description="Sent twice within a day, a request with the same key is done once.", max_length=200),
@@ -45,9 +47,16 @@ def as_json(answer: Any) -> Response:
     return Response(json.dumps(answer), media_type="application/json")
 
 
-async def person_of(request: Request) -> Person:
-    """Who asks, for anything."""
-    desk: Desk = request.app.state.desk
+async def identified(desk: Desk, request: Request) -> Person:
+    """Return who sends a request.
+
+    Raises
+    ------
+    Unknown
+        If the credentials are missing or unknown.
+    NotAllowed
+        If another site sends the request, or it does not come from this machine and there are no tokens.
+    """
     check_site(request)
     token, cookie = _token(request), request.cookies.get(COOKIE)
     if token is not None:
@@ -57,18 +66,35 @@ async def person_of(request: Request) -> Person:
         given, wanted = request.headers.get("x-csrf-token", ""), person.csrf or ""
         if request.method not in _SAFE and not hmac.compare_digest(given.encode(), wanted.encode()):
             raise NotAllowed("A change from the page needs the header X-CSRF-Token; GET /api/session has it.")
+        if person.name == LOCAL.name:
+            check_local(request)
         return person
     if desk.people.needed:
         raise Unknown("Send a token (Authorization: Bearer ...), or sign in.")
-    check_host(request)
+    check_local(request)
     return LOCAL
 
 
-def check_host(request: Request) -> None:
-    """On a desk without tokens: only names of this machine, so that no other site's name leads here."""
-    if urlsplit(f"//{request.headers.get('host', '')}").hostname not in LOOPBACK:
+def person_of(request: Request) -> Person:
+    """Return who sends a request, as the gate has found out; nobody passes by another way."""
+    person: Person | None = getattr(request.state, "person", None)
+    if person is None:
+        raise Unknown("Send a token (Authorization: Bearer ...), or sign in.")
+    return person
+
+
+def check_local(request: Request) -> None:
+    """Refuse what does not come from this machine, by the address of the socket.
+
+    Headers can only make it stricter: those of a proxy are refused, and the name in Host must be one of
+    this machine, so that no other site's name leads here.
+    """
+    near = is_loopback(request.client.host if request.client else "")
+    near = near and not any(name in request.headers for name in _FORWARDED)
+    if not near or _parts(f"//{request.headers.get('host', '')}").hostname not in LOOPBACK:
         raise NotAllowed(
-            "A desk without tokens answers to localhost alone; make a token to reach it otherwise."
+            "A tagging server without tokens answers requests from its own machine to localhost only; "
+            "make a token to use it from elsewhere."
         )
 
 
@@ -76,10 +102,20 @@ def check_site(request: Request) -> None:
     """Refuse changes that another site's page sends."""
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     other = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    if request.method not in _SAFE and (other or (origin is not None and urlsplit(origin).netloc != host)):
+    if request.method not in _SAFE and (other or (origin is not None and _parts(origin).netloc != host)):
         raise NotAllowed(
             "Changes are taken from this desk's own page and from programs, not from other sites."
         )
+
+
+def _parts(address: str) -> SplitResult:
+    """Return the parts of an address; none where it is not one."""
+    try:
+        parts = urlsplit(address)
+        parts.hostname, parts.port  # noqa: B018 - they are parsed, and refused, when they are read
+    except ValueError:
+        return urlsplit("")
+    return parts
 
 
 def _token(request: Request) -> str | None:
@@ -92,8 +128,11 @@ def _token(request: Request) -> str | None:
     return value.strip() if kind.lower() == "bearer" else None
 
 
-def _allowed(role: str) -> Callable[..., Awaitable[Asking]]:
-    """Who may do what a role allows."""
+def _allowed(role: str, streamed: bool = False) -> Callable[..., Awaitable[Asking]]:
+    """Return the check that a person may do what a role allows.
+
+    Where the body is `streamed`, the route adds it to what distinguishes one request from another.
+    """
 
     async def check(
         request: Request, person: Annotated[Person, Depends(person_of)], idempotency_key: _Key = None
@@ -102,8 +141,8 @@ def _allowed(role: str) -> Callable[..., Awaitable[Asking]]:
             raise NotAllowed(f"This needs a token for {role}; {person.name} has one for {person.role}.")
         once = None
         if idempotency_key is not None:
-            sent = request.method.encode(), request.url.path.encode(), await request.body()
-            once = Once.of(idempotency_key, *sent)
+            sent = request.method.encode(), request.url.path.encode(), request.url.query.encode()
+            once = Once.of(idempotency_key, *sent, b"" if streamed else await request.body())
         return Asking(request.app.state.desk, person, once)
 
     return check
@@ -116,3 +155,4 @@ async def _reading(request: Request, person: Annotated[Person, Depends(person_of
 Reader = Annotated[Asking, Depends(_reading)]
 Tagging = Annotated[Asking, Depends(_allowed("tagging"))]
 Admin = Annotated[Asking, Depends(_allowed("administration"))]
+Importing = Annotated[Asking, Depends(_allowed("administration", streamed=True))]

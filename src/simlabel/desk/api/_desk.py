@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import hashlib
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -10,14 +13,25 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 
 from simlabel.desk._changes import lease, lease_first
+from simlabel.desk._desk import Desk
 from simlabel.desk._kinds import Number
 from simlabel.desk._parsing import ImportOptions
-from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token
-from simlabel.desk._problems import DeskError, Unknown, Unwritable
+from simlabel.desk._people import LOCAL, SESSION_SECONDS, new_token, revoke_token
+from simlabel.desk._problems import DeskError, DiskFull, NotYet, Unknown, Unwritable
 from simlabel.desk._transfer import FORMATS, exported
 from simlabel.desk._views import job
 from simlabel.desk.api import _schemas as wire
-from simlabel.desk.api._asking import COOKIE, Admin, Asking, Reader, Tagging, as_json, check_host, check_site
+from simlabel.desk.api._asking import (
+    COOKIE,
+    Admin,
+    Asking,
+    Importing,
+    Reader,
+    Tagging,
+    as_json,
+    check_local,
+    check_site,
+)
 
 router = APIRouter(tags=["desk"])
 _FORGET_SECONDS = 30.0
@@ -39,7 +53,7 @@ _KINDS: dict[str, Any] = {kind.partition(";")[0]: {} for kind in FORMATS.values(
 @router.post("/api/suggest", response_model=wire.Suggestions)
 async def suggest(asks: Reader, body: wire.SuggestBody) -> Any:
     """Labels for one row or many; nothing of them is stored."""
-    found = asks.desk.predictor.suggest(body.rows, body.limit, body.threshold)
+    found = asks.desk.predictor.suggest(body.rows, body.limit, body.threshold, bounded=True)
     return as_json(vars(await asyncio.wrap_future(found)))
 
 
@@ -59,26 +73,40 @@ async def lease_item(asks: Tagging, number: Number) -> Any:
 @router.post("/api/items/{number}/forget", response_model=wire.Forgotten)
 def forget_item(asks: Admin, number: Number) -> Any:
     """Erase an item everywhere but in backups that were made before. It cannot be undone."""
-    return {"erased": asks.desk.forget(asks.person, number, _FORGET_SECONDS)}
+    return asks.desk.forget(asks.person, number, _FORGET_SECONDS)
 
 
 @router.post("/api/imports", response_model=wire.Job, status_code=202, openapi_extra={"requestBody": _FILE})
-async def import_table(asks: Admin, request: Request, options: Annotated[ImportOptions, Query()]) -> Any:
+async def import_table(asks: Importing, request: Request, options: Annotated[ImportOptions, Query()]) -> Any:
     """Import a table in the background; the job says how far it is, and what could not be read."""
-    if asks.desk.store.read_only:
+    desk, digest = asks.desk, hashlib.sha256()
+    if desk.store.read_only:
         raise Unwritable("Nothing was changed: the store lies where this server may only read.")
-    place = asks.desk.imports.place()
+    place = desk.imports.place()
     try:
         with place.open("wb") as file:
             async for piece in request.stream():
+                digest.update(piece)
                 await asyncio.to_thread(file.write, piece)
         if not place.stat().st_size:
             raise DeskError("The file is empty.")
-        number, _ = await asyncio.to_thread(asks.desk.imports.add, asks.person.name, place, options)
-    except BaseException:
-        place.unlink(missing_ok=True)
-        raise
-    return await asyncio.to_thread(asks.desk.store.read, job, number)
+        once = asks.once and asks.once.with_body(digest.digest())
+        number = await replace(asks, once=once).changed(desk.imports.take, place, options)
+    except OSError as error:
+        raise _no_room(error) from None
+    finally:
+        place.unlink(missing_ok=True)  # of one that was taken nothing is left here
+    desk.imports.begin(number)
+    return await asyncio.to_thread(desk.store.read, job, number)
+
+
+def _no_room(error: OSError) -> DeskError:
+    """Return why a file could not be written, in a sentence."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull("The file was not taken: the disk is full. Free some room, and send it again.")
+    return Unwritable(
+        f"The file was not taken: it cannot be written to the server's folder ({error.strerror})."
+    )
 
 
 @router.get("/api/export", response_class=StreamingResponse, responses={200: {"content": _KINDS}})
@@ -104,7 +132,7 @@ def open_session(request: Request, response: Response, body: wire.SessionBody) -
     if needed and body.token is None:
         raise Unknown("Sign in with a token; who runs the desk makes them.")
     if not needed:
-        check_host(request)
+        check_local(request)
     cookie, person = people.open_session(body.token if needed else None)
     response.set_cookie(
         COOKIE, cookie, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure, path="/"
@@ -130,6 +158,12 @@ async def make_token(asks: Admin, body: wire.TokenBody) -> Any:
     return {"id": number, "token": secret}
 
 
+@router.delete("/api/tokens/{number}", response_model=wire.Done)
+async def end_token(asks: Admin, number: Number) -> Any:
+    """End a token and the sessions that were opened with it."""
+    return {"seq": await asks.changed(revoke_token, number, asks.desk.people.exposed)}
+
+
 @router.get("/healthz", response_model=wire.Health)
 async def health() -> Any:
     """The process answers."""
@@ -138,18 +172,12 @@ async def health() -> Any:
 
 @router.get("/readyz", response_model=wire.Health)
 def ready(request: Request, response: Response) -> Any:
-    """Whether the store is there and can be written to, and what else is wrong."""
-    desk, problems = request.app.state.desk, []
-    try:
-        desk.store.rows("SELECT 1 FROM journal LIMIT 1")
-    except DeskError as error:
-        problems.append(str(error))
-    if desk.store.read_only:
-        problems.append("The store can only be read.")
-    if desk.store.clock.behind > 60:
-        problems.append(f"The machine's clock is {desk.store.clock.behind:.0f} s behind the journal.")
-    if desk.follower.state["problem"]:
-        problems.append("The model could not follow; GET /api/status says why.")
+    """Whether the store can be written to, the model follows, and the first one, if any, is learned."""
+    desk: Desk = request.app.state.desk
+    problems = desk.problems()
+    if not problems and desk.learns_first_model():
+        problems = ["The first model is being learned."]
+        response.headers.update(NotYet.headers)
     response.status_code = 503 if problems else 200
     return {"status": "degraded" if problems else "ok", "problems": problems}
 

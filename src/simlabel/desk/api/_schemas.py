@@ -81,7 +81,8 @@ Problem = _answer("Problem", "What went wrong, and what to do.", "type title det
 Done = _answer("Done", "The number of the change; null where nothing differed.", "seq")
 Made = _answer("Made", "The number of what is new.", "id")
 Added = _answer("Added", "Numbers of the items, in order.", "ids updated unchanged position")
-Forgotten = _answer("Forgotten", "Whether every trace is gone by now.", "erased")
+_gone = "Whether every trace is gone by now; else what remains until the next model, which is being fitted."
+Forgotten = _answer("Forgotten", _gone, "erased", remains=[str])
 Retune = _answer("Retune", "Whether it begins now: false where it was under way.", "started")
 _Well = Literal["ok", "degraded"]
 Health = _answer("Health", "Whether all is well, and what is not.", status=_Well, problems=[str])

@@ -16,7 +16,6 @@ from simlabel.desk import _views as views
 from simlabel.desk._desk import Desk
 from simlabel.desk._journal import undo
 from simlabel.desk._kinds import Number
-from simlabel.desk._people import revoke_token
 from simlabel.desk.api import _schemas as wire
 from simlabel.desk.api._asking import Admin, Asking, Reader, Tagging
 
@@ -130,4 +129,3 @@ _view("GET /jobs", Reader, views.jobs, wire.Jobs, number=None)
 _view("GET /jobs/{number}", Reader, views.job, wire.Job)
 _ask("DELETE /jobs/{number}", Admin, Desk.cancel_import, wire.Job)
 _view("GET /tokens", Admin, views.tokens, wire.Tokens)
-_change("DELETE /tokens/{number}", Admin, revoke_token)
