@@ -157,6 +157,21 @@ def test_a_store_that_can_only_be_read_answers_and_refuses_changes(tmp_path, req
     desk.close()
 
 
+def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path, request):
+    """What is in the log alone would be missing from a store that can only be read."""
+    folder, live = tmp_path / "desk", tmp_path / "live"
+    desk = Desk(live)
+    added(desk, 3)
+    folder.mkdir()
+    for name in ("desk.sqlite", "desk.sqlite-wal"):
+        shutil.copy(live / name, folder)
+    desk.close()
+    folder.chmod(0o555)
+    request.getfixturevalue("nobody")
+    with pytest.raises(StoreError, match="cannot be read where nothing can be written"):
+        Desk(folder)
+
+
 def test_what_is_forgotten_is_in_no_byte_of_the_folder(tmp_path):
     folder = tmp_path / "desk"
     secret = "Quetzalcoatlus"

@@ -225,6 +225,7 @@ def forget_item(by: By, number: int) -> int:
 
     Asked again, it is the same change.
     """
+    by.check_role("administration")
     if row := by.one("SELECT seq FROM forgotten WHERE item = ?", number):
         return int(row["seq"])
     if current(by.db, "item", number) is None:

@@ -72,13 +72,17 @@ class By:
 
     def _check(self, kind: str, changes: list[Change]) -> None:
         needed = needed_role(kind, changes)
-        if ROLES.index(self.role) < ROLES.index(needed):
-            raise NotAllowed(f"This needs the right of {needed}; {self.actor} has that of {self.role}.")
+        self.check_role(needed)
         items = items_of(changes)
         self.items.update(items)
         if needed != "administration":  # what is done to a label is done to all its items
             for item in items:
                 self.check_lease(item)
+
+    def check_role(self, needed: Role) -> None:
+        """Refuse who has a lesser right than is needed."""
+        if ROLES.index(self.role) < ROLES.index(needed):
+            raise NotAllowed(f"This needs the right of {needed}; {self.actor} has that of {self.role}.")
 
     def check_lease(self, item: int) -> None:
         """Refuse to change what somebody else is at."""
@@ -211,9 +215,10 @@ def _check_label(by: By, key: int, after: Fields) -> None:
     if after is None and by.one("SELECT 1 FROM tags WHERE label = ?", key):
         raise Conflict(f"Label {key} is in use; delete it instead.")
     row = by.one("SELECT name, deleted FROM labels WHERE id = ?", key)
-    if after is None or row is None:
+    if after is None or (row is None and "name" not in after):
         return
-    name, deleted = after.get("name", row["name"]), after.get("deleted", row["deleted"])
+    fields = after if row is None else {"name": row["name"], "deleted": row["deleted"], **after}
+    name, deleted = fields["name"], fields["deleted"]
     if not deleted and by.one("SELECT 1 FROM labels WHERE name = ? AND NOT deleted AND id <> ?", name, key):
         raise Conflict(f"There is another label {name!r} by now; rename that one first.")
 
