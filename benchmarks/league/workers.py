@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 try:
     import resource
 except ImportError:  # Windows: only seconds on the clock are counted there
@@ -135,7 +133,7 @@ def _one_thread() -> Iterator[None]:
 
 def _serve(connection: Connection, seconds: float) -> None:
     # the parent process may have exited before it read the last answer
-    with contextlib.suppress(EOFError, BrokenPipeError), threadpool_limits(1):
+    with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             call = connection.recv()
             _limit(seconds)
