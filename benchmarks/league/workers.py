@@ -13,7 +13,6 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from joblib import wrap_non_picklable_objects
-from threadpoolctl import threadpool_limits
 
 try:
     import resource
@@ -136,7 +135,7 @@ def _one_thread() -> Iterator[None]:
 
 def _serve(connection: Connection, seconds: float) -> None:
     # the parent process may have exited before it read the last answer
-    with contextlib.suppress(EOFError, BrokenPipeError), threadpool_limits(1):
+    with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             call = connection.recv()
             _limit(seconds)

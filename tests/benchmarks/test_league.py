@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,9 +13,10 @@ from league import data as sets_module
 from league import runner
 from league.data import BenchmarkSet, RawTable, available
 from league.leaks import identifiers, shared_rows
-from league.methods import ABLATION, METHODS
+from league.methods import ABLATION, METHODS, Method
 from league.synthetic import SYNTHETIC
 from sklearn.dummy import DummyClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
 from simlabel.datasets import Dataset
@@ -31,8 +25,6 @@ from simlabel.influence import Ridge
 from simlabel.label_rules import SetSize
 from simlabel.metrics import average_precision
 from simlabel.similarities import RBF
-
-BENCHMARKS = Path(sets_module.__file__).parents[1]
 
 
 def test_duplicates_across_the_split_are_counted():
@@ -190,46 +182,26 @@ def test_one_ingredient_less():
     assert getattr(fitted["without_mixing"].influence_, "mixing", False) is False
 
 
-SCRIPT = """
-import json, sys
-from pathlib import Path
-sys.path[:0] = [{benchmarks!r}, {tests!r}]
-from made_data import make_data
-from league.data import BenchmarkSet
-from league.methods import METHODS
-from league.runner import run
-from simlabel.experiments import KFolds
+def knn(name="knn", neighbors=3):
+    """A quick method without a search."""
+    return Method(name, name, "", lambda seed: KNeighborsClassifier(neighbors), None)
 
-if __name__ == "__main__":
-    methods = {{name: METHODS[name] for name in ("sml", "prior", "lr")}}
+
+def values(results):
+    return {cell: score.values for cell, score in results.scores.items()}
+
+
+def test_a_stopped_run_continues_to_identical_results(tmp_path):
     sets = [BenchmarkSet(make_data("a"), "dense", KFolds(3))]
-    results = run(sets, methods, file=Path(sys.argv[1]), time_limit=60.0)
-    print(json.dumps({{method: score.values for (_, method), score in results.scores.items()}}))
-"""
-
-
-def test_a_killed_run_continues_to_identical_results(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(benchmarks=str(BENCHMARKS), tests=str(Path(__file__).parents[1])))
-    command = [sys.executable, str(script)]
-    whole = subprocess.run(
-        [*command, str(tmp_path / "whole")], check=True, capture_output=True, text=True
-    ).stdout
-    broken = tmp_path / "broken"
-    process = subprocess.Popen([*command, str(broken)], start_new_session=True, stdout=subprocess.DEVNULL)
-    while not broken.exists() or broken.read_text().count("\n") < 4:
-        assert process.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    lines = broken.read_text().split("\n")[:4]
-    broken.write_text("\n".join(lines) + '\n{"data": "a", "meth')  # killed while it wrote the next line
-    again = subprocess.run([*command, str(broken)], check=True, capture_output=True, text=True).stdout
-    found = broken.read_text().splitlines()
-    assert found[:4] == lines
-    assert len(found) == 9
-    assert json.loads(again) == json.loads(whole)
-    assert set(json.loads(whole)) == {"sml", "prior", "lr"}
+    methods = {"knn": knn(), "more": knn("more", 5)}
+    file = tmp_path / "folds.jsonl"
+    whole = runner.run(sets, methods, file=file, jobs=2, time_limit=60.0)
+    assert not whole.failed
+    lines = file.read_text().splitlines(keepends=True)
+    assert len(lines) == 6
+    file.write_text("".join(lines[:4]) + lines[4][:30])  # killed while it wrote the fifth line
+    assert values(runner.run(sets, methods, file=file, jobs=2, time_limit=60.0)) == values(whole)
+    assert file.read_text().splitlines(keepends=True)[:4] == lines[:4]  # these were not run again
 
 
 @pytest.fixture
@@ -250,7 +222,7 @@ def in_this_process(monkeypatch):
 
 def test_a_method_that_times_out_is_not_run_again(in_this_process, tmp_path):
     sets = [BenchmarkSet(make_data(name), "dense", KFolds(2)) for name in "ab"]
-    methods = {"late": replace(METHODS["prior"], name="late"), "prior": METHODS["prior"]}
+    methods = {"late": knn("late"), "prior": knn("prior")}
     file = tmp_path / "folds.jsonl"
     results = runner.run(sets, methods, file=file, time_limit=5.0)
     assert in_this_process == ["late", "prior", "late", "prior", "prior", "prior"]  # fold by fold
@@ -267,38 +239,28 @@ def test_a_method_that_times_out_is_not_run_again(in_this_process, tmp_path):
 
 def test_a_set_shows_the_folds_that_all_of_its_methods_have(in_this_process, tmp_path):
     sets = [BenchmarkSet(make_data(), "dense", KFolds(4))]
-    methods = {name: METHODS[name] for name in ("prior", "lr")}
+    methods = {"knn": knn(), "more": knn("more", 5)}
     file = tmp_path / "folds.jsonl"
     whole = runner.run(sets, methods, file=file)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[:5]))  # of the third fold one method is missing
     short = runner.run(sets, methods, file=file, seconds=0.0)
+    assert len(short.scores) == 2
     for cell, score in short.scores.items():
         assert score.values["one_error"] == whole.scores[cell].values["one_error"][:2]
-    assert len(short.scores) == 2
-    again = runner.run(sets, methods, file=file)
-    assert {cell: one.values for cell, one in again.scores.items()} == {
-        cell: one.values for cell, one in whole.scores.items()
-    }
 
 
 def test_other_parameters_and_seeds_are_run_again(in_this_process, tmp_path):
     sets, file = [BenchmarkSet(make_data(), "dense", KFolds(2))], tmp_path / "folds.jsonl"
-    stronger = replace(METHODS["lr"], grid=[{"estimator__C": 2.0}])
-    for method, seed, expected in (
-        (METHODS["lr"], 0, 2),
-        (METHODS["lr"], 0, 0),
-        (stronger, 0, 2),
-        (stronger, 1, 2),
-    ):
+    for neighbors, seed, expected in ((3, 0, 2), (3, 0, 0), (5, 0, 2), (5, 1, 2)):
         in_this_process.clear()
-        runner.run(sets, {"lr": method}, file=file, seed=seed)
+        runner.run(sets, {"knn": knn(neighbors=neighbors)}, file=file, seed=seed)
         assert len(in_this_process) == expected
 
 
 def test_a_method_that_fails_is_recorded_and_the_others_continue(in_this_process, tmp_path):
-    broken = replace(METHODS["prior"], name="broken", make=lambda seed: DummyClassifier(strategy="nosuch"))
+    methods = {"broken": knn("broken", neighbors=-1), "knn": knn()}
     sets = [BenchmarkSet(make_data(), "dense", KFolds(2))]
-    results = runner.run(sets, {"broken": broken, "prior": METHODS["prior"]}, file=tmp_path / "folds.jsonl")
-    assert "strategy" in results.failed["made", "broken"]
-    assert list(results.scores) == [("made", "prior")]
+    results = runner.run(sets, methods, file=tmp_path / "folds.jsonl")
+    assert "n_neighbors" in results.failed["made", "broken"]
+    assert list(results.scores) == [("made", "knn")]

@@ -16,7 +16,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_info
 
 from simlabel.metrics import average_precision
 
@@ -27,7 +26,8 @@ SPIN = partial(sum, repeat(0))
 def test_a_fold_has_one_thread(monkeypatch):
     """Two that wait for each other would spend the processor seconds of many fits."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    calls = [(0, threadpool_info), (1, partial(os.getenv, "OMP_NUM_THREADS"))]
+    info = "__import__('scipy.linalg') and __import__('threadpoolctl').threadpool_info()"
+    calls = [(0, partial(eval, info)), (1, partial(os.getenv, "OMP_NUM_THREADS"))]
     found = {number: value for number, value, _ in run_limited(calls, 1, 60.0, skip=lambda number: False)}
     assert {one["num_threads"] for one in found[0]} == {1}
     assert found[1] == "1"  # for libraries that are loaded later
