@@ -157,3 +157,22 @@ def test_unknown_labels(client, data, influence):
     here = SMLClassifier(RBF(0.3), **settings).fit(X, y)
     there = SMLClassifier(RBF(0.3), **settings, engine=DaskEngine(client)).fit(chunked(X), chunked(y, 50))
     np.testing.assert_allclose(there.label_weights(Q), here.label_weights(Q), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {"similarity": "rbf", "normalizer": "zscore"},
+        {"similarity": RBF(1.0), "influence": Ridge(penalty=0.3, inducing=30)},
+        {"similarity": RBF(1.0), "label_rule": "per_label"},
+    ],
+    ids=str,
+)
+def test_neither_the_order_of_rows_nor_their_chunks_matter(client, data, rng, stages):
+    X, Y, Q = data
+    order, engine = rng.permutation(N), DaskEngine(client)
+    one = SMLClassifier(**stages, random_state=0, engine=engine).fit(chunked(X), Y)
+    other = SMLClassifier(**stages, random_state=0, engine=engine).fit(chunked(X[order], 17), Y[order])
+    assert other.tuning_.best == pytest.approx(one.tuning_.best, rel=1e-6)
+    np.testing.assert_allclose(other.label_weights(Q), one.label_weights(Q), rtol=1e-6)
+    np.testing.assert_array_equal(other.predict(Q), one.predict(Q))

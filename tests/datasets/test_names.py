@@ -212,3 +212,14 @@ def test_fixed_split_prefers_the_parts_beside_the_whole(folder, ending):
         assert (both.name, both.split.tolist()) == (f"two{ending}", [0, 0, 2])
     assert next(iter(list_datasets().index)) == f"two{ending}"
     assert f"two-train{ending}" not in list_datasets().index
+
+
+def test_files_of_sparse_rows_are_found_by_the_name_of_their_set(folder):
+    (folder / "two.xml").write_text(XML)
+    (folder / "two-sparse.arff").write_text(ARFF + "{0 1}\n{0 2,1 1}\n{0 3,1 1}\n")
+    assert (load_dataset("two").name, load_dataset("two").n_rows) == ("two", 3)
+    (folder / "two-train-sparse.arff").write_text(ARFF + "{0 1}\n{0 2,1 1}\n")
+    (folder / "two-test-sparse.arff").write_text(ARFF + "{0 3,1 1}\n")
+    assert load_dataset("two", fixed_split=True).split.tolist() == [0, 0, 2]
+    (folder / "two-sparse.arff").unlink()
+    assert load_dataset("two").split.tolist() == [0, 0, 2]  # the parts alone

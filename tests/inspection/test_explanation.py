@@ -214,7 +214,8 @@ def test_what_a_sentence_names_has_what_it_explains(influence, rng):
     )
     for query in range(len(why)):
         for each in told(why, query):
-            text = re.split("; (?:the closest (?:that do )?(?:are|is)|namely) ", each.sentence)[1]
+            closest = "; the closest (?:that ha(?:s|ve) \\w+ )?(?:are|is) (.*)|similar rows \\((.*)\\) has "
+            text = next(filter(None, re.search(closest, each.sentence).groups()))
             named = [int(word) for word in text.replace(" and ", ", ").split(", ")]
             assert named
             if each.name in NAMES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import naive
@@ -327,3 +328,36 @@ def test_words_that_outweigh_a_few_similar_rows_are_said_to():
     assert words not in sentences(why)["sea"]
     why.evidence._kept[0][:] = np.arange(12)  # as if the hills were the most similar
     assert words in sentences(why)["sea"]
+
+
+@pytest.mark.parametrize(
+    ("have", "said"),
+    [
+        (
+            0,
+            "none of the 10 most similar rows has it, while 23% of all rows do; the closest that have it",
+        ),
+        (1, "1 of the 10 most similar rows (0) has it"),
+        (2, "2 of the 10 most similar rows have it"),
+    ],
+)
+def test_the_similar_rows_that_have_the_label_are_named_where_they_are_counted(have, said):
+    rng = np.random.default_rng(0)
+    common = [f"w{i}" for i in range(12)]
+    texts = [" ".join(rng.permutation(common)) for _ in range(40)]
+    texts += [f"zebra v{i} u{i} t{i} s{i}" for i in range(12)]
+    query = f"zebra {' '.join(common)}"
+    texts[:have] = [query] * have
+    labels = ["stripes"] * have + ["plain"] * (40 - have) + ["stripes"] * 12
+    tagger = Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, labels)
+    sentence = sentences(tagger.explain([query]))["stripes"]
+    assert said in sentence
+    assert "namely" not in sentence
+
+
+def test_what_several_columns_bring_is_a_list():
+    table = [{"kind": k, "place": p, "color": c} for k, p, c in ("asx", "aty", "bsx", "bty") * 6]
+    labels = [{"yes"} if row["kind"] == "a" and row["place"] == "s" else {"no"} for row in table]
+    rows = pd.DataFrame(table)
+    sentence = sentences(Tagger(label_rule=FixedSize(1)).fit(rows, labels).explain(rows[:1]))["yes"]
+    assert re.search(r"because of '\w' in \w+, '\w' in \w+ and '\w' in \w+", sentence), sentence

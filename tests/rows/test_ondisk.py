@@ -16,7 +16,9 @@ from simlabel.influence import Ridge
 from simlabel.normalization import MinMax, ZScore
 from simlabel.rows import as_rows, open_rows
 from simlabel.rows._lazy import DiskRows
+from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
+from simlabel.tuning import LeaveOneOut, Validation
 from simlabel.weightings import CustomWeighting, TopK
 
 N, D, K = 90, 5, 4
@@ -245,3 +247,29 @@ def test_a_transformer_that_needs_all_rows_is_refused(data, tmp_path):
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(TypeError, match="not in memory"):
         SMLClassifier(RBF(1.0), normalizer=PCA(2)).fit(open_rows(tmp_path), Y)
+
+
+@pytest.mark.parametrize("kind", ["memmap", "npy folder", "parquet"])
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {"tuning": LeaveOneOut(most_rows=40)},
+        {"tuning": Validation(literal=True, share=0.4)},
+        {"similarity": RBF(0.1), "influence": Ridge(0.5, inducing=30)},
+        {"similarity": RBF(0.1), "sampler": UniformSampler(50)},
+        {"similarity": RBF(0.1), "label_rule": "per_label"},
+    ],
+    ids=str,
+)
+def test_the_order_of_rows_on_a_disk_does_not_matter(data, tiny_blocks, tmp_path, rng, kind, stages):
+    X, Y, Q = data
+    order = rng.permutation(N)
+    fitted = []
+    for rows in (np.arange(N), order):
+        folder = tmp_path / str(len(fitted))
+        folder.mkdir()
+        fitted.append(SMLClassifier(**stages, random_state=1).fit(stored(X[rows], kind, folder), Y[rows]))
+    one, other = fitted
+    assert other.tuning_.best == pytest.approx(one.tuning_.best, rel=1e-5)
+    np.testing.assert_allclose(other.label_weights(Q), one.label_weights(Q), rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(other.predict(Q), one.predict(Q))

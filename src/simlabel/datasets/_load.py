@@ -158,7 +158,8 @@ def _joined(name: str, files: Files, format: str | None, options: dict[str, Any]
 
 def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str, Any]) -> Dataset:
     folder = data_folder()
-    files = sets_in(folder).get(name) if folder is not None else None
+    sets = {} if folder is None else sets_in(folder)
+    files = sets.get(name) or sets.get(f"{name}-sparse")  # as Mulan names files with sparse rows
     if files is not None:
         parts = parts_beside(files[0][1]) if fixed_split and files[0][0] is None else None
         return _joined(name, parts or files, format, options)

@@ -187,10 +187,12 @@ def _compared(why: Explanation, query: int, column: int, what: str, nearest: pd.
 def _counted(why: Explanation, query: int, column: int, what: str, usual: float, some: pd.DataFrame) -> str:
     """How many of the most similar have what is explained, and which."""
     have, n = why.evidence.among_nearest(query, column, NEAREST)
-    having = f"{have or 'none'} of the {n} most similar rows {'have' if have > 1 else 'has'} {what}"
-    closest = f"the closest that do: {_listed(_first(some))}"
-    if have:
-        closest = _closest(some, have) if have > 1 else f"namely {_listed(_first(some, have))}"
+    if have == 1:
+        having = f"1 of the {n} most similar rows ({_listed(_first(some, 1))}) has {what}"
+        closest = ""
+    else:
+        having = f"{have or 'none'} of the {n} most similar rows {'have' if have else 'has'} {what}"
+        closest = f"; {_closest(some, have)}" if have else f"; the closest that {_have(some, what)}"
     # what words brought is told before: nothing is left that would not follow
     apart = (
         ""
@@ -198,10 +200,10 @@ def _counted(why: Explanation, query: int, column: int, what: str, usual: float,
         else follows(why, query, column, have / n)
     )
     if not _is_usual(usual, have / n):
-        return f"{having}, while {percent(usual)} of all rows do{apart}; {closest}"
+        return f"{having}, while {percent(usual)} of all rows do{apart}{closest}"
     more = _how_much_more(have / n, usual)
     frequent = _frequent(why, query, column)
-    return f"{frequent}, {percent(usual)} of all rows have {what}; {having}, {more} often{apart}; {closest}"
+    return f"{frequent}, {percent(usual)} of all rows have {what}; {having}, {more} often{apart}{closest}"
 
 
 def _summed(why: Explanation, query: int, column: int, what: str, usual: float, some: pd.DataFrame) -> str:
@@ -242,6 +244,11 @@ def _closest(some: pd.DataFrame, among: int = _LOOKED_AT) -> str:
     return f"the closest {'is' if len(names) == 1 else 'are'} {_listed(names)}"
 
 
+def _have(some: pd.DataFrame, what: str) -> str:
+    names = _first(some)
+    return f"{f'has {what} is' if len(names) == 1 else f'have {what} are'} {_listed(names)}"
+
+
 def _first(some: pd.DataFrame, among: int = _LOOKED_AT) -> list[Any]:
     """The closest rows by their titles, each title once, or by their ids; only the first rows count."""
     name = "title" if "title" in some else "id"
@@ -249,7 +256,11 @@ def _first(some: pd.DataFrame, among: int = _LOOKED_AT) -> list[Any]:
 
 
 def _listed(names: list[Any]) -> str:
-    *some, last = map(repr, names)
+    return _joined([*map(repr, names)])
+
+
+def _joined(parts: list[str]) -> str:
+    *some, last = parts
     return f"{', '.join(some)} and {last}" if some else last
 
 
@@ -266,6 +277,6 @@ def _because(why: Explanation, words: pd.DataFrame) -> str:
         listed = ", ".join(map(repr, terms))
         noun = "" if kinds[str(column)] != "text" else "the word " if len(terms) == 1 else "the words "
         words_named.append(f"{noun}{listed} in {column}")
-    reasons = [f"because of {' and '.join(words_named)}"] if words_named else []
-    reasons += [f"because {' and '.join(numbers_named)}"] if numbers_named else []
+    reasons = [f"because of {_joined(words_named)}"] if words_named else []
+    reasons += [f"because {_joined(numbers_named)}"] if numbers_named else []
     return " and ".join(reasons)
