@@ -98,5 +98,5 @@ def test_a_set_that_does_not_fit_in_a_cell_is_refused(tmp_path, monkeypatch):
     words = ["predict", "m.simlabel", "rows.svm", "--index-base", "1", "-o", "out.xlsx"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 1
-    assert "cell B2 has 40,128 characters" in result.stderr
+    assert "the text for cell B2 has 40,1" in result.stderr
     assert not (tmp_path / "out.xlsx").exists()
