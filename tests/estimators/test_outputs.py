@@ -163,3 +163,14 @@ def test_a_forced_set_that_pending_rows_change_is_forced_no_more():
     outputs = model.outputs(queries, noted)
     assert "moon" in outputs.names[outputs.columns[1]]
     assert outputs.forced.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("rule", "marked"), [("set_size", True), ("per_label", True), ("threshold", False)])
+def test_a_guess_that_fills_an_empty_set_is_forced_whatever_the_rule(rule, marked):
+    random = np.random.default_rng(0)
+    X = np.eye(30).repeat(3, axis=0) + 0.05 * random.normal(size=(90, 30))
+    model = SMLClassifier("rbf", label_rule=rule, random_state=0).fit(X, [{f"l{i // 3}"} for i in range(90)])
+    outputs = model.outputs(np.vstack([-np.ones(30), X[0]]))  # like nothing that was learned, and like l0
+    assert outputs.probabilities[0].max() < 0.1
+    assert outputs.forced.tolist() == [marked, False]
+    assert outputs.sets[[0]].nnz == marked  # without a minimum the set is empty

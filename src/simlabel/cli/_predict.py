@@ -87,7 +87,8 @@ def predict_verb(
 
     Beside the labels of a row, ``confidence`` is the smallest of their probabilities (empty where no label
     is predicted). ``forced`` is "yes" where labels are written only because the model gives every row a
-    minimum number of labels: no label, or too few, are predicted by their scores.
+    minimum number of labels: no label, or too few, are predicted by their scores, or a label of the
+    smallest set that the label rule gives is less likely than not.
 
     Where the model knows a column of ids or titles, they are written too. With a guarantee a column
     ``abstained`` takes the place of ``forced`` and says of which rows no useful set keeps it: they are left

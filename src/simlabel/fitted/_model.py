@@ -58,7 +58,8 @@ class Outputs:
         Of the frame that was asked about.
     forced : array of bool, (n_queries,)
         Whether the set holds labels only because the label rule has a minimum number of labels: by their
-        scores alone fewer labels would be predicted, or none.
+        scores alone fewer labels would be predicted, or none. Of a rule that counts labels (`SetSize`,
+        `FixedSize`): whether it gives its smallest set, with a label that is less likely than not.
     """
 
     sets: sp.csr_array
@@ -177,7 +178,7 @@ class Model:
             scores = self.scorer.score(Q)
             found, probable = self.choose(scores), self.to_probabilities(scores)
             if self.labels.kind != "single":
-                forced[part] = self.rule.forced(scores)
+                forced[part] = self.rule.forced(scores) | self._fills_up(found, probable)
             if notes is not None:
                 alone, (found, probable) = found, notes.added(Q, found, probable)
                 forced[part] &= _same_sets(alone, found)
@@ -186,6 +187,13 @@ class Model:
             outside += self.n_cut(scores)
         warning = self.told_cut(outside / probabilities.size) if outside else ""
         return Outputs(_stacked(sets), weights, probabilities, forced, warning, names)
+
+    def _fills_up(self, sets: sp.csr_array, probabilities: FloatArray) -> npt.NDArray[np.bool_]:
+        """Whether a rule that counts gives its smallest set, with labels less likely than not."""
+        sizes, rows = np.diff(sets.indptr), np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
+        unlikely = np.bincount(rows[probabilities[rows, sets.indices] < 0.5], minlength=sets.shape[0]) > 0
+        smallest: npt.NDArray[np.bool_] = unlikely & (sizes <= self.rule.fewest)
+        return smallest
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""

@@ -179,6 +179,11 @@ class LabelRule(BaseEstimator):
         """What the labels are ranked by, (n_queries, n_labels)."""
         return scores.ranking
 
+    @property
+    def fewest(self) -> int:
+        """How many labels every query gets at least, of a rule that counts labels whatever their scores."""
+        return 0
+
     def forced(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
         """Whether the rule alone gives a query fewer labels than `minimum`, (n_queries,)."""
         short: npt.NDArray[np.bool_] = self.count(scores) < min(self.minimum, scores.labels.shape[1])

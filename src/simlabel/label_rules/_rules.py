@@ -62,6 +62,11 @@ class SetSize(LabelRule):
         """Return a copy for these sizes: they are those of the references, not learnt."""
         return self.fit(sizes, ())
 
+    @property
+    def fewest(self) -> int:
+        """The smallest set size seen in training."""
+        return int(self.sizes_.min()) if len(self.sizes_) else 0
+
     def count(self, scores: ScoreBlock) -> Counts:
         """The size with the largest sum; where no reference is wholly known, what the shares add up to."""
         if not len(self.sizes_):
@@ -102,6 +107,11 @@ class FixedSize(LabelRule):
         """Raise ValueError where the size is not a whole number."""
         super().check()
         check_number("FixedSize", "size", self.size, at_least=0, integer=True)
+
+    @property
+    def fewest(self) -> int:
+        """The size."""
+        return self.size
 
     def count(self, scores: ScoreBlock) -> Counts:
         """The size."""
