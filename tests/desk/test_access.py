@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from contextlib import contextmanager
 
@@ -252,3 +253,18 @@ def test_a_request_that_breaks_off_is_not_done(empty):
         connection.settimeout(60)
         connection.recv(1000)
     assert empty.get("/api/labels")["labels"] == []
+
+
+def test_what_follows_a_request_leaves_no_trace(tmp_path):
+    """It comes while the request before it, the last one of the connection, is being answered."""
+    host_and_more = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with Server(tmp_path / "desk") as server:
+        host, port = server.address.removeprefix("http://").strip("/").split(":")
+        for _ in range(50):
+            with socket.create_connection((host, int(port)), timeout=60) as connection:
+                connection.sendall(b"GET /api/status" + host_and_more)
+                connection.sendall(b"more than was announced")
+                with contextlib.suppress(ConnectionResetError):
+                    while connection.recv(65536):
+                        pass
+        assert server.end() == (0, "")
