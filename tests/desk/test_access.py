@@ -8,9 +8,12 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+import uvicorn
 from desk_support import ADMIN, Server, raw_request
+from uvicorn.server import ServerState
 
 from simlabel.desk import new_token
+from simlabel.desk._connection import Connection
 from simlabel.desk._desk import Desk
 from simlabel.desk.api import make_app
 from simlabel.desk.api._gate import network_of
@@ -252,3 +255,31 @@ def test_a_request_that_breaks_off_is_not_done(empty):
         connection.settimeout(60)
         connection.recv(1000)
     assert empty.get("/api/labels")["labels"] == []
+
+
+def test_what_follows_a_request_does_not_keep_it_from_being_answered(caplog):
+    """It comes while the request before it, the last one of the connection, is being answered."""
+
+    async def exchange():
+        go = asyncio.Event()
+
+        async def app(scope, receive, send):
+            await go.wait()
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body"})
+
+        config = uvicorn.Config(app, log_config=None)
+        loop, state = asyncio.get_running_loop(), ServerState()
+        server = await loop.create_server(lambda: Connection(config, state, {}), "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        for data in (b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b"more"):
+            writer.write(data)
+            await asyncio.sleep(0.2)
+        go.set()
+        answer = await reader.read()
+        writer.close()
+        server.close()
+        return answer
+
+    assert asyncio.run(exchange()).startswith(b"HTTP/1.1 204 ")
+    assert "Exception" not in caplog.text

@@ -134,6 +134,18 @@ VALUES += [
     b"\t",
 ]
 VALUES += [b"Thu, 99 Foo 0000 99:99:99 GMT", b"localhost:99999999", b'for="["', b"x" * 300, b"a,b,c" * 100]
+# values that come near to what a header means; of the others most are refused before anybody reads them
+APT = {
+    b"Origin": [b"http://[", b"http://[::1", b"//", b"null", b"http://x:99999999", b"http://localhost"],
+    b"Cookie": [b"simlabel_session=x", b"simlabel_session=", b"simlabel_session=\xff;;="],
+    b"Authorization": [b"Bearer sl_1_x", b"Basic Og==", b"Basic x", b"Bearer \xff", b"Bearer sl_9999999999_"],
+    b"X-Forwarded-For": [b"x" * 9000, b"[::1", b"1.2.3.4:x", b"127.0.0.1, ::1", b"fe80::1%x", b"\xff"],
+    b"Idempotency-Key": [b"k", b"x" * 300, b"\xff"],
+    b"If-Modified-Since": [b"Thu, 99 Foo 0000 99:99:99 GMT", b"x"],
+    b"Range": [b"bytes=0-", b"bytes=5-1,-9", b"bytes=" + b"0-1," * 2000],
+    b"Expect": [b"100-continue", b"x"],
+    b"Transfer-Encoding": [b"chunked", b"gzip"],
+}
 TARGETS = [
     b"/",
     b"*",
@@ -310,7 +322,10 @@ def _head(rng: Rng, target: Target, odd: float) -> bytes:
         lines.append(b"Host: localhost")
     if rng.random() >= odd:
         lines.append(target.right.encode().strip())
-    while rng.random() < odd:
+    if rng.random() < odd:
+        name = pick(rng, sorted(APT))
+        lines.append(name + b": " + pick(rng, APT[name]))
+    while rng.random() < odd / 2:
         end = pick(rng, [b"", b"", b"", b"\r", b" folded", b"\r\n folded", b"\x00"])
         lines.append(pick(rng, HEADERS) + pick(rng, [b": ", b":", b" : "]) + pick(rng, VALUES) + end)
     return b"\r\n".join(lines) + b"\r\n"
@@ -320,13 +335,19 @@ def _wrong_shape(rng: Rng, target: Target, held: contextlib.ExitStack) -> bytes:
     """A sound request with a body of another shape than the route takes."""
     body = pick(rng, BODIES) if rng.random() < 0.2 else json.dumps(_shape(rng)).encode()
     kind = b"application/json" if rng.random() < 0.9 else pick(rng, VALUES[24:30])
-    head = _head(rng, target, 0.0) + b"Content-Type: " + kind + b"\r\n"
+    name = pick(rng, sorted(APT)) if rng.random() < 0.3 else b"Accept"
+    head = _head(rng, target, 0.0) + name + b": " + pick(rng, APT.get(name, [b"*/*"])) + b"\r\n"
+    head += b"Content-Type: " + kind + b"\r\n"
     return target.exchange(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 
 def _odd_head(rng: Rng, target: Target, held: contextlib.ExitStack) -> bytes:
     """A request with odd headers, perhaps with changed bytes."""
-    data = bytearray(_head(rng, target, 0.5) + b"\r\n" + (pick(rng, BODIES) if rng.random() < 0.3 else b""))
+    data = bytearray(
+        _head(rng, target, pick(rng, [0.1, 0.3, 0.6]))
+        + b"\r\n"
+        + (pick(rng, BODIES) if rng.random() < 0.3 else b"")
+    )
     if rng.random() < 0.3:
         for at in rng.integers(len(data), size=int(rng.integers(1, 4))):
             data[at] = int(rng.integers(256))

@@ -87,7 +87,13 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP; where an answer has begun, all that is left is to close."""
+        """Refuse what is not HTTP; what follows a whole request does not keep that from being answered."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            if not self.cycle.more_body:
+                self.cycle.keep_alive = False
+                return
+            self.cycle.disconnected = True  # what the application still sends is dropped
+            self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
         else:
