@@ -109,7 +109,7 @@ def _flip(rng: np.random.Generator, here: Path, store: Path) -> None:
 
 def _edit(rng: np.random.Generator, here: Path, store: Path) -> None:
     """Any value in any column of any table."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(store, timeout=0)) as db:
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(store, timeout=0)) as db:
         db.execute("PRAGMA ignore_check_constraints = ON")
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         table = tables[int(rng.integers(len(tables)))] if rng.random() < 0.7 else "snapshot"
@@ -121,7 +121,7 @@ def _edit(rng: np.random.Generator, here: Path, store: Path) -> None:
 
 
 def _hostile(rng: np.random.Generator, here: Path, store: Path) -> None:
-    with suppress(sqlite3.Error), closing(sqlite3.connect(store, timeout=0)) as db:
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(store, timeout=0)) as db:
         db.execute(HOSTILE[int(rng.integers(len(HOSTILE)))])
         db.commit()
 
