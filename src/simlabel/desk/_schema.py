@@ -305,6 +305,8 @@ def _check(connection: sqlite3.Connection) -> None:
     (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(str(found).replace("\n", " ")[:200])
+    if connection.execute("SELECT 1 FROM journal WHERE at NOT BETWEEN 0 AND 1e11 LIMIT 1").fetchone():
+        raise sqlite3.DatabaseError("a change was made at no time")  # the clock goes on from the last one
     for (table, column), kind in _JSON.items():
         other = f"CASE WHEN json_valid({column}) THEN json_type({column}) END IS NOT ?"
         if connection.execute(f"SELECT 1 FROM {table} WHERE {other} LIMIT 1", (kind,)).fetchone():
