@@ -9,7 +9,7 @@ import os
 import random
 import shutil
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ def warm() -> dict[str, bytes]:
     desk.store.execute("REPLACE INTO snapshot VALUES (1, ?, ?, ?, NULL)", name, position, position)
     data = '{"options": {"name": "t.csv"}, "problems": [], "total": 1, "updated": 0}'
     desk.store.execute("INSERT INTO jobs (state, actor, at, data) VALUES ('done', 'Ada', 1.0, ?)", data)
+    b"".join(exported(desk.store, "jsonl"))  # what that imports is imported once
     desk.close()
     backup(folder, Path.cwd() / "copy.slb")
     files = {
@@ -108,8 +109,7 @@ def _flip(rng: np.random.Generator, here: Path, store: Path) -> None:
 
 def _edit(rng: np.random.Generator, here: Path, store: Path) -> None:
     """Any value in any column of any table."""
-    with suppress(sqlite3.Error):
-        db = sqlite3.connect(store)
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(store, timeout=0)) as db:
         db.execute("PRAGMA ignore_check_constraints = ON")
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         table = tables[int(rng.integers(len(tables)))] if rng.random() < 0.7 else "snapshot"
@@ -118,15 +118,12 @@ def _edit(rng: np.random.Generator, here: Path, store: Path) -> None:
         one = f"{columns[0]} = (SELECT {columns[0]} FROM {table} ORDER BY random() LIMIT 1)"
         db.execute(f"UPDATE {table} SET {column} = ? WHERE {one}", (ODD[int(rng.integers(len(ODD)))],))
         db.commit()
-        db.close()
 
 
 def _hostile(rng: np.random.Generator, here: Path, store: Path) -> None:
-    with suppress(sqlite3.Error):
-        db = sqlite3.connect(store)
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(store, timeout=0)) as db:
         db.execute(HOSTILE[int(rng.integers(len(HOSTILE)))])
         db.commit()
-        db.close()
 
 
 def _link(rng: np.random.Generator, here: Path, store: Path) -> None:

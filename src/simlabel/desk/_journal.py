@@ -98,7 +98,7 @@ class By:
 
 def as_json(value: Any) -> str:
     """As it is stored."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def needed_role(kind: str, changes: Iterable[Change]) -> Role:

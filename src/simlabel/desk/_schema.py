@@ -27,6 +27,7 @@ _APPLICATION = 0x736C6162  # "slab": so that another program's file is not taken
 _STORE = "desk.sqlite"
 _SNAPSHOT = re.compile(r"[0-9a-f]{16}\.simlabel")
 _MAGIC = b"SQLite format 3\0"
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where SQLite quotes damaged text
 _HEADER = 72  # bytes, with the format (18, 19), the version (60 to 64) and the application (68 to 72)
 
 _TABLES = """
@@ -251,7 +252,7 @@ def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
             if not read_only:
                 for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
                     connection.execute(f"PRAGMA {setting}")
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise _damaged(store, str(error)) from None
         opened.pop_all()
     return connection, read_only
@@ -304,6 +305,8 @@ def _check(connection: sqlite3.Connection) -> None:
     (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(str(found).replace("\n", " ")[:200])
+    if connection.execute("SELECT 1 FROM journal WHERE at NOT BETWEEN 0 AND 1e11 LIMIT 1").fetchone():
+        raise sqlite3.DatabaseError("a change was made at no time")  # the clock goes on from the last one
     for (table, column), kind in _JSON.items():
         other = f"CASE WHEN json_valid({column}) THEN json_type({column}) END IS NOT ?"
         if connection.execute(f"SELECT 1 FROM {table} WHERE {other} LIMIT 1", (kind,)).fetchone():
@@ -320,7 +323,7 @@ def backup(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
     try:
         with replacing_path(target) as copy:
             _copy(places, copy)
-    except sqlite3.DatabaseError as error:
+    except _DAMAGE as error:
         raise StoreError(f"The desk could not be copied: {error}.") from None
     return target.stat().st_size
 
