@@ -46,6 +46,7 @@ ADMINISTRATION = {
     "POST /api/labels/{number}/merge",
     "POST /api/retune",
     "POST /api/imports",
+    "DELETE /api/jobs/{number}",
     "GET /api/tokens",
     "POST /api/tokens",
     "DELETE /api/tokens/{number}",

@@ -45,7 +45,7 @@ class Child:
 
     def __init__(self, places: Places) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _MAIN, str(places.store), str(places.models)],
+            [sys.executable, "-P", "-c", _MAIN, str(places.store), str(places.models)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a warning may quote what people wrote

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from simlabel.desk._problems import DeskError, DiskFull, StoreError, Unwritable
+from simlabel.desk._problems import DeskError, DiskFull, NotYet, StoreError, Unwritable
 from simlabel.desk._schema import VERSION, Places, open_store, read_connection, writable
 
 A = TypeVar("A")
@@ -116,7 +116,10 @@ class DeskStore:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection within one read: what it sees does not change meanwhile."""
-        reader = self._readers.get(timeout=60)
+        try:
+            reader = self._readers.get(timeout=60)
+        except queue.Empty:
+            raise NotYet("The store is busy with other requests; try again.") from None
         try:
             reader.execute("BEGIN")
             yield reader
