@@ -13,6 +13,7 @@ from simlabel import SMLClassifier
 from simlabel.cli._console import Terminal
 from simlabel.cli._models import as_fitted
 from simlabel.cli._options import Reading
+from simlabel.cli._table_fit import label_facts, show_labels
 from simlabel.cli._wording import spelled
 from simlabel.experiments import find_algorithm
 from simlabel.influence import INFLUENCES
@@ -38,12 +39,14 @@ def fit_matrix(estimator: Any, reading: Reading, data: str, output: Path, json: 
         "rows": loaded.n_rows,
         "features": loaded.n_attributes,
         "labels": len(estimator.classes_),
+        **label_facts(dict(estimator.describe().tables)["Labels"]),
         "similarity": repr(estimator.similarity_),
         "seconds": round(time.perf_counter() - started, 3),
         "bytes": output.stat().st_size,
     }
     if not json:
         Terminal().print(f"Fitted on {loaded!r}")
+        show_labels(Terminal(), facts)
         Terminal().print(f"Similarity: {facts['similarity']}")
     return facts
 

@@ -72,7 +72,7 @@ def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray
     >>> check_ids(["a", "b", "a"], 3)
     Traceback (most recent call last):
         ...
-    ValueError: ids must differ; given twice: 'a'.
+    ValueError: ids must differ; given twice: 'a' (rows 0 and 2).
     >>> check_ids("R07", None)
     array(['R07'], dtype=object)
     """
@@ -80,8 +80,10 @@ def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray
         ids = [ids]
     names = _names(ids, n_rows, name, missing=False)
     if len(set(names)) < len(names):
-        twice = [value for value, count in Counter(names).items() if count > 1]
-        raise ValueError(f"{name} must differ; given twice: {_some(twice)}.")
+        first, *others = (value for value, count in Counter(names).items() if count > 1)
+        one, two = [row for row, value in enumerate(names) if value == first][:2]
+        more = f", and {_some(others)}" if others else ""
+        raise ValueError(f"{name} must differ; given twice: {first!r} (rows {one} and {two}){more}.")
     return _as_array(names)
 
 
