@@ -46,9 +46,10 @@ def make_problem(
         normalizer = None
     weights = batch.weights if (batch.weights != 1.0).any() else None
     chosen = resolve_normalizer(normalizer)
+    Y, unknown = batch.settled
     if chosen is not None and chosen.learns_labels:
-        refuse_unknown(batch.unknown, "a normalizer that learns from labels needs all of them")
-    fitted = fit_normalizer(chosen, X, weights, batch.Y)
+        refuse_unknown(unknown, "a normalizer that learns from labels needs all of them")
+    fitted = fit_normalizer(chosen, X, weights, Y)
     if raw is None and fitted is not None and fitted.learns:
         raw = X
     X = X if fitted is None else transformed(fitted, X)

@@ -83,7 +83,7 @@ def two_sided(problem: Problem) -> Problem:
     problem = replace(problem, references=known)
     if known.n_labels != 1:
         return problem
-    present, unknown = known.Y.toarray(), None
+    present, unknown = known.settled_Y.toarray(), None
     absent = 1 - present
     if known.unknown is not None:
         absent -= known.unknown.toarray()
