@@ -20,8 +20,8 @@ YES_NO |= {"oui": 1, "non": 0, "sí": 1, "si": 1, "on": 1, "off": 0}
 _POINT = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+|(?=,\d))(?:,\d*)?(?:[eE][+-]?\d+)?")
 _SPACES = dict.fromkeys(map(ord, " \u00a0\u202f\u2009"))
-_FULL = "january february march april may june july august september october november december".split()
-_MONTHS = {name[:length]: i for i, name in enumerate(_FULL, 1) for length in (3, len(name))}
+_NAMES = "january february march april may june july august september october november december"
+_MONTHS = {name[:length]: i for i, name in enumerate(_NAMES.split(), 1) for length in (3, len(name))}
 _MONTH = f"(?P<m>(?i:{'|'.join(_MONTHS)}))"  # English in every locale
 _DATES = [
     (re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"), ""),
