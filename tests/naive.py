@@ -260,7 +260,7 @@ def average_precision(scores, labels):
 
 
 def settled(rows):
-    """The same where None is the constant, for a label that is constant where it is known; False if nowhere."""
+    """The same where None is the constant of a label that is constant where it is known; False if nowhere."""
     columns = []
     for column in zip(*rows, strict=True):
         values = {value for value in column if value is not None}

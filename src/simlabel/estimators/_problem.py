@@ -42,7 +42,8 @@ def make_problem(
     X, raw = batch.X, None
     if encoder is not None:
         X, raw, names = encoder.encode(X), X, None
-    if stages.similarity.form == "precomputed" or not hasattr(X, "shape"):
+    pairwise = stages.similarity.form == "precomputed"
+    if pairwise or not hasattr(X, "shape"):
         normalizer = None
     weights = batch.weights if (batch.weights != 1.0).any() else None
     chosen = resolve_normalizer(normalizer)
@@ -54,7 +55,8 @@ def make_problem(
         raw = X
     X = X if fitted is None else transformed(fitted, X)
     stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
-    references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
+    known = batch.ids, raw, batch.groups, batch.unknown
+    references = References(X, batch.Y, batch.weights, *known, pairwise=pairwise)
     return fitted, Problem(stages, references)
 
 

@@ -55,6 +55,8 @@ class References:
         Name of the group that each belongs to: leave-one-out leaves out all of it.
     unknown : UnknownLabels, optional
         Entries of Y that are not known; by default all are.
+    pairwise : bool
+        Whether X holds the similarities of the references to each other, so that its columns are rows.
 
     Examples
     --------
@@ -76,20 +78,29 @@ class References:
         raw: Rows | None = None,
         groups: Groups = None,
         unknown: UnknownLabels | None = None,
+        *,
+        pairwise: bool = False,
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
         #: a number that no reference is or was called by
         self.next_id: int = number_after(names, 0)
         self._named: list[set[Hashable]] = [named_ids(self.chunks)]
+        self.pairwise = pairwise
 
     @classmethod
     def of(
-        cls, chunks: Iterable[Chunk], next_id: int, named: list[set[Hashable]] | None = None
+        cls,
+        chunks: Iterable[Chunk],
+        next_id: int,
+        named: list[set[Hashable]] | None = None,
+        *,
+        pairwise: bool = False,
     ) -> References:
         """References made of these chunks."""
         made = cls.__new__(cls)
         made.chunks, made.next_id, made._named = tuple(chunks), next_id, named or []
+        made.pairwise = pairwise
         return made
 
     @cached_property
@@ -145,7 +156,7 @@ class References:
     @cached_property
     def order(self) -> IntArray:
         """Positions in an order that follows from what the rows hold, (n_references,): draws use it."""
-        return content_order(self.raw, self.Y, self.weights, self.group_names)
+        return content_order(self.raw, self.Y, self.weights, self.group_names, pairwise=self.pairwise)
 
     @cached_property
     def places(self) -> IntArray:
@@ -172,7 +183,7 @@ class References:
 
     @property
     def settled_Y(self) -> Indicator:
-        """Label sets where unknown cells of constant labels count as the constant, (n_references, n_labels)."""
+        """Label sets where unknown cells of constant labels count as the constant."""
         return self.Y if self.settled is self.chunks else joined([chunk.Y for chunk in self.settled])
 
     @cached_property
@@ -187,7 +198,7 @@ class References:
 
     @property
     def unknown(self) -> Indicator | None:
-        """Ones at the entries of `settled_Y` that are unknown, (n_references, n_labels); None if there are none."""
+        """Ones at the entries of `settled_Y` that are unknown, (n_references, n_labels); None without any."""
         if self.is_complete:
             return None
         unknown = merged_unknown(self.settled)
@@ -278,7 +289,7 @@ class References:
         return made
 
     def _known_with(self, first: int, more: References) -> dict[str, Any]:
-        """What is known of the first chunks, with the last of `more`: a batch does not cost a look at all rows.
+        """What is known of the first chunks, with the last of `more`, without a look at all rows.
 
         Where labels are constant no more, rows count in another way, and nothing is known of them.
         """
@@ -334,11 +345,11 @@ class References:
             chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))
             for chunk, rows in zip(self.chunks, map(slice, self.starts, self.starts[1:]), strict=False)
         ]
-        return References.of(chunks, self.next_id, self._handed_on())
+        return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)
 
     def relabelled(self, places: Positions, n_labels: int) -> References:
         """The same where label k has moved to places[k]."""
         if n_labels == self.n_labels:
             return self
         chunks = [chunk.relabelled(places, n_labels) for chunk in self.chunks]
-        return References.of(chunks, self.next_id, self._handed_on())
+        return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)
