@@ -89,9 +89,10 @@ def moment(value: Cell, order: str = "") -> datetime | None:
         if rest and clock is None:
             continue
         hours = [int(part or 0) for part in clock.groups()] if clock else [0, 0, 0]
-        month = _MONTHS.get(found["m"].lower())
+        name, year, day = found["m"].lower(), int(found["y"]), int(found["d"])
+        month = _MONTHS[name] if name in _MONTHS else int(name)
         try:
-            return datetime(int(found["y"]), month or int(found["m"]), int(found["d"]), *hours)
+            return datetime(year, month, day, *hours)  # type: ignore[arg-type]
         except ValueError:
             continue
     return None
