@@ -259,6 +259,16 @@ def average_precision(scores, labels):
 # a row is a list with True, False or None for each label
 
 
+def settled(rows):
+    """The same where None is the constant of a label that is constant where it is known; False if nowhere."""
+    columns = []
+    for column in zip(*rows, strict=True):
+        values = {value for value in column if value is not None}
+        constant = None if len(values) > 1 else values == {True}
+        columns.append([constant if value is None else value for value in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 def known_label_weights(
     query, X, rows, phi, psi=keep_all, weights=None, absent=(), exclude=None, by_counts=False
 ):
@@ -266,7 +276,7 @@ def known_label_weights(
 
     Where nobody who knows is similar: the total times the share of those who know that have it.
     """
-    there = _weights_left(X, weights, absent, exclude)
+    rows, there = settled(rows), _weights_left(X, weights, absent, exclude)
     counted = influences(query, X, phi, psi, weights, exclude, absent)
     total, everyone = math.fsum(counted), math.fsum(there)
     scores = []
@@ -289,7 +299,7 @@ def known_set_size(query, X, rows, phi, psi=keep_all, weights=None, absent=(), e
     Where none of these is similar to the query, they count alike.
     """
     counted = influences(query, X, phi, psi, weights, exclude, absent)
-    alike = _weights_left(X, weights, absent, exclude)
+    rows, alike = settled(rows), _weights_left(X, weights, absent, exclude)
     whole = [j for j, row in enumerate(rows) if None not in row]
     if not whole:
         total = math.fsum(counted)
@@ -314,6 +324,7 @@ def _weights_left(X, weights, absent, exclude):
 def known_ridge(query, X, rows, phi, penalty, weights=None, absent=()):
     """Each label by a ridge regression of its own on the rows where it is known; 0 where there is none."""
     scores = []
+    rows = settled(rows)
     for k in range(len(rows[0])):
         unknown = [j for j, row in enumerate(rows) if row[k] is None]
         targets = [[float(bool(row[k]))] for row in rows]

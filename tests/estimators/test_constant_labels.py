@@ -10,6 +10,7 @@ from sklearn.datasets import make_multilabel_classification
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.influence import Ridge
 from simlabel.label_rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+from simlabel.similarities import RBF
 
 pytestmark = pytest.mark.filterwarnings("ignore::simlabel.support.advice.SimlabelWarning")
 
@@ -49,10 +50,22 @@ def padded(Y, padding):
     return np.column_stack([former[k] if k in former else next(rest) for k in range(len(columns))]), where
 
 
-def assert_same_sets(make, X, Y, Q, padding):
+def hidden(more, where, seed):
+    """The same where cells of constant columns are unknown: most, or all of a column of zeros."""
+    constant, rng = np.setdiff1d(np.arange(more.shape[1]), where), np.random.default_rng(seed)
+    more = more.astype(float)
+    for k in constant:
+        unknown = rng.random(len(more)) < 0.7
+        more[unknown & (np.arange(len(more)) != rng.integers(len(more))), k] = np.nan
+        if not more[:, k].any() and rng.random() < 0.5:
+            more[:, k] = np.nan
+    return more
+
+
+def assert_same_sets(make, X, Y, Q, padding, hide=None):
     plain = make(list(range(Y.shape[1])), 0).fit(X, Y).predict(Q)
     more, where = padded(Y, padding)
-    model = make(where, padding[1]).fit(X, more)
+    model = make(where, padding[1]).fit(X, more if hide is None else hidden(more, where, hide))
     found = model.predict(Q)
     np.testing.assert_array_equal(found[:, where], plain)
     constant = np.setdiff1d(np.arange(more.shape[1]), where)
@@ -67,8 +80,8 @@ def assert_same_sets(make, X, Y, Q, padding):
     "influence", ["uniform", "ridge", Ridge(mixing=True)], ids=["uniform", "ridge", "mixing"]
 )
 @settings(max_examples=4, deadline=None)
-@given(seed=st.integers(0, 10**6), padding=PADDING)
-def test_constant_labels_leave_the_other_labels_as_they_are(rule, influence, seed, padding):
+@given(seed=st.integers(0, 10**6), padding=PADDING, unknown=st.booleans())
+def test_constant_labels_leave_the_other_labels_as_they_are(rule, influence, seed, padding, unknown):
     X, Y = data(seed)
 
     def make(where, n_always):
@@ -77,7 +90,7 @@ def test_constant_labels_leave_the_other_labels_as_they_are(rule, influence, see
             own = PerLabel("f1_micro", thresholds={where[1]: 0.1}, shrinkage=20.0)
         return SMLClassifier("rbf", influence=influence, label_rule=own, random_state=0)
 
-    assert_same_sets(make, X[:40], Y[:40], X[40:], padding)
+    assert_same_sets(make, X[:40], Y[:40], X[40:], padding, seed if unknown else None)
 
 
 @settings(max_examples=10, deadline=None)
@@ -96,31 +109,31 @@ def test_numbers_of_labels_that_the_user_gives_count_labels_that_all_rows_have(s
 
 
 @settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 10**6), padding=PADDING)
-def test_similarities_below_zero(seed, padding):
+@given(seed=st.integers(0, 10**6), padding=PADDING, unknown=st.booleans())
+def test_similarities_below_zero(seed, padding, unknown):
     """Where sums may be negative, a label that is absent scores higher than others, and is not predicted."""
     X, Y = data(seed)
     make = lambda *_: SMLClassifier("linear", normalizer=None, random_state=0)  # noqa: E731
-    assert_same_sets(make, X[:40], Y[:40], X[40:], padding)
+    assert_same_sets(make, X[:40], Y[:40], X[40:], padding, seed if unknown else None)
 
 
 @settings(max_examples=3, deadline=None)
-@given(seed=st.integers(0, 10**6), padding=PADDING)
-def test_auto(seed, padding):
+@given(seed=st.integers(0, 10**6), padding=PADDING, unknown=st.booleans())
+def test_auto(seed, padding, unknown):
     X, Y = data(seed, n=120)
     configurations = [("zscore", "rbf", "ridge"), ("l2", "laplacian", "ridge")]
     make = lambda *_: AutoSMLClassifier(configurations=configurations, random_state=0)  # noqa: E731
-    assert_same_sets(make, X[:100], Y[:100], X[100:], padding)
+    assert_same_sets(make, X[:100], Y[:100], X[100:], padding, seed if unknown else None)
 
 
 @settings(max_examples=3, deadline=None)
-@given(seed=st.integers(0, 10**6), padding=PADDING)
-def test_tagger(seed, padding):
+@given(seed=st.integers(0, 10**6), padding=PADDING, unknown=st.booleans())
+def test_tagger(seed, padding, unknown):
     X, Y = data(seed, n=130)
     table = pd.DataFrame(X, columns=list("abcde"))
     table["text"] = [" ".join(f"w{k}" for k in np.flatnonzero(x > 0)) or "none" for x in X]
     make = lambda *_: Tagger(random_state=0)  # noqa: E731
-    assert_same_sets(make, table[:110], Y[:110], table[110:], padding)
+    assert_same_sets(make, table[:110], Y[:110], table[110:], padding, seed if unknown else None)
 
 
 @pytest.mark.parametrize("constant", [0, 1])
@@ -190,3 +203,53 @@ def test_an_explanation_says_why_a_label_of_all_rows_is_given(rule):
     model = SMLClassifier("linear", normalizer=None, calibration=None, label_rule=rule).fit(X, Y)
     told = str(model.explain(-X.mean(axis=0, keepdims=True)))  # similarities add up to less than 0
     assert "given because every training row has it" in told
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["teach", "forget", "correct"]), st.integers(1, 6)), min_size=1, max_size=5
+)
+
+
+@pytest.mark.parametrize("influence", ["uniform", "label_mean", Ridge(0.3)], ids=str)
+@pytest.mark.parametrize("similarity", [RBF(0.5), "linear"], ids=str)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), changes=CHANGES)
+def test_unknown_labels_become_constant_and_vary_again(similarity, influence, seed, changes):
+    """After every change the sums are those of a fit to the rows that are there."""
+    rng = np.random.default_rng(seed)
+    X, Y = data(seed, n=80, n_labels=3)
+    Y = Y.astype(float)
+    extra = rng.integers(0, 2, size=(80, 3)).astype(float)
+    extra[rng.random(extra.shape) < 0.8] = np.nan  # few are known, so that labels often are constant
+    Y, here = np.column_stack([Y, extra]), list(range(30))
+    Y[here, 3], following = np.nan, iter(range(30, 80))
+    make = lambda: SMLClassifier(similarity, normalizer=None, influence=influence, calibration=None)  # noqa: E731
+    model = make().fit(X[here], Y[here], ids=here)
+    for change, size in changes:
+        model.predict_set_size(X[:2])  # sums of what is there now
+        if change == "teach":
+            rows = [next(following) for _ in range(size)]
+            model.partial_fit(X[rows], Y[rows], ids=rows)
+            here += rows
+        elif change == "forget":
+            gone = rng.choice(here, size, replace=False).tolist() if len(here) > 15 else []
+            model.forget(gone)
+            here = [i for i in here if i not in gone]
+        else:
+            row, k = int(rng.choice(here)), int(rng.integers(3, 6))
+            Y[row, k] = rng.integers(0, 2)
+            model.correct([row], Y[[row]])
+            here = [i for i in here if i != row] + [row]
+        fresh = make().fit(X[here], Y[here], ids=here)
+        np.testing.assert_allclose(
+            model.decision_function(X[:9]), fresh.decision_function(X[:9]), rtol=1e-6, atol=1e-8
+        )
+        np.testing.assert_array_equal(model.predict_set_size(X[:9]), fresh.predict_set_size(X[:9]))
+
+
+def test_log_odds_are_learnt_where_all_that_is_unknown_is_constant():
+    X, Y = data(7)
+    more = np.column_stack([Y, np.full(60, np.nan)])
+    model = SMLClassifier("rbf", influence=Ridge(mixing=True), random_state=0)
+    plain = model.fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(model.fit(X, more).decision_function(X)[:, :4], plain)

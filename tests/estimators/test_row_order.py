@@ -11,10 +11,11 @@ from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.influence import Ridge
 from simlabel.rows import content_order
 from simlabel.sampling import Balanced, UniformSampler
-from simlabel.similarities import RBF
+from simlabel.similarities import RBF, Precomputed
 from simlabel.sketching import Condense, RandomFeatures
 from simlabel.support.limits import changed_limits
 from simlabel.tuning import LeaveOneOut, Validation
+from simlabel.weightings import TopK
 
 N = 300
 
@@ -69,6 +70,40 @@ def test_nor_does_it_with_groups_and_sparse_rows(rows, rng):
     _check(SMLClassifier(tuning=tuning, random_state=0), rows, queries, rng, with_groups=True)
     X = sp.csr_array(np.where(X > 0.4, X, 0.0))
     _check(SMLClassifier(tuning=LeaveOneOut(most_rows=40), random_state=0), (X, *others), queries, rng)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        {"influence": "ridge"},
+        {"label_rule": "per_label"},
+        {"label_rule": "cutoff"},
+        {"weighting": TopK("auto"), "tuning": LeaveOneOut(most_rows=40)},
+        {"weighting": TopK("auto"), "tuning": Validation(literal=True, share=0.3)},
+        {"weighting": TopK("auto"), "tuning": Validation(folds=3)},
+    ],
+    ids=str,
+)
+def test_nor_does_it_with_precomputed_similarities(stages, rng):
+    """Columns are permuted with the rows; a sample of them is as with features."""
+    X, Q = rng.normal(size=(N, 4)), rng.normal(size=(60, 4))
+    Y = (X[:, :3] + 0.6 * rng.normal(size=(N, 3)) > 0.9).astype(int)
+    similar = lambda A: np.exp(-((A[:, None] - X[None]) ** 2).sum(axis=2))  # noqa: E731
+    S, new, order = similar(X), similar(Q), rng.permutation(N)
+    model = SMLClassifier(Precomputed(positive_definite=True), random_state=0, **stages)
+    with changed_limits(tuned_rows=100, judged_entries=400):
+        wanted, best = model.fit(S, Y).predict(new), model.tuning_.best
+        found = model.fit(S[np.ix_(order, order)], Y[order]).predict(new[:, order])
+    np.testing.assert_array_equal(found, wanted)
+    assert model.tuning_.best == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_content_order_of_similarities(form, rng):
+    A = rng.normal(size=(40, 3))
+    S, order = A @ A.T, rng.permutation(40)
+    one, other = content_order(form(S), pairwise=True), content_order(form(S[order][:, order]), pairwise=True)
+    np.testing.assert_array_equal(order[other], one)
 
 
 def test_nor_does_it_where_stages_are_chosen(rows, rng):

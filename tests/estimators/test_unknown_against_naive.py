@@ -37,6 +37,8 @@ def made(seed, n=14, n_labels=4, hidden=0.4, whole=True):
         Y[:3] = np.nan_to_num(Y[:3])
     else:
         Y[np.arange(n), rng.integers(0, n_labels, n)] = np.nan
+    if seed % 2:  # one label of which nothing is known, and one that is constant where it is known
+        Y[:, 0], Y[:, 1] = np.nan, np.where(np.isnan(Y[:, 1]), np.nan, seed // 2 % 2)
     rows = [[None if np.isnan(v) else bool(v) for v in row] for row in Y]
     return X, Y, rows, rng.normal(size=(5, 3))
 
@@ -96,7 +98,7 @@ def test_leave_one_out(weighting, grouped, seed, weighted):
 def test_label_mean_is_over_the_rows_that_are_known_to_have_a_label(seed):
     X, Y, rows, Q = made(seed)
     model = SMLClassifier(RBF(1.0), influence="label_mean", normalizer=None).fit(X, Y)
-    phi = naive.rbf(1.0)
+    phi, rows = naive.rbf(1.0), naive.settled(rows)
     wanted = []
     for q in Q.tolist():
         have = [[phi(q, x) for x, row in zip(X.tolist(), rows, strict=True) if row[k]] for k in range(4)]

@@ -225,6 +225,31 @@ def test_words_are_spelled_as_in_the_cell(objects):
     assert shown["Technik"] == {"Weiß gehöht"}
 
 
+@pytest.mark.parametrize("apostrophe", ["'", "\u2019"])
+def test_a_letter_that_an_apostrophe_splits_off_is_shown_with_its_word(apostrophe):
+    titles = [
+        f"The devil{apostrophe}s advocate",
+        "A plan s",
+        f"O{apostrophe}Brien returns",
+        "Plan of the sea",
+    ]
+    y = [{"drama"}, {"other"}, {"drama"}, {"other"}] * 4
+    encoder = TableEncoder({"title": "text"})
+    model = SMLClassifier("linear", normalizer=None, influence=Ridge(0.1), encoder=encoder)
+    queries = pd.DataFrame({"title": titles[:3], "n": [1, 2, 3]})
+    why = model.fit(pd.DataFrame({"title": titles * 4, "n": range(16)}), y).explain(queries)
+    terms = [set(why.words(i, "drama")["term"]) for i in range(3)]
+    assert f"devil{apostrophe}s" in terms[0]
+    assert f"devil{apostrophe}s advocate" in terms[0]
+    assert "s" in terms[1]  # it stands alone
+    assert f"O{apostrophe}Brien" in terms[2]
+    assert not any({"s", "o", "O"} & each for each in (terms[0], terms[2]))
+    weights = model.label_weights(queries)
+    for i in range(3):  # nothing is lost
+        found = why.words(i, "drama")["contribution"].sum() + why.mean[0]
+        assert found == pytest.approx(weights[i, 0])
+
+
 def test_numbers_and_dates_have_a_direction(objects):
     where = objects.evidence.direction
     assert where(0, "Datierung") == "earlier than most"  # whole numbers from 1500 to 1900 are years

@@ -35,6 +35,19 @@ CASES = {
     "dotted dates": (["1.5.2024", "31.12.2023 14:30"], ("date", "2023-12-31 to 2024-05-01")),
     "month first": (["5/1/2024", "12/31/2023"], ("date", "2023-12-31 to 2024-05-01")),
     "day first": (["1/5/2024", "31/12/2023"], ("date", "2023-12-31 to 2024-05-01")),
+    "names of months": (
+        [" August 14, 2020", "Feb 3, 2019", "1 december 2021", "14 Aug 2020", None],
+        ("date", "2019-02-03 to 2021-12-01, 1 missing"),
+    ),
+    "no month": (["Juno 14, 2020", "Mayor 1, 2019"], ("multi", "2.0 values a row, separated by ','")),
+    "no day of that month": (
+        ["April 31, 2020", "Feb 30, 2019"],
+        ("multi", "2.0 values a row, separated by ','"),
+    ),
+    "dates within texts": (
+        ["on August 14, 2020", "until August 15, 2021"],
+        ("multi", "2.0 values a row, separated by ','"),
+    ),
     "yes and no": (["Yes", "no", None], ("yes/no", "no or yes, 1 missing")),
     "booleans": ([True, False], ("yes/no", "false or true")),
     "addresses": (["http://a.org/x", "www.b.org"], ("url", "addresses")),

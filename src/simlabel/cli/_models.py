@@ -153,8 +153,8 @@ class FittedModel:
         model = self.estimator._model
         references = model.scorer.references
         used = set(references.Y.indices.tolist())
-        if references.unknown is not None:
-            used.update(references.unknown.indices.tolist())
+        if references.knowledge is not None:
+            used.update(references.knowledge.entries.indices.tolist())
         return {str(name) for k, name in enumerate(model.labels.classes.tolist()) if k in used}
 
     def label_sets(self, cells: Sequence[Any], separator: str | None) -> list[set[str]]:

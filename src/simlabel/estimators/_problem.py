@@ -42,18 +42,21 @@ def make_problem(
     X, raw = batch.X, None
     if encoder is not None:
         X, raw, names = encoder.encode(X), X, None
-    if stages.similarity.form == "precomputed" or not hasattr(X, "shape"):
+    pairwise = stages.similarity.form == "precomputed"
+    if pairwise or not hasattr(X, "shape"):
         normalizer = None
     weights = batch.weights if (batch.weights != 1.0).any() else None
     chosen = resolve_normalizer(normalizer)
+    Y, unknown = batch.settled
     if chosen is not None and chosen.learns_labels:
-        refuse_unknown(batch.unknown, "a normalizer that learns from labels needs all of them")
-    fitted = fit_normalizer(chosen, X, weights, batch.Y)
+        refuse_unknown(unknown, "a normalizer that learns from labels needs all of them")
+    fitted = fit_normalizer(chosen, X, weights, Y)
     if raw is None and fitted is not None and fitted.learns:
         raw = X
     X = X if fitted is None else transformed(fitted, X)
     stages = replace(stages, similarity=stages.similarity.fit(X, names, weights))
-    references = References(X, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
+    known = batch.ids, raw, batch.groups, batch.unknown
+    references = References(X, batch.Y, batch.weights, *known, pairwise=pairwise)
     return fitted, Problem(stages, references)
 
 

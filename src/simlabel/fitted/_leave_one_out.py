@@ -38,9 +38,10 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     references = scorer.references
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     many = references.n_rows * references.n_labels > limits().judged_entries
+    Y_all, U = references.settled_Y, references.unknown
     for part in scorer.chunks(references.X):
-        Y, weights = references.Y[part], scorer.stands_for[part]
-        unknown = None if references.unknown is None else references.unknown[part]
+        Y, weights = Y_all[part], scorer.stands_for[part]
+        unknown = None if U is None else U[part]
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
         places = references.places[part] if many else None
         yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded, places=places)
@@ -97,7 +98,11 @@ class Rescaling:
         self.recorded = problem.stages.recorded
         if scale is None:
             return
-        self.Y, self.groups, self.count = references.Y, references.groups, scale[: references.n_labels]
+        self.Y, self.groups, self.count = (
+            references.settled_Y,
+            references.groups,
+            scale[: references.n_labels],
+        )
         if self.groups is None:  # one copy of the row goes
             self.gone = one_copy(references.weights, problem.stages.scales)
         else:

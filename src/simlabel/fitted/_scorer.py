@@ -159,7 +159,7 @@ class Scorer:
         """Of the references of which it is known, the share that has each label, (n_labels,)."""
         references, recorded = self.references, self.stages.recorded
         if references.is_complete:
-            shares = np.asarray(references.Y.T @ references.weights / references.weights.sum())
+            shares = np.asarray(references.settled_Y.T @ references.weights / references.weights.sum())
             return shares if recorded is None else shares / recorded
         return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 

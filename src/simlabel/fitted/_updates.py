@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from simlabel.engines import Sampled
 from simlabel.fitted._model import Model
 from simlabel.influence import Kept
-from simlabel.labels import LabelSpace, UnknownLabels, moved
+from simlabel.labels import LabelSpace, UnknownLabels, constant_labels, label_counts, moved
 from simlabel.rows import (
     Chunk,
     Groups,
@@ -31,6 +31,7 @@ from simlabel.rows import (
     transformed,
 )
 from simlabel.sketching import PrototypeSums
+from simlabel.support.forks import cached_property
 from simlabel.support.validation import (
     FloatArray,
     IntArray,
@@ -106,8 +107,16 @@ class Batch:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all labels of all rows are known."""
-        return self.unknown is None or not self.unknown.entries.nnz
+        """Whether all labels of all rows are known, where constant labels count as known."""
+        unknown = self.settled[1]
+        return unknown is None or not unknown.entries.nnz
+
+    @cached_property
+    def settled(self) -> tuple[sp.csr_array, UnknownLabels | None]:
+        """Y and what is unknown, where unknown cells of constant labels count as the constant."""
+        if self.unknown is None:
+            return self.Y, None
+        return self.unknown.settled(self.Y, constant_labels(label_counts(self.Y, self.unknown)))
 
     @property
     def order(self) -> IntArray:

@@ -100,7 +100,7 @@ class Problem:
     @cached_property
     def truth(self) -> Truth:
         """The label sets of all references, checked once for all candidates and blocks."""
-        return Truth(Truth.of(self.references.Y).Y, self.references.unknown)
+        return Truth(Truth.of(self.references.settled_Y).Y, self.references.unknown)
 
     def solve(self) -> Solved:
         """The influence of the references."""

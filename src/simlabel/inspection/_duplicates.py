@@ -42,7 +42,7 @@ def contradicting_duplicates(problem: Problem, least: float) -> pd.DataFrame:
         rows, others = np.nonzero(np.triu(least <= S, k=part.start + 1))
         pairs.append((rows + part.start, others, S[rows, others]))
     one, other, strength = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    Y, U = references.Y, references.unknown
+    Y, U = references.settled_Y, references.unknown
     both = np.asarray(Y[one].multiply(Y[other]).sum(axis=1)).ravel()
     sizes = np.diff(Y.indptr)
     either = sizes[one] + sizes[other] - both

@@ -111,8 +111,8 @@ class Evidence:
         size = column - references.n_labels
         if size < 0:
             return np.asarray(references.Y[:, [column]].toarray().ravel(), dtype=bool)
-        have = np.asarray(np.diff(references.Y.indptr) == references.sizes[size])
-        return have if references.knowledge is None else have & references.knowledge.complete
+        have = np.asarray(np.diff(references.settled_Y.indptr) == references.sizes[size])
+        return have if references.unknown is None else have & (np.diff(references.unknown.indptr) == 0)
 
     def _similarities(self, query: int) -> FloatArray:
         """To all references, (n_references,); kept for the labels of one query."""

@@ -5,7 +5,14 @@ from simlabel.labels._changes import Labelled, merged, renamed, retired, split_o
 from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
 from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
 from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
-from simlabel.labels._unknown import Known, Partial, UnknownLabels, joined_unknown
+from simlabel.labels._unknown import (
+    Known,
+    Partial,
+    UnknownLabels,
+    constant_labels,
+    joined_unknown,
+    label_counts,
+)
 
 __all__ = [
     "advise_on_labels",
@@ -14,7 +21,9 @@ __all__ = [
     "as_hierarchy",
     "Hierarchy",
     "Indicator",
+    "constant_labels",
     "joined_unknown",
+    "label_counts",
     "Known",
     "Labelled",
     "LabelSpace",

@@ -139,6 +139,24 @@ class UnknownLabels:
             self.open_rows,
         )
 
+    def settled(
+        self, Y: sp.csr_array, constant: npt.NDArray[np.int8]
+    ) -> tuple[sp.csr_array, UnknownLabels | None]:
+        """Return Y and what is unknown, where unknown entries of constant labels count as the constant.
+
+        Parameters
+        ----------
+        constant : array, (n_labels,)
+            See `constant_labels`.
+        """
+        columns, n = self.entries.indices, self.entries.shape[0]
+        which, rows = constant[columns], np.repeat(np.arange(n), np.diff(self.entries.indptr))
+        present = ones_at(rows[which > 0], columns[which > 0], self.entries.shape)
+        Y = sp.csr_array(Y + present, dtype=np.int8)
+        Y.sort_indices()
+        rest = ones_at(rows[which == 0], columns[which == 0], self.entries.shape)
+        return Y, _unless_known(rest, self.open_rows)
+
     def named(self) -> npt.NDArray[np.bool_]:
         """Labels that a row with labels to come says something of, (n_labels,)."""
         of_open = self.entries[np.flatnonzero(self.open_rows)]
@@ -156,6 +174,28 @@ class UnknownLabels:
         entries = sp.csr_array(self.entries.multiply(unknown_before.entries), dtype=np.int8)
         entries.sort_indices()
         return Y, _unless_known(entries, self.open_rows & unknown_before.open_rows)
+
+
+def label_counts(Y: sp.csr_array, unknown: UnknownLabels | None) -> npt.NDArray[np.int64]:
+    """In how many rows each label is present, and in how many it is known, (2, n_labels)."""
+    n, n_labels = Y.shape
+    gone = 0 if unknown is None else np.bincount(unknown.entries.indices, minlength=n_labels)
+    present = np.bincount(Y.indices, minlength=n_labels)
+    return np.array([present, n - gone + np.zeros_like(present)])
+
+
+def constant_labels(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
+    """1 for labels present in all rows where they are known, -1 in none, 0 for others, (n_labels,).
+
+    Examples
+    --------
+    >>> constant_labels(np.array([[2, 0, 1, 0], [2, 3, 3, 0]])).tolist()
+    [1, -1, 0, -1]
+    """
+    present, known = counts
+    constant = (present == known).astype(np.int8)
+    constant[present == 0] = -1
+    return constant
 
 
 def ones_at(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:

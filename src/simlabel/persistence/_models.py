@@ -120,13 +120,14 @@ def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap
         cells = None if encoder is None else len(encoder.names_)
         chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"], cells)
     stages = Stages(**{name: parts[name] for name in STAGES})
-    references = References.of(chunks, state["next_id"])
+    pairwise = stages.similarity.form == "precomputed"
+    references = References.of(chunks, state["next_id"], pairwise=pairwise)
     scorer = Scorer(stages, references, parts["solution"], sketch=parts["sketch"])
     model = Model(labels=space, scorer=scorer, **{name: parts[name] for name in OUTSIDE})
     check_model(model, n_features)
     if mmap:
         return model
-    references = References.of([chunk.whole() for chunk in chunks], state["next_id"])
+    references = References.of([chunk.whole() for chunk in chunks], state["next_id"], pairwise=pairwise)
     model = replace(model, scorer=replace(scorer, references=references))
     check_rows(model)
     return model

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.labels import Indicator, UnknownLabels, joined_unknown, moved
+from simlabel.labels import Indicator, UnknownLabels, joined_unknown, label_counts, moved
 from simlabel.rows._containers import blocks, take_rows
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import fold, joined
@@ -71,15 +71,29 @@ class Chunk:
     @cached_property
     def label_counts(self) -> npt.NDArray[np.int64]:
         """In how many rows each label is present, and in how many it is known, (2, n_labels)."""
-        n_labels = self.Y.shape[1]
-        unknown = 0 if self.unknown is None else np.bincount(self.unknown.entries.indices, minlength=n_labels)
-        present = np.bincount(self.Y.indices, minlength=n_labels)
-        return np.array([present, len(self) - unknown + np.zeros_like(present)])
+        return label_counts(self.Y, self.unknown)
 
     @property
     def is_complete(self) -> bool:
         """Whether all labels of all rows are known."""
         return self.unknown is None or not self.unknown.entries.nnz
+
+    def settled(self, constant: npt.NDArray[np.int8]) -> Chunk:
+        """The same where unknown cells of constant labels count as the constant; made once for the same ones.
+
+        Parameters
+        ----------
+        constant : array, (n_labels,)
+            See `References.constant`: of all chunks.
+        """
+        filled = np.where(self.label_counts[1] < len(self), constant, 0)
+        if self.unknown is None or not filled.any():
+            return self
+        known = self.__dict__.get("_settled")
+        if known is None or known[0] != filled.tobytes():
+            made = self.with_labels(*self.unknown.settled(self.Y, filled))
+            known = self.__dict__["_settled"] = filled.tobytes(), made
+        return known[1]
 
     @cached_property
     def nonnegative(self) -> bool:

@@ -34,6 +34,7 @@ def content_order(
     groups: Groups = None,
     *,
     rounded: bool = False,
+    pairwise: bool = False,
 ) -> IntArray:
     """Return the positions of the rows, sorted by what the rows hold.
 
@@ -53,6 +54,9 @@ def content_order(
         Name of the group of each row, None for a group of its own.
     rounded : bool
         Whether features are rounded to single precision first.
+    pairwise : bool
+        Whether the columns of X are its rows, as of a precomputed similarity: they are then compared by
+        what they hold too, whatever their order.
 
     Examples
     --------
@@ -61,7 +65,11 @@ def content_order(
     >>> np.array_equal(X[content_order(X)], moved[content_order(moved)])
     True
     """
-    keys: list[npt.NDArray[Any]] = [np.concatenate(by_parts(X, _rounded_keys if rounded else row_keys))]
+    keys: list[npt.NDArray[Any]] = []
+    if pairwise:
+        keys.append(_pairwise_keys(X[:]))
+    else:
+        keys.append(np.concatenate(by_parts(X, _rounded_keys if rounded else row_keys)))
     if Y is not None:
         keys.append(row_keys(Y))
     if weights is not None:
@@ -71,8 +79,14 @@ def content_order(
     return np.lexsort(keys[::-1])
 
 
-def row_keys(X: Rows) -> Keys:
+def row_keys(X: Rows, columns: Keys | None = None) -> Keys:
     """Return a hash of each row, the same on every platform and for dense and sparse rows.
+
+    Parameters
+    ----------
+    X : rows, (n_rows, n_columns)
+    columns : array of uint64, (n_columns,), optional
+        What tells the columns apart; by default their positions.
 
     Examples
     --------
@@ -82,15 +96,22 @@ def row_keys(X: Rows) -> Keys:
     (True, True)
     """
     if sp.issparse(X):
-        terms = _terms(X.data, _mixed(X.indices.astype(np.uint64)))
+        at = _mixed(X.indices.astype(np.uint64)) if columns is None else columns[X.indices]
+        terms = _terms(X.data, at)
         sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
         return _mixed(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
         return np.array([_object_key(row) for row in X], dtype=np.uint64)
-    columns = _mixed(np.arange(X.shape[1], dtype=np.uint64))
+    columns = _mixed(np.arange(X.shape[1], dtype=np.uint64)) if columns is None else columns
     size = max(1, limits().block_entries // max(1, X.shape[1]))
     parts = [_terms(X[part], columns).sum(axis=1, dtype=np.uint64) for part in blocks(len(X), size)]
     return _mixed(np.concatenate([np.zeros(0, dtype=np.uint64), *parts]))
+
+
+def _pairwise_keys(S: Rows) -> Keys:
+    """Return a hash of each row of similarities between the rows: of those to all, and of what these have."""
+    alike = row_keys(S, np.zeros(S.shape[1], dtype=np.uint64))
+    return row_keys(S, alike)
 
 
 def _rounded_keys(X: Rows) -> Keys:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.labels import Indicator, UnknownLabels
+from simlabel.labels import Indicator, UnknownLabels, constant_labels
 from simlabel.rows._chunks import (
     Chunk,
     Groups,
@@ -55,6 +55,8 @@ class References:
         Name of the group that each belongs to: leave-one-out leaves out all of it.
     unknown : UnknownLabels, optional
         Entries of Y that are not known; by default all are.
+    pairwise : bool
+        Whether X holds the similarities of the references to each other, so that its columns are rows.
 
     Examples
     --------
@@ -76,20 +78,29 @@ class References:
         raw: Rows | None = None,
         groups: Groups = None,
         unknown: UnknownLabels | None = None,
+        *,
+        pairwise: bool = False,
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
         #: a number that no reference is or was called by
         self.next_id: int = number_after(names, 0)
         self._named: list[set[Hashable]] = [named_ids(self.chunks)]
+        self.pairwise = pairwise
 
     @classmethod
     def of(
-        cls, chunks: Iterable[Chunk], next_id: int, named: list[set[Hashable]] | None = None
+        cls,
+        chunks: Iterable[Chunk],
+        next_id: int,
+        named: list[set[Hashable]] | None = None,
+        *,
+        pairwise: bool = False,
     ) -> References:
         """References made of these chunks."""
         made = cls.__new__(cls)
         made.chunks, made.next_id, made._named = tuple(chunks), next_id, named or []
+        made.pairwise = pairwise
         return made
 
     @cached_property
@@ -145,7 +156,7 @@ class References:
     @cached_property
     def order(self) -> IntArray:
         """Positions in an order that follows from what the rows hold, (n_references,): draws use it."""
-        return content_order(self.raw, self.Y, self.weights, self.group_names)
+        return content_order(self.raw, self.Y, self.weights, self.group_names, pairwise=self.pairwise)
 
     @cached_property
     def places(self) -> IntArray:
@@ -158,9 +169,27 @@ class References:
         return self.places if self.groups is None else content_units(self.order, self.groups)
 
     @cached_property
+    def settled(self) -> tuple[Chunk, ...]:
+        """The chunks where unknown cells of constant labels count as the constant: all sums are of these.
+
+        So a label of which nothing is known, or only that rows have it, changes nothing for the others.
+        """
+        if all(chunk.is_complete for chunk in self.chunks):
+            return self.chunks
+        return self._settled_by(self.constant)
+
+    def _settled_by(self, constant: npt.NDArray[np.int8] | None) -> tuple[Chunk, ...]:
+        return self.chunks if constant is None else tuple(chunk.settled(constant) for chunk in self.chunks)
+
+    @property
+    def settled_Y(self) -> Indicator:
+        """Label sets where unknown cells of constant labels count as the constant."""
+        return self.Y if self.settled is self.chunks else joined([chunk.Y for chunk in self.settled])
+
+    @cached_property
     def is_complete(self) -> bool:
-        """Whether all labels of all references are known."""
-        return all(chunk.is_complete for chunk in self.chunks)
+        """Whether all labels of all references are known, where constant labels count as known."""
+        return all(chunk.is_complete for chunk in self.settled)
 
     @cached_property
     def knowledge(self) -> UnknownLabels | None:
@@ -169,13 +198,16 @@ class References:
 
     @property
     def unknown(self) -> Indicator | None:
-        """Ones at the entries of Y that are unknown, (n_references, n_labels); None where all are known."""
-        return None if self.is_complete or self.knowledge is None else self.knowledge.entries
+        """Ones at the entries of `settled_Y` that are unknown, (n_references, n_labels); None without any."""
+        if self.is_complete:
+            return None
+        unknown = merged_unknown(self.settled)
+        return None if unknown is None else unknown.entries
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """The set sizes of rows that are wholly known, in rising order."""
-        return np.unique(np.concatenate([chunk.sizes for chunk in self.chunks]))
+        return np.unique(np.concatenate([chunk.sizes for chunk in self.settled]))
 
     @cached_property
     def constant(self) -> npt.NDArray[np.int8] | None:
@@ -183,9 +215,7 @@ class References:
 
         None if every label varies.
         """
-        present, known = np.sum([chunk.label_counts for chunk in self.chunks], axis=0)
-        constant = (present == known).astype(np.int8)
-        constant[present == 0] = -1
+        constant = constant_labels(np.sum([chunk.label_counts for chunk in self.chunks], axis=0))
         return constant if constant.any() else None
 
     @cached_property
@@ -196,7 +226,7 @@ class References:
         divided by the similarity to the rows where a label is known, there are n_labels + 1 columns more: 1
         for the other rows, and for each label 1 for those of them where it is known.
         """
-        return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.chunks])
+        return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.settled])
 
     @property
     def nonnegative(self) -> bool:
@@ -253,19 +283,24 @@ class References:
         tail = [*self.chunks[first:], chunk]
         last = merged(tail) if len(tail) > 1 else chunk
         made = References.of([*self.chunks[:first], last], next_id, self._handed_on(come))
-        made.__dict__ |= self._known_with(first, last)
+        made.__dict__["starts"] = [*self.starts[: first + 1], self.starts[first] + len(last)]
+        made.__dict__["X"] = spliced(self.X, first, last.X)
+        made.__dict__ |= self._known_with(first, made)
         return made
 
-    def _known_with(self, first: int, last: Chunk) -> dict[str, Any]:
-        """What is known of the first chunks, with a last one: so a batch costs no look at all of them."""
-        sizes = np.union1d(self.sizes, last.sizes)
-        complete = self.is_complete and last.is_complete
-        known = {
-            "starts": [*self.starts[: first + 1], self.starts[first] + len(last)],
-            "sizes": sizes,
-            "X": spliced(self.X, first, last.X),
-            "is_complete": complete,
-        }
+    def _known_with(self, first: int, more: References) -> dict[str, Any]:
+        """What is known of the first chunks, with the last of `more`, without a look at all rows.
+
+        Where labels are constant no more, rows count in another way, and nothing is known of them.
+        """
+        before = self.settled
+        if before is not self.chunks:
+            now = self._settled_by(more.constant)
+            if any(one is not other for one, other in zip(before, now, strict=True)):
+                return {}
+        last = more.settled[-1]
+        sizes, complete = np.union1d(self.sizes, last.sizes), self.is_complete and last.is_complete
+        known = {"sizes": sizes, "is_complete": complete}
         same = len(sizes) == len(self.sizes) and complete == self.is_complete
         if "influence" in self.__dict__ and same:
             known["influence"] = spliced(self.influence, first, last.influence(sizes, complete))
@@ -310,11 +345,11 @@ class References:
             chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))
             for chunk, rows in zip(self.chunks, map(slice, self.starts, self.starts[1:]), strict=False)
         ]
-        return References.of(chunks, self.next_id, self._handed_on())
+        return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)
 
     def relabelled(self, places: Positions, n_labels: int) -> References:
         """The same where label k has moved to places[k]."""
         if n_labels == self.n_labels:
             return self
         chunks = [chunk.relabelled(places, n_labels) for chunk in self.chunks]
-        return References.of(chunks, self.next_id, self._handed_on())
+        return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel.support.validation import FloatArray, check_number, check_numbers
 from simlabel.tables._cells import Cell
 from simlabel.tables._kinds import Column
-from simlabel.tables._terms import ANALYSES, as_written, grams_in_words
+from simlabel.tables._terms import ANALYSES, as_written, grams_in_words, words_in_text
 from simlabel.tables._values import moment, number
 from simlabel.tables._vocabulary import Vocabulary
 
@@ -109,20 +109,21 @@ class TermColumn:
         def spelled(term: str) -> str:
             return written.get(term) or " ".join(written.get(word, word) for word in term.split(" "))
 
-        whole, *parts = ANALYSES[self.column.kind]([c], self.column.separator)
-        at = self.vocabularies[0].positions(whole.terms)
-        for term, place in zip(whole.terms, at.tolist(), strict=True):
-            if place >= 0:
-                yield int(self.vocabularies[0].slots[place]), spelled(term.lstrip("*")), 1.0
-        if parts:
-            inside = Counter(grams_in_words(c))
+        for vocabulary, inside in zip(self.vocabularies, map(Counter, self._shown(c)), strict=True):
             often = Counter[str]()
-            for (gram, _), count in inside.items():
-                often[gram] += count
-            for (gram, word), count in inside.items():
-                place = self.vocabularies[1].index.get(gram, -1)
+            for (term, _), count in inside.items():
+                often[term] += count
+            for (term, shown), count in inside.items():
+                place = vocabulary.index.get(term, -1)
                 if place >= 0:
-                    yield int(self.vocabularies[1].slots[place]), spelled(word), count / often[gram]
+                    yield int(vocabulary.slots[place]), spelled(shown), count / often[term]
+
+    def _shown(self, c: Cell) -> list[Iterable[tuple[str, str]]]:
+        """The terms of a cell for each vocabulary, with the word to show for each."""
+        if self.column.kind == "text":
+            return [words_in_text(c), grams_in_words(c)]
+        analyses = ANALYSES[self.column.kind]([c], self.column.separator)
+        return [((term, term.lstrip("*")) for term in each.terms) for each in analyses]
 
     def names(self) -> Iterator[tuple[int, str]]:
         """Each column of the encoded rows that is in use, with its term."""

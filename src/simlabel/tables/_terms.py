@@ -33,6 +33,8 @@ _UNSPACED = (
 _RUNS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _INNER = re.compile(r"\w(?:.*\w)?")  # a piece without the signs around it
 _ANY = re.compile(".*")
+_APOSTROPHE = re.compile(r"\w['\u2019\u02bc`]\w")
+_LETTER = re.compile("[a-z]")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _FEW = 32  # texts up to which each is read by itself: what they share is not worth being looked for
 _ADDRESS = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?", re.IGNORECASE)
@@ -174,6 +176,28 @@ def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     words = [[word for piece in row for word in _words(piece)] for row in pieces]
     paired = [[*row, *(f"{a} {b}" for a, b in pairwise(row))] for row in words]
     return counted(paired), counted([[gram for piece in row for gram in _grams(piece)] for row in pieces])
+
+
+def words_in_text(c: Cell) -> Iterator[tuple[str, str]]:
+    """Every word of a text and every two neighboring ones, with the form to show.
+
+    A letter that an apostrophe splits off a word says nothing by itself, so the word is shown in its place.
+
+    Examples
+    --------
+    >>> list(words_in_text("The devil's"))[2:]
+    [('s', "devil's"), ('the devil', 'the devil'), ('devil s', "devil's")]
+    """
+    found: list[tuple[int, str, str]] = []
+    for i, piece in enumerate(_document(c).split()):
+        inner, split_off = _INNER.search(piece), bool(_APOSTROPHE.search(piece))
+        for word in _words(piece):
+            alone = split_off and inner is not None and _LETTER.fullmatch(word)
+            found.append((i, word, inner[0] if inner is not None and alone else word))
+    yield from ((word, shown) for _, word, shown in found)
+    for (i, a, first), (j, b, second) in pairwise(found):
+        shown = f"{first} {second}" if i != j or (a, b) == (first, second) else max(first, second, key=len)
+        yield f"{a} {b}", shown
 
 
 def grams_in_words(c: Cell) -> Iterator[tuple[str, str]]:

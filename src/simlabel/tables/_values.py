@@ -20,11 +20,16 @@ YES_NO |= {"oui": 1, "non": 0, "sí": 1, "si": 1, "on": 1, "off": 0}
 _POINT = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+|(?=,\d))(?:,\d*)?(?:[eE][+-]?\d+)?")
 _SPACES = dict.fromkeys(map(ord, " \u00a0\u202f\u2009"))
+_NAMES = "january february march april may june july august september october november december"
+_MONTHS = {name[:length]: i for i, name in enumerate(_NAMES.split(), 1) for length in (3, len(name))}
+_MONTH = f"(?P<m>(?i:{'|'.join(_MONTHS)}))"  # English in every locale
 _DATES = [
     (re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"), ""),
     (re.compile(r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})"), ""),
     (re.compile(r"(?P<d>\d{1,2})[/-](?P<m>\d{1,2})[/-](?P<y>\d{4})"), "day first"),
     (re.compile(r"(?P<m>\d{1,2})[/-](?P<d>\d{1,2})[/-](?P<y>\d{4})"), "month first"),
+    (re.compile(rf"{_MONTH} +(?P<d>\d{{1,2}}),? +(?P<y>\d{{4}})"), ""),
+    (re.compile(rf"(?P<d>\d{{1,2}}) +{_MONTH},? +(?P<y>\d{{4}})"), ""),
 ]
 _CLOCK = re.compile(r"[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?")
 
@@ -69,6 +74,8 @@ def moment(value: Cell, order: str = "") -> datetime | None:
     --------
     >>> print(moment("2024-05-01"), moment("1.5.2024 14:30"), moment("5/1/2024", "month first"), moment("?"))
     2024-05-01 00:00:00 2024-05-01 14:30:00 2024-05-01 00:00:00 None
+    >>> print(moment("May 1, 2024"), moment("1 May 2024"), moment("The 1 May 2024"))
+    2024-05-01 00:00:00 2024-05-01 00:00:00 None
     """
     if not isinstance(value, str):
         return None
@@ -82,8 +89,10 @@ def moment(value: Cell, order: str = "") -> datetime | None:
         if rest and clock is None:
             continue
         hours = [int(part or 0) for part in clock.groups()] if clock else [0, 0, 0]
+        name, year, day = found["m"].lower(), int(found["y"]), int(found["d"])
+        month = _MONTHS[name] if name in _MONTHS else int(name)
         try:
-            return datetime(*(int(found[part]) for part in "ymd"), *hours)  # type: ignore[arg-type]
+            return datetime(year, month, day, *hours)  # type: ignore[arg-type]
         except ValueError:
             continue
     return None

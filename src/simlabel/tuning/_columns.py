@@ -87,7 +87,7 @@ class ColumnSearch:
         self.bent = bent if bent in self.products else None
         references = varying(references)
         self.references, self.criterion = references, criterion_of(criterion)
-        self.truth = Truth(Truth.of(references.Y).Y, references.unknown)
+        self.truth = Truth(Truth.of(references.settled_Y).Y, references.unknown)
         self.targets = ridge_targets(references).toarray()
         known = knowledge(references)
         self.patterns = None if known is None else patterns(known)

@@ -140,6 +140,7 @@ def measure_folds(
         jobs = _jobs(tried, V)
         prepared = prepare(part.references.X, [one.similarity for one in tried])
         queries = take_rows(problem.references.X, asked)
+        queries = queries[:, known] if problem.references.pairwise else queries
         call = ReduceCall(queries, prepared, jobs, n_jobs=part.stages.n_jobs)
         results = part.stages.engine.reduce(call)
         truth = problem.truth[asked]

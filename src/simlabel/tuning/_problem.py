@@ -61,7 +61,9 @@ def on_rows(problem: Problem, rows: IntArray) -> Problem:
     groups = None if known.groups is None else known.groups[rows]
     unknown = None if known.knowledge is None else known.knowledge.part(rows)
     X, raw = take_rows(known.X, rows), None if known.raw is known.X else take_rows(known.raw, rows)
-    some = References(X, known.Y[rows], known.weights[rows], raw=raw, groups=groups, unknown=unknown)
+    companions: dict[str, Any] = {"groups": groups, "unknown": unknown, "pairwise": known.pairwise}
+    X = X[:, rows] if known.pairwise else X
+    some = References(X, known.Y[rows], known.weights[rows], raw=raw, **companions)
     stages = problem.stages if scales is None else replace(problem.stages, scales=scales[rows])
     return Problem(stages, some)
 
@@ -83,12 +85,13 @@ def two_sided(problem: Problem) -> Problem:
     problem = replace(problem, references=known)
     if known.n_labels != 1:
         return problem
-    present, unknown = known.Y.toarray(), None
+    present, unknown = known.settled_Y.toarray(), None
     absent = 1 - present
     if known.unknown is not None:
         absent -= known.unknown.toarray()
         both = sp.csr_array(sp.hstack([known.unknown, known.unknown], format="csr"))
         unknown = UnknownLabels(both, np.zeros(known.n_rows, dtype=bool))
     Y = sp.csr_array(np.hstack([absent, present]).astype(np.int8))
-    references = References(known.X, Y, known.weights, raw=known.raw, groups=known.groups, unknown=unknown)
+    companions: dict[str, Any] = {"groups": known.groups, "unknown": unknown, "pairwise": known.pairwise}
+    references = References(known.X, Y, known.weights, raw=known.raw, **companions)
     return replace(problem, references=references)

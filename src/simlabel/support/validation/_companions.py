@@ -14,7 +14,9 @@ from simlabel.support.validation._matrices import FloatArray
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for one that is not known: None, NaN, NaT, pandas.NA."""
+    """Whether a value stands for one that is not known: None, NaN, NaT, pandas.NA; no array does."""
+    if getattr(value, "ndim", 0):
+        return False
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth, a signalling NaN no order
