@@ -18,7 +18,16 @@ RIVALS = [MLkNN(), BoosTexter(n_rounds=30), ADTBoostMH(n_rounds=15), RankSVM()]
 each_rival = pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: type(rival).__name__)
 
 
-@parametrize_with_checks(RIVALS)
+def _failing(estimator):
+    """Weights equal repeated rows for RankSVM only up to the duality gap at which it stops."""
+    checks = (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+    return dict.fromkeys(checks, "exact up to tol") if isinstance(estimator, RankSVM) else {}
+
+
+@parametrize_with_checks(RIVALS, expected_failed_checks=_failing)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

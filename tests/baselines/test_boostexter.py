@@ -59,7 +59,7 @@ def test_words_equal_the_plain_loops_round_by_round(seed, container):
 
 def test_the_weights_equal_those_of_the_plain_loops():
     X, Y = problem(5)
-    weights = Weights(Y.astype(float))
+    weights = Weights(Y.astype(float), np.ones(len(X)))
     every_row = np.ones(len(X), dtype=bool)
     with searching(X, None) as search:
         for expected in naive_boosting.boostexter(X.tolist(), Y.tolist(), 8):

@@ -48,7 +48,7 @@ class ImportOptions(BaseModel):
 
 
 @dataclass(frozen=True)
-class Row:
+class ImportedRow:
     """A row as an item; `by_content` if its name was made from its content."""
 
     content: dict[str, Any]
@@ -64,7 +64,7 @@ class Part:
 
     upto: int
     total: int
-    rows: list[Row]
+    rows: list[ImportedRow]
     problems: list[Problem]
 
 
@@ -108,7 +108,7 @@ class TableReader:
             if "error" in found:
                 raise DeskError(found["error"])
             upto, total = found["upto"], found["total"]
-            yield Part(upto, total, [Row(*row) for row in found["rows"]], found["problems"])
+            yield Part(upto, total, [ImportedRow(*row) for row in found["rows"]], found["problems"])
         if upto < total:
             raise Crashed(_ended(self._process.wait(), self._seconds))
 
@@ -237,9 +237,11 @@ def _check(names: list[str], n_rows: int, file: Path, options: ImportOptions) ->
         raise DeskError(f"The file has {n_rows:,} rows, too many for {size:,} bytes: it is damaged.")
 
 
-def _parts(rows: Iterable[tuple[int, Row | None]], problems: list[Problem], total: int) -> Iterator[Part]:
+def _parts(
+    rows: Iterable[tuple[int, ImportedRow | None]], problems: list[Problem], total: int
+) -> Iterator[Part]:
     """Rows in parts that are neither long nor large."""
-    taken: list[Row] = []
+    taken: list[ImportedRow] = []
     length, upto = 0, 0
     for upto, row in rows:
         if row is not None:
@@ -262,7 +264,7 @@ def _told(cell: Any) -> Any:
 
 def _items(
     rows: Iterable[tuple[int, Any]], options: ImportOptions, problems: list[Problem]
-) -> Iterator[tuple[int, Row | None]]:
+) -> Iterator[tuple[int, ImportedRow | None]]:
     """The number of each row, and the row as an item, or None where it cannot be one."""
     names, seen = dict[str, int](), Counter[str]()
     for place, (content, told, labels) in rows:
@@ -278,7 +280,7 @@ def _items(
             yield place, None
         else:
             names[name] = place
-            yield place, Row(content, name, tags, options.done and told is not None, given is None)
+            yield place, ImportedRow(content, name, tags, options.done and told is not None, given is None)
 
 
 def _by_content(content: dict[str, Any], seen: Counter[str]) -> str:

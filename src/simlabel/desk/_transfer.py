@@ -15,7 +15,7 @@ from typing import Any
 
 from simlabel.desk._changes import NewItem, add_items
 from simlabel.desk._journal import By
-from simlabel.desk._parsing import Crashed, ImportOptions, Part, Row, TableReader
+from simlabel.desk._parsing import Crashed, ImportedRow, ImportOptions, Part, TableReader
 from simlabel.desk._problems import Conflict, DeskError, StoreError, Unwritable
 from simlabel.desk._schema import files_in
 from simlabel.desk._store import DeskStore, Together
@@ -205,7 +205,7 @@ class _Job:
         db.execute("UPDATE jobs SET state = ?, done = ?, data = ? WHERE id = ?", values)
 
 
-def _new(by: By, row: Row) -> NewItem:
+def _new(by: By, row: ImportedRow) -> NewItem:
     """A row as an item; one that is there by its content keeps that, which somebody may have edited."""
     content = row.content
     if row.by_content:
