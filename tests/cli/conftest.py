@@ -31,12 +31,15 @@ def film_folder(tmp_path_factory):
 
 
 @pytest.fixture
-def shell(film_folder, tmp_path, monkeypatch):
-    """Run a verb in a fresh folder; files of `film_folder` are called by their names."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    for path in film_folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+def shell_in(tmp_path, monkeypatch):
+    """Run commands in a fresh folder that holds the files of a given one."""
+
+    def prepared(folder, columns):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for path in folder.iterdir():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+        return invoke
 
     def invoke(*words, code=0):
         result = CliRunner().invoke(app, [str(word) for word in words])
@@ -44,4 +47,10 @@ def shell(film_folder, tmp_path, monkeypatch):
         assert "Traceback" not in result.output
         return result
 
-    return invoke
+    return prepared
+
+
+@pytest.fixture
+def shell(film_folder, shell_in):
+    """Run a command in a fresh folder; files of `film_folder` are called by their names."""
+    return shell_in(film_folder, 200)

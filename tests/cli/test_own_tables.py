@@ -48,19 +48,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def run(folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "300")
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-
-    def invoke(*words, code=0):
-        result = CliRunner().invoke(app, [str(word) for word in words])
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result
-
-    return invoke
+def run(folder, shell_in):
+    return shell_in(folder, 300)
 
 
 def plain(result):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from simlabel.desk._child import start_child
 from simlabel.desk._insights import insights
 from simlabel.desk._schema import Places, read_connection
 from simlabel.desk._teaching import Changes, changes_since, fitted, followed, opened
@@ -44,15 +44,7 @@ class Child:
     """A process that answers one order at a time."""
 
     def __init__(self, places: Places) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _MAIN, str(places.store), str(places.models)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a warning may quote what people wrote
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C is for the server, which ends this one
-            encoding="utf-8",
-        )
+        self._process = start_child(_MAIN, places.store, places.models)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._orders, self._answers = self._process.stdin, self._process.stdout

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field
 
 from simlabel.desk._changes import checked_name
+from simlabel.desk._child import start_child
 from simlabel.desk._problems import DeskError
 
 if sys.platform != "win32":
@@ -85,15 +85,7 @@ class TableReader:
 
     def __init__(self, file: Path, options: ImportOptions) -> None:
         self._seconds = _seconds(file)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _MAIN, str(file), str(self._seconds)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a warning may quote what people wrote
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C is for the server, which ends this process
-            encoding="utf-8",
-        )
+        self._process = start_child(_MAIN, file, self._seconds)
         assert self._process.stdin is not None
         with suppress(OSError), self._process.stdin as stdin:  # it may have ended already
             stdin.write(options.model_dump_json())
