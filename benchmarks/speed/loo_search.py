@@ -12,10 +12,8 @@ from _shared.report import Part
 from _shared.timing import Scale, alternate
 
 from simlabel import SMLClassifier
-from simlabel.engines import Exact
-from simlabel.influence import Uniform
 from simlabel.similarities import RBF
-from simlabel.tuning import LeaveOneOut, Problem
+from simlabel.tuning import LeaveOneOut
 
 ROWS, CANDIDATES = 20_000, 20
 
@@ -23,8 +21,7 @@ ROWS, CANDIDATES = 20_000, 20
 def run(scale: Scale) -> Part:
     X, Y, _ = problem(scale, ROWS)
     model = SMLClassifier(RBF(8.0), normalizer=None).fit(X, Y)
-    references = model._model.scorer.references
-    task = Problem(RBF(), None, Uniform(), references, Exact(), None, 0)
+    task = model._model.scorer.problem
     candidates = [{"gamma": float(gamma)} for gamma in np.geomspace(0.25, 128.0, CANDIDATES)]
     search, rows = LeaveOneOut(), np.arange(len(X))
     runs = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -46,6 +47,7 @@ def test_it_is_not_ready_before_the_first_model(tmp_path):
     with Server(tmp_path / "desk", *options) as server:
         seen = set()
         while seen.isdisjoint({("suggest", 200)}):
+            time.sleep(0.1)  # fewer requests a second than the server refuses
             ready = server.client.get("/readyz")
             found = server.client.post("/api/suggest", json={"rows": [{"title": "shark"}]})
             seen |= {("ready", ready.status_code), ("suggest", found.status_code)}
