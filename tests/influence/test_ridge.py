@@ -188,9 +188,7 @@ def test_a_precomputed_matrix_has_no_rows_to_sum_over_a_few_of(penalty):
     X, Y, _, _ = problem(6)
     S = X @ X.T
     influence = Ridge(penalty, inducing=5)
-    with pytest.raises(
-        ValueError, match=r"5 inducing references .* use Ridge\(inducing=None\)"
-    ):
+    with pytest.raises(ValueError, match=r"5 inducing references .* use Ridge\(inducing=None\)"):
         SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)
     influence = Ridge(penalty, inducing=None)
     SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)

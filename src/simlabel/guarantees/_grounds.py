@@ -233,8 +233,8 @@ def _assumed(model: Model) -> Iterator[str]:
         some = np.unique(knowledge.entries.indices)
         names = some_names([repr(name) for name in model.labels.classes[some].tolist()])
         yield (
-            f"{names}: some cells are unknown, and count as the value that all known cells of the label have. "
-            f"Give rows whose labels are all known."
+            f"{names}: some cells are unknown, and count as the value that all known cells have. Give rows "
+            f"whose labels are all known."
         )
 
 

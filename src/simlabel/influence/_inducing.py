@@ -43,9 +43,9 @@ class InducingFeatures:
     ) -> None:
         if similarity.form == "precomputed":
             raise ValueError(
-                f"Ridge with {prepared.n_rows:,} inducing references cannot be fitted to a precomputed matrix, "
-                f"whose columns are all references: use Ridge(inducing=None), which sums over all of them, or "
-                f"give fit the features and a similarity that compares them."
+                f"Ridge: {prepared.n_rows:,} inducing references are not possible with a precomputed matrix, "
+                f"whose columns are all rows. Use Ridge(inducing=None), which sums over all, or give fit the "
+                f"features, and a similarity that compares them."
             )
         self.prepared, self.engine, self.n_jobs = prepared, engine, n_jobs
         self.job = Job(similarity, None, Keep(prepared.n_rows))
