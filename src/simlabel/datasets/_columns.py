@@ -97,7 +97,7 @@ class TableColumns:
             if j in self._labels or attribute.values is None:
                 continue
             own = slice(self._starts[j], self._starts[j] + len(attribute.columns))
-            if identifies_rows(attribute.name, np.count_nonzero(used[own]), n):
+            if identifies_rows(attribute.name, int(np.count_nonzero(used[own])), n):
                 kept[own] = False
                 self.n_features -= 1
         if kept.all():

@@ -294,7 +294,7 @@ class Scorer:
         before, now = self.references, after.references
         same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
         # unknown cells count as the constant, which may be another now
-        same = same and (now.knowledge is None or np.array_equal(now.constant, before.constant))
+        same = same and (now.knowledge is None or _constant(now) == _constant(before))
         gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
         if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
             return self.sketch.emptied(after.V.shape[1]).added(now.X, after.V)
@@ -308,3 +308,7 @@ class Scorer:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""
         width = max(self.job.reducer.width, Q.shape[1] if hasattr(Q, "shape") and len(Q.shape) > 1 else 1)
         return iter(blocks(n_rows(Q), max(1, limits().block_bytes // (8 * width))))
+
+
+def _constant(references: References) -> list[int]:
+    return [] if references.constant is None else references.constant.tolist()
