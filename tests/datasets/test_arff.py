@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel.datasets import DatasetError, load_dataset
+from simlabel.support.advice import DataWarning
 
 
 @pytest.fixture
@@ -324,3 +325,33 @@ def test_xml_is_the_longest_name_that_the_file_begins_with(write, name, labels):
             load_dataset(path)
     else:
         assert load_dataset(path).label_names == labels
+
+
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.DataWarning")
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("n_declared", "n_used"), [(40, 24), (24, 24), (40, 3), (3, 3)])
+def test_a_nominal_attribute_that_identifies_rows_is_left_out(write, sparse, n_declared, n_used):
+    """What counts is how many values occur, not how many are declared."""
+    declared = ",".join(f"v{k}" for k in range(n_declared))
+    text = (
+        f"@relation 'x: -C 1'\n@attribute l {{0,1}}\n@attribute a numeric\n@attribute name {{{declared}}}\n"
+    )
+    text += "@attribute hue {red,blue}\n@attribute b numeric\n@data\n"
+    cells = [(i % 2, i, f"v{i % n_used}", "red" if i % 3 else "blue", 2 * i) for i in range(24)]
+    for row in cells:
+        listed = ",".join(f"{j} {value}" if sparse else str(value) for j, value in enumerate(row))
+        text += f"{{{listed}}}\n" if sparse else f"{listed}\n"
+    found = load_dataset(write(text))
+    kept = [] if n_used == 24 else [f"name=v{k}" for k in range(n_declared)]
+    assert found.feature_names == ("a", *kept, "hue=red", "hue=blue", "b")
+    assert found.n_attributes == 4 - (n_used == 24)
+    X = found.X.toarray() if sp.issparse(found.X) else found.X
+    others = X[:, [0, -3, -2, -1]].tolist()
+    assert others == [[a, hue == "red", hue == "blue", b] for _, a, _, hue, b in cells]
+
+
+def test_what_identifies_rows_is_named_in_a_warning(write):
+    text = "@relation 'x: -C 1'\n@attribute l {0,1}\n@attribute a numeric\n@attribute name {"
+    text += ",".join(f"v{k}" for k in range(30)) + "}\n@data\n" + "".join(f"1,2,v{k}\n" for k in range(30))
+    with pytest.warns(DataWarning, match="'name' is left out: 30 different texts in 30 rows identify rows"):
+        load_dataset(write(text))

@@ -223,3 +223,25 @@ def test_files_of_sparse_rows_are_found_by_the_name_of_their_set(folder):
     assert load_dataset("two", fixed_split=True).split.tolist() == [0, 0, 2]
     (folder / "two-sparse.arff").unlink()
     assert load_dataset("two").split.tolist() == [0, 0, 2]  # the parts alone
+
+
+@pytest.mark.parametrize("name", ["Beach", "beach", "BEACH"])
+def test_names_are_found_in_any_letter_case(folder, name):
+    (folder / "Beach-sparse.arff").write_text(ARFF + "1,1\n0,0\n")
+    (folder / "Beach.xml").write_text(XML)
+    assert load_dataset(name).n_rows == 2
+    (folder / "beach.arff").write_text(ARFF + "1,1\n")
+    (folder / "beach.xml").write_text(XML)
+    assert load_dataset("beach").n_rows == 1  # the spelling that is there comes first
+
+
+@pytest.mark.filterwarnings("ignore::simlabel.support.advice.DataWarning")
+def test_parts_with_names_of_rows_are_joined(folder):
+    header = "@relation x\n@attribute name {" + ",".join(f"v{k}" for k in range(60)) + "}\n"
+    header += ARFF.split("\n", 1)[1]
+    for part, rows in {"train": range(40), "test": range(40, 60)}.items():
+        (folder / f"beach-{part}.arff").write_text(header + "".join(f"v{k},{k},{k % 2}\n" for k in rows))
+    (folder / "beach.xml").write_text(XML)
+    beach = load_dataset("beach")
+    assert beach.feature_names == ("a",)
+    assert beach.X.ravel().tolist() == list(range(60))

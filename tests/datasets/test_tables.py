@@ -103,26 +103,29 @@ def test_labels_as_true_and_false(stored):
 
 
 def test_texts_with_very_many_values_stay_sparse(stored):
-    frame = pd.DataFrame({"id": [f"row {k}" for k in range(40)], "l": [0, 1] * 20})
+    frame = pd.DataFrame({"id": [f"row {k % 40}" for k in range(60)], "l": [0, 1] * 30})
     dataset = load_dataset(stored(frame), labels=["l"])
     assert isinstance(dataset.X, sp.csr_array)
-    assert dataset.X.shape == (40, 40)
-    assert np.array_equal(dataset.X.sum(axis=1), np.ones(40))
+    assert dataset.X.shape == (60, 40)
+    assert np.array_equal(dataset.X.sum(axis=1), np.ones(60))
 
 
 @pytest.mark.filterwarnings("always::simlabel.support.advice.DataWarning")
 @pytest.mark.parametrize("values", [40, 8])
-def test_texts_of_which_every_row_has_its_own(tmp_path, recwarn, values):
+def test_texts_of_which_every_row_has_its_own(stored, recwarn, values):
     frame = pd.DataFrame({"size": range(40), "street": [f"street {i % values}" for i in range(40)]})
-    frame.assign(red=[i % 2 for i in range(40)]).to_csv(tmp_path / "shops.csv", index=False)
-    load_dataset(tmp_path / "shops.csv", labels=["red"])
+    frame = frame.assign(open=["yes", "no"] * 20, red=[i % 2 for i in range(40)])
+    shops = load_dataset(stored(frame), labels=["red"])
+    streets = [] if values == 40 else [f"street=street {k}" for k in range(8)]
+    assert shops.feature_names == ("size", *streets, "open")
+    assert shops.n_attributes == len(frame.columns) - 1 - (values == 40)
+    np.testing.assert_array_equal(shops.X[:, [0, -1]], frame[["size"]].assign(open=[1, 0] * 20))
     told = [str(each.message) for each in recwarn]
     if values == 8:  # which recur: they are categories
         assert told == []
     else:
         assert len(told) == 1
-        assert told[0].startswith("column 'street' has 40 different texts in 40 rows")
-        assert told[0].endswith("leave it out, or let Tagger read its words.")
+        assert told[0].startswith("column 'street' is left out: 40 different texts in 40 rows")
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_multilabel_classification
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
+from simlabel.guarantees import GUARANTEES, LabelCoverage
 from simlabel.influence import Ridge
 from simlabel.label_rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
 from simlabel.similarities import RBF
+from simlabel.sketching import Condense, RandomFeatures
 
 pytestmark = pytest.mark.filterwarnings("ignore::simlabel.support.advice.SimlabelWarning")
 
@@ -253,3 +255,90 @@ def test_log_odds_are_learnt_where_all_that_is_unknown_is_constant():
     model = SMLClassifier("rbf", influence=Ridge(mixing=True), random_state=0)
     plain = model.fit(X, Y).decision_function(X)
     np.testing.assert_allclose(model.fit(X, more).decision_function(X)[:, :4], plain)
+
+
+def with_unknown_constant(seed, value):
+    """Rows with a label that some rows have unknown and all others alike, and the same rows wholly known."""
+    X, Y = data(seed, n=90)
+    complete = np.column_stack([Y, np.full(90, value or 0)]).astype(float)
+    partial = complete.copy()
+    partial[np.random.default_rng(seed).random(90) < (0.5 if value is not None else 2.0), -1] = np.nan
+    return X, partial, complete
+
+
+CONSTANT = pytest.mark.parametrize("value", [0, 1, None], ids=["absent", "present", "unknown"])
+
+
+@CONSTANT
+@pytest.mark.parametrize("sketch", [RandomFeatures(512), Condense(20), "auto"], ids=str)
+def test_sketches_count_unknown_cells_of_constant_labels_as_the_constant(value, sketch):
+    X, partial, complete = with_unknown_constant(1, value)
+    model = SMLClassifier(RBF(0.3), sketch=sketch, random_state=0)
+    wanted = model.fit(X, complete).decision_function(X)
+    np.testing.assert_array_equal(model.fit(X, partial).decision_function(X), wanted)
+
+
+def test_a_sketch_counts_rows_anew_if_the_constant_is_another():
+    """Nothing is known of the label until one row has it: then all rows do, as far as is known."""
+    X, _ = data(2, n=40)
+    partial = np.zeros((40, 4))
+    partial[np.arange(40), np.arange(40) % 3] = 1
+    partial[:20, 0], partial[0, :3], partial[:, 3] = 1, 1, np.nan
+    make = lambda: SMLClassifier(RBF(0.3), sketch=RandomFeatures(512), random_state=0, calibration=None)  # noqa: E731
+    model = make().fit(X, partial)
+    partial[0] = [0, 0, 0, 1]  # now row 0 has one label and the others one more: sets of 1 to 3 as before
+    model.correct([0], partial[[0]])
+    fresh = make().fit(X[[*range(1, 40), 0]], partial[[*range(1, 40), 0]])
+    np.testing.assert_allclose(model.label_weights(X), fresh.label_weights(X), rtol=1e-5, atol=1e-4)
+
+
+@CONSTANT
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.3)], ids=str)
+def test_data_values_count_unknown_cells_of_constant_labels_as_the_constant(value, influence):
+    X, partial, complete = with_unknown_constant(3, value)
+    model = SMLClassifier(RBF(0.3), influence=influence, random_state=0)
+    wanted = model.fit(X, complete).data_values("ranking_loss")
+    np.testing.assert_allclose(model.fit(X, partial).data_values("ranking_loss"), wanted)
+
+
+@CONSTANT
+@pytest.mark.parametrize("influence", ["uniform", Ridge(0.3), Ridge(0.3, inducing=30)], ids=str)
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_guarantees_count_unknown_cells_of_constant_labels_as_the_constant_and_say_so(
+    guarantee, influence, value
+):
+    X, partial, complete = with_unknown_constant(4, value)
+    model = SMLClassifier(RBF(0.3), normalizer=None, influence=influence, random_state=0)
+    asked = GUARANTEES[guarantee](0.7)
+    before = model.fit(X, complete).guarantee(asked)
+    wanted = model.predict_sets(X[:20], guarantee=before)
+    after = model.fit(X, partial).guarantee(asked)
+    assert model.predict_sets(X[:20], guarantee=after) == wanted
+    assert not any("unknown" in caveat for caveat in before.caveats)
+    assert any(caveat.startswith("4: some cells are unknown") for caveat in after.caveats)
+
+
+def test_one_known_cell_of_a_constant_label_may_be_held_out():
+    """What is known of it stays known to the rows that score the others."""
+    X, Y = data(5, n=90)
+    for known in range(0, 90, 9):
+        partial = np.column_stack([Y, np.full(90, np.nan)])
+        partial[known, -1] = 1
+        complete = np.column_stack([Y, np.ones(90)])
+        model = SMLClassifier(RBF(0.3), normalizer=None, random_state=0)
+        asked = LabelCoverage(0.7, method="split")
+        wanted = model.fit(X, complete).predict_sets(X[:20], guarantee=asked)
+        assert model.fit(X, partial).predict_sets(X[:20], guarantee=asked) == wanted
+
+
+def test_labels_that_vary_must_be_known_for_all_of_these():
+    X, Y = data(6)
+    partial = Y.astype(float)
+    partial[5, 0] = np.nan
+    model = SMLClassifier(RBF(0.3))
+    with pytest.raises(ValueError, match="a sketch is of label sets that are all known"):
+        SMLClassifier(RBF(0.3), sketch="auto").fit(X, partial)
+    with pytest.raises(ValueError, match=r"first at row 5\).* data values"):
+        model.fit(X, partial).data_values()
+    with pytest.raises(ValueError, match="a guarantee rests on rows whose labels are all known"):
+        model.guarantee(LabelCoverage(0.7))

@@ -9,6 +9,7 @@ import pytest
 from league.methods import METHODS as BENCHMARK
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
 
 from made_data import make_data
 from simlabel.experiments import ALGORITHMS, FixedSplit, KFolds, compare, find_algorithm
@@ -75,3 +76,13 @@ def test_each_split_has_a_random_state_of_its_own_and_estimators_of_ones_own_kee
     assert not compare(data, [named], KFolds(3, repeats=2)).failures
     assert list(dict.fromkeys(seen)) == [5, 6, 7, 8, 9, 10]
     assert [split.number for split in KFolds(3, repeats=2).splits(data)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_one_versus_rest_without_probabilities_is_compared_if_its_first_label_is_absent():
+    data = make_data(rows=40, labels=4)
+    Y = data.Y.toarray()
+    Y[:30, 0] = 0
+    data = replace(data, Y=type(data.Y)(Y), split=np.repeat([0, 2], [30, 10]).astype(np.int8))
+    result = compare(data, {"svm": OneVsRestClassifier(LinearSVC())}, FixedSplit())
+    assert not result.failures
+    assert 0 < result.of("made", "svm").mean("average_precision") <= 1

@@ -12,7 +12,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES
 from simlabel import SMLClassifier
 from simlabel.influence import LabelMean, Ridge
-from simlabel.similarities import RBF, Function, Laplacian, Polynomial
+from simlabel.similarities import RBF, Function, Laplacian, Polynomial, Precomputed
 from simlabel.weightings import TopK
 
 POSITIVE_DEFINITE = [case for case in SIMILARITY_CASES if case.similarity.positive_definite]
@@ -181,6 +181,17 @@ def test_what_cannot_be_learnt_is_named():
     signed = Function(lambda A, B: A @ B.T - 5.0, blockwise=True, positive_definite=True)
     with pytest.raises(ValueError, match="not positive definite at penalty"):
         SMLClassifier(signed, influence=Ridge(0.01), normalizer=None).fit(X, Y)
+
+
+@pytest.mark.parametrize("penalty", ["auto", 0.1])
+def test_a_precomputed_matrix_has_no_rows_to_sum_over_a_few_of(penalty):
+    X, Y, _, _ = problem(6)
+    S = X @ X.T
+    influence = Ridge(penalty, inducing=5)
+    with pytest.raises(ValueError, match=r"5 inducing references .* use Ridge\(inducing=None\)"):
+        SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)
+    influence = Ridge(penalty, inducing=None)
+    SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -298,3 +300,19 @@ def test_no_title_is_listed_twice_as_the_closest(objects):
             quoted = each.sentence.split("the closest")[-1].split("'")[1::2]
             assert len({title.split(" (")[0] for title in quoted}) == len(quoted)
     assert " rows)' and '" in " ".join(each.sentence for each in told(objects, 0))
+
+
+@pytest.mark.parametrize("top", [1, 2, 8, 20])
+@pytest.mark.parametrize("labels", [None, ["sea", "romance"]], ids=["predicted", "asked for"])
+def test_a_sentence_names_words_of_the_table_below_it(tagger, top, labels):
+    why = tagger.explain(NEW, top, labels)
+    n_named = 0
+    for query in range(len(NEW)):
+        for each in told(why, query):
+            shown = {row.names[0] for row in each.words.rows}
+            for part in ("because of ", "for it: ", "against it: "):
+                _, found, rest = each.sentence.partition(part)
+                named = re.findall(r"'([^']+)'", re.split(";|similar rows", rest)[0]) if found else []
+                assert set(named) <= shown
+                n_named += len(named)
+    assert n_named > 0

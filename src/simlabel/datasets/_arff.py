@@ -55,7 +55,7 @@ def read_arff(
         Y=Y,
         label_names=columns.label_names,
         feature_names=columns.feature_names,
-        n_attributes=len(header.attributes) - len(positions),
+        n_attributes=columns.n_features,
         source=str(path),
     )
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import scipy.sparse as sp
+
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, advise_on_texts, finite_number, is_truth
+from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, finite_number, identifies_rows, is_truth
+from simlabel.support.validation import Rows
 
 Place = tuple[int, float]  # a column and the number there
 
@@ -32,12 +37,14 @@ class TableColumns:
     """Columns of X, and after them, from `width` on, those of Y.
 
     A numeric attribute is a column; so is a nominal one whose values are 0 and 1. Another nominal one is a
-    column per value, named ``attribute=value``.
+    column per value, named ``attribute=value``, unless it identifies rows.
 
     Attributes
     ----------
     convert : list of callable
         For each attribute, from a text to its place; raises ValueError, KeyError or TypeError.
+    n_features : int
+        How many attributes are features.
     implied : dict of int to int
         The attributes whose absence from a sparse row does not mean 0, and the column that is 1 then:
         what a sparse row leaves out is the *first* value of a nominal attribute.
@@ -57,6 +64,7 @@ class TableColumns:
                 self._starts[j] = len(names)
                 names += attribute.columns
         self.width = len(names)
+        self.n_features = len(self._starts)
         self.feature_names = tuple(names)
         self.label_names = tuple(attributes[j].name for j in labels)
         self._starts |= {j: self.width + k for k, j in enumerate(labels)}
@@ -81,11 +89,21 @@ class TableColumns:
             self.implied[j] = column
         return places.__getitem__
 
-    def advise(self, n_rows: int) -> None:
-        """Warn of features that are texts, of which nearly every row has its own."""
+    def without_identifiers(self, X: Rows) -> Rows:
+        """Leave out the columns of texts of which nearly every row has its own: from X and from the names."""
+        n, kept = int(X.shape[0]), np.ones(self.width, dtype=bool)
+        used = np.bincount(X.indices, minlength=self.width) if sp.issparse(X) else np.count_nonzero(X, axis=0)
         for j, attribute in enumerate(self._attributes):
-            if attribute.values is not None and j not in self._labels:
-                advise_on_texts(attribute.name, len(attribute.values), n_rows)
+            if j in self._labels or attribute.values is None:
+                continue
+            own = slice(self._starts[j], self._starts[j] + len(attribute.columns))
+            if identifies_rows(attribute.name, int(np.count_nonzero(used[own])), n):
+                kept[own] = False
+                self.n_features -= 1
+        if kept.all():
+            return X
+        self.feature_names = tuple(itertools.compress(self.feature_names, kept))
+        return X[:, np.flatnonzero(kept)]
 
     def explain(self, j: int, text: str | None, line: int) -> Place:
         """Give the place of a missing value, or say why the text has none."""

@@ -34,7 +34,7 @@ def read_csv(
     """Read a CSV file whose first line names the columns.
 
     A column of numbers is a feature; a column of texts is a feature per text, or one of 0 and 1 where they
-    mean that (``true``, ``false``).
+    mean that (``true``, ``false``). A column of texts of which nearly every row has its own is left out.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read_csv(
         Y=Y,
         label_names=names,
         feature_names=columns.feature_names,
-        n_attributes=len(attributes) - len(positions),
+        n_attributes=columns.n_features,
         source=str(path),
     )
 

@@ -47,14 +47,16 @@ def is_truth(values: tuple[str, ...]) -> bool:
     return None not in truths and len(set(truths)) == len(truths)
 
 
-def advise_on_texts(name: str, n_values: int, n_rows: int) -> None:
-    """Warn of a column of texts, to be a column for each, of which nearly every row has its own."""
-    if n_rows >= _ENOUGH and n_values >= _NEARLY_ALL * n_rows:
+def identifies_rows(name: str, n_values: int, n_rows: int) -> bool:
+    """Whether nearly every row has a text of its own in a column, which is then left out, with a warning."""
+    found = n_rows >= _ENOUGH and n_values >= _NEARLY_ALL * n_rows
+    if found:
         advise(
-            f"column {name!r} has {n_values:,} different texts in {n_rows:,} rows, and tells rows apart but "
-            f"nothing else: leave it out, or let Tagger read its words.",
+            f"column {name!r} is left out: {n_values:,} different texts in {n_rows:,} rows identify rows and "
+            f"say nothing about others. Tagger reads the words of texts.",
             DataWarning,
         )
+    return found
 
 
 def check_missing(missing: str) -> None:

@@ -12,14 +12,14 @@ import scipy.sparse as sp
 
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, advise_on_texts, impute, is_truth
+from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, identifies_rows, impute, is_truth
 from simlabel.datasets._gather import WIDE
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
 from simlabel.support.validation import Rows
 
 
 def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str, missing: Missing) -> Dataset:
-    """Numbers are features as they are, booleans are 0 and 1, texts are a feature per value.
+    """Numbers are features, booleans are 0 and 1, texts are a feature per value (identifiers: none).
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str,
     else:
         Y = indicator(frame, positions, path)
         label_names = tuple(names[j] for j in positions)
-    blocks = [_feature(names[j], frame.iloc[:, j], path, missing) for j in features]
+    found = [_feature(names[j], frame.iloc[:, j], path, missing) for j in features]
+    blocks = [block for block in found if block is not None]
     X, feature_names = _join(blocks, len(frame))
     return Dataset(
         name=name,
@@ -52,7 +53,7 @@ def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str,
         Y=Y,
         label_names=label_names,
         feature_names=feature_names,
-        n_attributes=len(features),
+        n_attributes=len(blocks),
         source=str(path),
     )
 
@@ -62,7 +63,7 @@ Codes = npt.NDArray[np.intp]
 Block = tuple[list[str], Codes | None, Any]
 
 
-def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) -> Block:
+def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) -> Block | None:
     absent = column.isna().to_numpy()
     if absent.any() and missing == "error":
         row = int(np.argmax(absent))
@@ -81,7 +82,8 @@ def _feature(name: str, column: pd.Series[Any], path: Path, missing: Missing) ->
             raise DatasetError(message, path)
         return [name], None, numbers
     values, codes = _texts(name, column, absent, path)
-    advise_on_texts(name, len(values), len(column))
+    if identifies_rows(name, len(values), len(column)):
+        return None
     if not is_truth(values):
         return [f"{name}={value}" for value in values], codes, None
     truth = np.array([TRUTH[value.lower()] for value in values] + [np.nan])

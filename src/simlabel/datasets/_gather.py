@@ -106,10 +106,12 @@ def gather(rows: FileRows, columns: TableColumns) -> tuple[Rows, sp.csr_array]:
                 dense[column] = number
             values.extend(dense)
     Y = Y_rows.finish(len(columns.label_names))
-    columns.advise(len(Y_rows))
     if sparse:
-        return X_rows.finish(width), Y
-    return np.frombuffer(values, dtype=np.float64).reshape(len(Y_rows), width), Y
+        X = columns.without_identifiers(X_rows.finish(width))
+        narrow = not rows.sparse and len(columns.feature_names) <= WIDE * len(columns.convert)
+        return X.toarray() if narrow else X, Y
+    dense_X = np.frombuffer(values, dtype=np.float64).reshape(len(Y_rows), width)
+    return columns.without_identifiers(dense_X), Y
 
 
 def _convert(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,13 @@ def load_dataset(
 ) -> Dataset:
     """Load a multi-label data set from a file, or by its name.
 
-    A name is looked for in the folder that the environment variable ``SIMLABEL_DATA`` names, then in the
-    installed ``river`` package (yeast), then on OpenML through scikit-learn (yeast, emotions, scene). A set
-    that exists only as training and test parts is both together, with `Dataset.split` telling them apart.
+    A nominal feature of which nearly every row has its own value, such as a name, identifies rows: it is left
+    out, with a `DataWarning`.
+
+    A name is looked for, in any letter case, in the folder that the environment variable ``SIMLABEL_DATA``
+    names, then in the installed ``river`` package (yeast), then on OpenML through scikit-learn (yeast,
+    emotions, scene). A set that exists only as training and test parts is both together, with
+    `Dataset.split` telling them apart.
 
     Parameters
     ----------
@@ -159,7 +163,7 @@ def _joined(name: str, files: Files, format: str | None, options: dict[str, Any]
 def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str, Any]) -> Dataset:
     folder = data_folder()
     sets = {} if folder is None else sets_in(folder)
-    files = sets.get(name) or sets.get(f"{name}-sparse")  # as Mulan names files with sparse rows
+    files = next((sets[each] for each in _spellings(name, sets)), None)
     if files is not None:
         parts = parts_beside(files[0][1]) if fixed_split and files[0][0] is None else None
         return _joined(name, parts or files, format, options)
@@ -174,6 +178,13 @@ def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str
         except DatasetError as error:
             failures.append(str(error))
     raise DatasetError(ways_to_obtain(name, failures))
+
+
+def _spellings(name: str, sets: Iterable[str]) -> Iterator[str]:
+    """Names of sets that may be meant, also with Mulan's ending for sparse rows and in other letter case."""
+    for wanted in (name, f"{name}-sparse"):
+        yield from (each for each in sets if each == wanted)
+        yield from (each for each in sets if each.lower() == wanted.lower())
 
 
 def _read(path: Path, format: str | None, options: dict[str, Any]) -> Dataset:

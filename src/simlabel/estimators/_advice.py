@@ -41,7 +41,7 @@ def advise_on_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
     references = model.scorer.references
     if counts[top] < _NEARLY_ALL * sets.shape[0]:
         return
-    same = _set_keys(references.Y, codes) == keys[top]
+    same = _set_keys(references.settled_Y, codes) == keys[top]
     share = float(references.weights[same].sum() / references.weights.sum())
     if share > _USUAL or not _tells_nothing(model, X[:_ENOUGH]):
         return
@@ -74,7 +74,7 @@ def _tells_nothing(model: Model, X: Rows) -> bool:
     outputs, references = model.outputs(X), model.scorer.references
     if not outputs.weights.any():
         return True
-    usual = references.Y.T @ references.weights / references.weights.sum()
+    usual = references.settled_Y.T @ references.weights / references.weights.sum()
     told = float(np.abs(outputs.probabilities - usual).mean())
     return told <= _LITTLE * float((2.0 * usual * (1.0 - usual)).mean())
 

@@ -266,7 +266,8 @@ class InspectionMixin(PickedMixin):
         refuse_precomputed(self._model, "data_values")
         refuse_samples(self._model, "data_values")
         refuse_groups(self._model, "data_values")
-        refuse_unknown(self._model.scorer.references.knowledge, "data values are known where all labels are")
+        known = self._model.scorer.references.completed.knowledge
+        refuse_unknown(known, "data values are known where all labels are")
         return data_values(self._model.scorer, criterion)
 
     @within_n_jobs

@@ -117,7 +117,7 @@ class LearningMixin(OnlineMixin):
                 f"or a draw for each query. A sampler that draws at fit will do."
             )
         if sketch is not None:
-            refuse_unknown(batch.unknown, "a sketch is of label sets that are all known")
+            refuse_unknown(batch.settled[1], "a sketch is of label sets that are all known")
         best, self.tuning_ = search.run(problem)
         advise_on_curve(self.tuning_)
         if told:
@@ -201,7 +201,7 @@ class LearningMixin(OnlineMixin):
             raise ValueError(
                 f"sampler: {stages.weighting!r} looks at whole rows and is no sum that could be estimated."
             )
-        p = sampler.probabilities(references.X, references.Y)
+        p = sampler.probabilities(references.X, references.settled_Y)
         if sampler.per_query:
             return problem, Sampled(p, sampler.n, stages.seed, order=references.order)
         rows, scales = draw(p, sampler.n, np.random.default_rng(stages.seed), references.order)

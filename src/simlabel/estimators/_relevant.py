@@ -127,6 +127,6 @@ def _judged(
     weights, targets = references.weights[rest], ridge_targets(references).toarray()[rest]
     mean = weights @ targets / weights.sum()
     V = positive_definite_inverse(S, penalty / weights) @ (targets - mean)
-    truth, judge = Truth.of(references.Y[held]), Judge(criterion, references.sizes)
+    truth, judge = Truth.of(references.settled_Y[held]), Judge(criterion, references.sizes)
     judge.add(truth, learned_scores(np.asarray(across @ V + mean), references.n_labels))
     return judge.result(truth, references.weights[held])[0]

@@ -266,7 +266,7 @@ class Scorer:
         """
         stages = self.stages
         if self.sketch is not None:
-            refuse_unknown(references.knowledge, "a sketch is of label sets that are all known")
+            refuse_unknown(references.completed.knowledge, "a sketch is of label sets that are all known")
         solved = stages.influence.updated(self.solved, Problem(stages, references), kept)
         known = self.prepared if solved.used is None and self.solved.used is None else None
         ready = prepare(used_rows(references, solved), [stages.similarity], keep_views=True, known=known)
@@ -293,6 +293,8 @@ class Scorer:
         assert isinstance(self.sketch, FeatureSums)  # others are refused
         before, now = self.references, after.references
         same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
+        # unknown cells count as the constant, which may be another now
+        same = same and (now.knowledge is None or _constant(now) == _constant(before))
         gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
         if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
             return self.sketch.emptied(after.V.shape[1]).added(now.X, after.V)
@@ -306,3 +308,7 @@ class Scorer:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""
         width = max(self.job.reducer.width, Q.shape[1] if hasattr(Q, "shape") and len(Q.shape) > 1 else 1)
         return iter(blocks(n_rows(Q), max(1, limits().block_bytes // (8 * width))))
+
+
+def _constant(references: References) -> list[int]:
+    return [] if references.constant is None else references.constant.tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from simlabel.label_rules import ScoreBlock
 from simlabel.labels import refuse_unknown
 from simlabel.rows import Codes, content_order, is_lazy, is_remote, take_rows
 from simlabel.support.forks import cached_property
+from simlabel.support.text import some_names
 from simlabel.support.validation import FloatArray, Rows
 
 _HELD = 0.3  # share of the rows, or groups, that a split holds out
@@ -83,7 +84,7 @@ class Grounds:
         scorer = self.model.scorer
         references, stages = scorer.references, scorer.stages
         _refuse_weights(self.model)
-        X, Y = references.X, references.Y
+        X, Y = references.X, references.settled_Y
         if references.groups is not None:
             rows = one_of_each(references.groups, references.order, stages.seed)
             refuse_precomputed(self.model, "A guarantee for groups")
@@ -117,18 +118,18 @@ class Grounds:
         """Why what rests on the model's own rows does not hold to the letter."""
         if self.fresh is not None:
             return ()
-        model, learnt = self.model, list(self.chosen)
+        model, learnt, caveats = self.model, list(self.chosen), list(_assumed(self.model))
         if model.normalizer is not None and model.normalizer.learns:
             learnt.append("what the normalizer has learnt")
         if model.encoder is not None:
             learnt.append("how the table is encoded")
-        if not learnt:
-            return ()
-        named = learnt[0] if len(learnt) == 1 else f"{', '.join(learnt[:-1])} and {learnt[-1]}"
-        return (
-            f"{named}: chosen on the rows that the promise rests on. Give rows that the model has not "
-            f"seen, or choose on others.",
-        )
+        if learnt:
+            named = learnt[0] if len(learnt) == 1 else f"{', '.join(learnt[:-1])} and {learnt[-1]}"
+            caveats.append(
+                f"{named}: chosen on the rows that the promise rests on. Give rows that the model has not "
+                f"seen, or choose on others."
+            )
+        return tuple(caveats)
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class HeldOut:
         """Leave-one-out scores of the rows that scores rest on, and their labels."""
         made = [self.score.to_scores(block.scores) for block in training_blocks(self.score.scorer)]
         references = self.score.scorer.references
-        return np.concatenate(made)[references.order], references.Y[references.order]
+        return np.concatenate(made)[references.order], references.settled_Y[references.order]
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class _Scored:
 
 def _halved(scorer: Scorer) -> HeldOut:
     """A scorer of some rows, with every resolved value held, and the others scored by it."""
-    references, groups = scorer.references, scorer.references.groups
+    references, groups = scorer.references.completed, scorer.references.groups
     n_units = int(references.units.max()) + 1
     places = np.random.default_rng(scorer.stages.seed).permutation(n_units)
     n_held = round(_HELD * n_units)
@@ -225,9 +226,21 @@ def one_of_each(groups: Codes, order: Positions, seed: int) -> Positions:
     return np.sort(shuffled[np.unique(groups[shuffled], return_index=True)[1]])
 
 
+def _assumed(model: Model) -> Iterator[str]:
+    """What is assumed of labels that are constant where they are known."""
+    knowledge = model.scorer.references.knowledge
+    if knowledge is not None and knowledge.entries.nnz:
+        some = np.unique(knowledge.entries.indices)
+        names = some_names([repr(name) for name in model.labels.classes[some].tolist()])
+        yield (
+            f"{names}: some cells are unknown, and count as the value that all known cells have. Give rows "
+            f"whose labels are all known."
+        )
+
+
 def _refuse_weights(model: Model) -> None:
     known = "a guarantee rests on rows whose labels are all known; give rows of that kind"
-    refuse_unknown(model.scorer.references.knowledge, known)
+    refuse_unknown(model.scorer.references.completed.knowledge, known)
     weights = model.scorer.references.weights
     if (weights != 1.0).any():
         first = int(np.flatnonzero(weights != 1.0)[0])

@@ -41,6 +41,12 @@ class InducingFeatures:
     def __init__(
         self, prepared: Prepared, similarity: Similarity, engine: Engine, n_jobs: int | None
     ) -> None:
+        if similarity.form == "precomputed":
+            raise ValueError(
+                f"Ridge: {prepared.n_rows:,} inducing references are not possible with a precomputed matrix, "
+                f"whose columns are all rows. Use Ridge(inducing=None), which sums over all, or give fit the "
+                f"features, and a similarity that compares them."
+            )
         self.prepared, self.engine, self.n_jobs = prepared, engine, n_jobs
         self.job = Job(similarity, None, Keep(prepared.n_rows))
         S = self._similarities(prepared.X)

@@ -66,7 +66,7 @@ class Ridge(Influence):
         Sum over this many references only, fitted to all of them (Nystroem). None: over all of
         them. ``"auto"``: over all as long as three matrices of their similarities fit in 1 GiB
         (6,688 references), and over any number where the similarity is a plain inner product, as linear
-        and cosine are; else over 2,048.
+        and cosine are; else over 2,048. With a precomputed similarity only None, or as many as there are.
     mixing : bool
         Whether each label's score becomes its log-odds, in which the scores of other labels count too:
         a logistic regression, learnt from the leave-one-out scores. Then scores of frequent and of rare

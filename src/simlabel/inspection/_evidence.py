@@ -110,7 +110,7 @@ class Evidence:
         references = self.model.scorer.references
         size = column - references.n_labels
         if size < 0:
-            return np.asarray(references.Y[:, [column]].toarray().ravel(), dtype=bool)
+            return np.asarray(references.settled_Y[:, [column]].toarray().ravel(), dtype=bool)
         have = np.asarray(np.diff(references.settled_Y.indptr) == references.sizes[size])
         return have if references.unknown is None else have & (np.diff(references.unknown.indptr) == 0)
 

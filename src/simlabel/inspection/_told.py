@@ -86,11 +86,11 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
         given = k in chosen
         nearest = why.evidence.nearest(query, k, max(_LOOKED_AT, n_nearest))
         telling = telling_words(why, query, frame)
-        some = None if telling is None else telling.head(SHOWN_WORDS)
         shown = None if telling is None else telling.head(n_words)
-        sentence = (
-            _reason(why, query, k, some, nearest) if given else _balance(why, query, k, telling, nearest)
-        )
+        named = (
+            None if shown is None else shown.head(SHOWN_WORDS)
+        )  # in the table too, and for any larger `top`
+        sentence = (_reason if given else _balance)(why, query, k, named, nearest)
         aside = although(why, query, k) if given else not_given(why, query, k)
         name = str(why.labels[k])
         heading = f"{name}, {percent(why.probabilities[query, k])} likely"

@@ -48,7 +48,7 @@ def data_values(scorer: Scorer, criterion: str) -> FloatArray:
 def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> FloatArray:
     """By closed-form leave-one-out, with and without each instance."""
     references, rows = scorer.references, criterion.rows
-    truth, weights, n_labels = Truth.of(references.Y), references.weights, references.n_labels
+    truth, weights, n_labels = Truth.of(references.settled_Y), references.weights, references.n_labels
     everyone = np.arange(references.n_rows)
     without_each = influence.without_each(scorer.problem)
     assert scorer.solved.left_out is not None
@@ -77,7 +77,7 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
             f"data values need sums that add up; leaving one out under {weighting!r} moves others."
         )
     n, weights = references.n_rows, references.weights
-    truth = Truth.of(references.Y)
+    truth = Truth.of(references.settled_Y)
     columns = truth.Y.tocsc()
     rows_of = np.split(columns.indices, columns.indptr[1:-1])
     prepared = prepare(references.X, [stages.similarity])

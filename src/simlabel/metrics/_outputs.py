@@ -85,7 +85,12 @@ def absent_labels(model: Any, n_labels: int) -> Mask:
 def label_probabilities(model: Any, X: Any, n_labels: int) -> FloatArray | None:
     """Probabilities, (n_rows, n_labels), or None where the estimator has none."""
     ask = getattr(model, "predict_proba", None)
-    return None if ask is None else _matrix(ask(X), model, n_labels)
+    try:
+        return None if ask is None else _matrix(ask(X), model, n_labels)
+    except AttributeError as error:
+        if error.name != "predict_proba":
+            raise
+        return None  # OneVsRestClassifier has the method if its first part, for a constant label, has it
 
 
 def _matrix(output: Any, model: Any, n_labels: int) -> FloatArray:

@@ -197,11 +197,17 @@ class References:
         return merged_unknown(self.chunks)
 
     @property
+    def completed(self) -> References:
+        """The same where unknown cells of constant labels are known to be the constant."""
+        same = self.settled is self.chunks
+        return self if same else References.of(self.settled, self.next_id, pairwise=self.pairwise)
+
+    @property
     def unknown(self) -> Indicator | None:
         """Ones at the entries of `settled_Y` that are unknown, (n_references, n_labels); None without any."""
         if self.is_complete:
             return None
-        unknown = merged_unknown(self.settled)
+        unknown = self.completed.knowledge
         return None if unknown is None else unknown.entries
 
     @cached_property

@@ -56,7 +56,7 @@ class AutoSketch(Sketch):
         exact_cost = n * (n_features + 20.0)
         known = [c for c in _CANDIDATES if c.why_not(problem.similarity) is None]
         known = [c for c in known if c.cost(problem) * _SMALLEST_GAIN < exact_cost]
-        truth = Truth.of(problem.references.Y[problem.checked])
+        truth = Truth.of(problem.references.settled_Y[problem.checked])
         wanted = _precision(truth, problem.exact) - self.tolerance if known else 0.0
         for candidate in sorted(known, key=lambda c: c.cost(problem)):
             fitted = candidate.make(problem)

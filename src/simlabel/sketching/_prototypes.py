@@ -159,7 +159,7 @@ def _groups(references: References, X: Rows, k: int, seed: int) -> IntArray:
     """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
     from sklearn.cluster import MiniBatchKMeans  # loads half of scikit-learn, and few want it
 
-    label, order = _rarest_label(references.Y), references.order
+    label, order = _rarest_label(references.settled_Y), references.order
     of = np.empty(len(label), dtype=np.int64)
     used = 0
     for rows in (order[label[order] == which] for which in np.unique(label)):
