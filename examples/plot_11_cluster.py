@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from simlabel import SMLClassifier
-from simlabel._utils.rows import open_rows
+from simlabel.datasets import open_rows
 from simlabel.similarities import RBF
 
 rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ from simlabel.similarities import SIMILARITIES
     [
         (
             "simlabel",
-            "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.experiments.reports",
+            "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.experiments",
         ),
         ("simlabel", "dask distributed zarr"),
         ("simlabel", "numpy scipy sklearn pandas numba simlabel.estimators"),

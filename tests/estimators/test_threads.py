@@ -18,8 +18,8 @@ from simlabel.similarities import RBF, Function, Linear
 from simlabel.sums import Exact
 
 LIBRARIES = ThreadpoolController().lib_controllers
-ROOMS = {"tables", "normalization", "similarities", "weightings", "sampling", "engines", "label_rules"}
-ROOMS |= {"influence", "calibration", "sketching", "fitted", "tuning", "inspection", "baselines"}
+ROOMS = {"tables", "normalizers", "similarities", "sums", "rules", "calibration", "ridge", "sketches"}
+ROOMS |= {"model", "tuning", "inspection", "baselines"}
 
 
 def counts():
@@ -104,12 +104,11 @@ MODELS = {
     "sampled": {"sampler": 20},
 }
 MET = {
-    "ridge": ["influence"],
-    "linear ridge": ["influence"],
-    "rules and calibration": ["label_rules", "calibration"],
-    "prototypes": ["sketching"],
-    "features": ["sketching"],
-    "sampled": ["sampling"],
+    "ridge": ["ridge"],
+    "linear ridge": ["ridge"],
+    "rules and calibration": ["rules", "calibration"],
+    "prototypes": ["sketches"],
+    "features": ["sketches"],
 }
 
 
@@ -118,7 +117,7 @@ MET = {
 def test_a_model_keeps_to_its_jobs(spy, rows, name, n_jobs):
     X, Y = rows
     model = SMLClassifier(**MODELS[name], n_jobs=n_jobs, random_state=0).fit(X, Y)
-    spy.check(n_jobs, "engines", "normalization", *MET.get(name, ()))
+    spy.check(n_jobs, "sums", "normalizers", *MET.get(name, ()))
     for ask in (model.predict, model.decision_function, model.predict_proba, model.outputs):
         ask(X[:1])
         ask(X[:20])
@@ -133,7 +132,7 @@ def test_a_model_keeps_to_its_jobs(spy, rows, name, n_jobs):
         model.leave_one_out()
         model.partial_fit(X[:2], Y[:2])
         model.forget([0]).change_rule("per_label").retune()
-        spy.check(n_jobs, "inspection", "influence", "label_rules")
+        spy.check(n_jobs, "inspection", "ridge", "rules")
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -158,7 +157,7 @@ def test_sparse_rows_keep_to_their_jobs(spy, rows):
     X = sp.csr_array(np.where(X > 0.6, X, 0.0))
     model = SMLClassifier(Linear(), influence="ridge", n_jobs=1).fit(X, Y)
     model.predict(X[:3])
-    spy.check(1, "influence")
+    spy.check(1, "ridge")
 
 
 def test_the_search_and_the_tagger_keep_to_their_jobs(spy, rows):

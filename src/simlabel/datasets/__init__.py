@@ -1,5 +1,6 @@
 """Multi-label data sets: from files in the formats that people have, and by name."""
 
+from simlabel._utils.rows import open_rows
 from simlabel.datasets._chunks import FeatureChunks
 from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._dataset import TEST, TRAIN, Dataset, Numbered
@@ -17,6 +18,7 @@ from simlabel.datasets.tables import (
 )
 
 __all__ = [
+    "open_rows",
     "load_dataset",
     "list_datasets",
     "Dataset",

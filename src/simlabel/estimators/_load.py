@@ -40,7 +40,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
     See Also
     --------
     SMLClassifier.save : Writes such files.
-    simlabel.model.persistence.register : Names a function of your own, so that a model that uses it can be saved.
+    simlabel.model.persistence.register : Names your own function, so that a model with it can be saved.
 
     Examples
     --------

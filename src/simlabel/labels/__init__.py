@@ -2,9 +2,9 @@
 
 from simlabel.labels._advice import advise_on_labels, odd_name
 from simlabel.labels._changes import Labelled, merged, renamed, retired, split_off
-from simlabel.labels._forms import FRAMES, SETS, check_indicator_dense
+from simlabel.labels._forms import FRAMES, SETS, Indicator, check_indicator_dense
 from simlabel.labels._hierarchy import Hierarchy, as_hierarchy
-from simlabel.labels._space import Indicator, LabelSpace, moved, refuse_unknown
+from simlabel.labels._space import LabelSpace, moved, refuse_unknown
 from simlabel.labels._unknown import (
     Known,
     Partial,

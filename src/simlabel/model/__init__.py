@@ -1,13 +1,10 @@
 """A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
 
 from simlabel.model._calibrating import Wanted, learnt_outcomes, told_probabilities
-from simlabel.model._known import KnownSums
 from simlabel.model._leave_one_out import (
-    Rescaling,
     fit_rule,
     left_out_scores,
     left_out_shares,
-    own_entries,
     training_blocks,
 )
 from simlabel.model._model import Model, Outputs, check_learned
@@ -32,11 +29,9 @@ from simlabel.model._updates import (
 
 __all__ = [
     "Batch",
-    "KnownSums",
     "Model",
     "Notes",
     "Outputs",
-    "Rescaling",
     "Scorer",
     "Wanted",
     "check_learned",
@@ -46,7 +41,6 @@ __all__ = [
     "left_out_scores",
     "left_out_shares",
     "one_thread_changes",
-    "own_entries",
     "refuse_estimates",
     "refuse_groups",
     "refuse_precomputed",

@@ -11,26 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import group_sums
 from simlabel._utils.validation import FloatArray
-from simlabel.model._known import one_copy
 from simlabel.model._scorer import Scorer, shares_of
-from simlabel.ridge import Problem
+from simlabel.ridge import Rescaling, own_entries
 from simlabel.rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
-from simlabel.sums import Exclude, References
-
-
-def own_entries(rows: npt.NDArray[np.integer], references: References) -> Exclude:
-    """What to leave out when these references are the queries."""
-    own, groups = rows.astype(np.int64), references.groups
-    if groups is not None:
-        return Exclude(own, np.zeros(len(own)), (groups[own], groups))
-    w = references.weights[rows]
-    return Exclude(own, np.maximum(w - 1.0, 0.0) / w)
 
 
 def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[TrainingBlock]:
@@ -81,45 +68,6 @@ def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
         return scores
     labels = rescaled(scores.labels, rows)
     return replace(scores, labels=labels, ranking=labels)
-
-
-class Rescaling:
-    """Sums that were divided by counts: without the row, or its group, there is less to divide by.
-
-    Parameters
-    ----------
-    problem : Problem
-    scale : array, (n_labels + n_sizes,), or None
-        The counts; None for sums that were not divided.
-    """
-
-    def __init__(self, problem: Problem, scale: FloatArray | None) -> None:
-        self.scale, references = scale, problem.references
-        self.recorded = problem.stages.recorded
-        if scale is None:
-            return
-        self.Y, self.groups, self.count = (
-            references.settled_Y,
-            references.groups,
-            scale[: references.n_labels],
-        )
-        if self.groups is None:  # one copy of the row goes
-            self.gone = one_copy(references.weights, problem.stages.scales)
-        else:
-            self.gone = group_sums(self.groups, problem.stands_for, self.Y)
-
-    def __call__(self, labels: FloatArray, rows: npt.NDArray[np.integer]) -> FloatArray:
-        """Sums of some references, (n_rows, n_labels), each left out of its own."""
-        if self.scale is None:
-            return labels
-        if self.groups is None:
-            gone = self.Y[rows].toarray() * self.gone[rows, None]
-        else:
-            gone = self.gone[self.groups[rows]].toarray()
-        if self.recorded is not None:
-            gone = gone / self.recorded
-        rest = self.count - gone
-        return np.divide(labels * self.count, rest, out=np.zeros_like(labels), where=rest > 1e-9 * self.count)
 
 
 def left_out_shares(scorer: Scorer) -> FloatArray:

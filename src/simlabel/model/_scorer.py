@@ -15,9 +15,8 @@ from simlabel._utils.limits import limits
 from simlabel._utils.rows import Stack, blocks, is_lazy, n_rows, pieces, take_rows
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.labels import refuse_unknown
-from simlabel.model._known import KnownSums, never_negative
 from simlabel.model.sketches import FeatureSums, FittedSketch, what_is_cheaper
-from simlabel.ridge import Kept, Problem, Solved, Stages
+from simlabel.ridge import Kept, KnownSums, Problem, Solved, Stages, never_negative
 from simlabel.rules import ScoreBlock
 from simlabel.sums import (
     Auto,

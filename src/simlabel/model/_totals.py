@@ -7,8 +7,8 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import spaced_rows, take_rows
 from simlabel._utils.validation import FloatArray, Rows
-from simlabel.model._leave_one_out import own_entries
 from simlabel.model._scorer import Scorer
+from simlabel.ridge import own_entries
 from simlabel.sums import Exclude, Job, ReduceCall, prepare, reducer_for
 
 

@@ -1,8 +1,9 @@
 """Influence: how much each reference contributes per unit of similarity."""
 
 from simlabel._utils.registry import Registry
-from simlabel.ridge._base import Influence, Kept, Problem, Solved, Stages
+from simlabel.ridge._base import Influence, Kept, Problem, Solved, Stages, own_entries
 from simlabel.ridge._closed_form import left_out_scores, positive_definite_inverse
+from simlabel.ridge._known import KnownSums, never_negative
 from simlabel.ridge._linear import fits_in_matrix, linear_form
 from simlabel.ridge._logistic import logistic_lines
 from simlabel.ridge._own_columns import is_vocabulary
@@ -10,11 +11,15 @@ from simlabel.ridge._pairs import ridge_targets, similarity_matrix
 from simlabel.ridge._partly import knowledge, partly_known_solution, patterns, work
 from simlabel.ridge._penalties import LeftOut, left_out_by_penalty
 from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge
-from simlabel.ridge._sums import LabelMean, Uniform
+from simlabel.ridge._sums import LabelMean, Rescaling, Uniform
 
 INFLUENCES: Registry[Influence] = Registry("influence", Influence, [Uniform, LabelMean, Ridge])
 
 __all__ = [
+    "KnownSums",
+    "Rescaling",
+    "never_negative",
+    "own_entries",
     "INFLUENCES",
     "Uniform",
     "LabelMean",

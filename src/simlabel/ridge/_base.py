@@ -16,7 +16,18 @@ from simlabel._utils.rows import blocks, n_rows
 from simlabel._utils.validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.metrics import Truth
 from simlabel.similarities import Similarity
-from simlabel.sums import Engine, Exact, Job, Keep, Prepared, ReduceCall, References, Weighting, prepare
+from simlabel.sums import (
+    Engine,
+    Exact,
+    Exclude,
+    Job,
+    Keep,
+    Prepared,
+    ReduceCall,
+    References,
+    Weighting,
+    prepare,
+)
 
 Kept = npt.NDArray[np.int64] | range  # positions among the former references
 
@@ -193,3 +204,12 @@ class Influence(BaseEstimator):
             Which of the former references these are, in rising order.
         """
         return self.solve(problem)
+
+
+def own_entries(rows: npt.NDArray[np.integer], references: References) -> Exclude:
+    """What to leave out when these references are the queries."""
+    own, groups = rows.astype(np.int64), references.groups
+    if groups is not None:
+        return Exclude(own, np.zeros(len(own)), (groups[own], groups))
+    w = references.weights[rows]
+    return Exclude(own, np.maximum(w - 1.0, 0.0) / w)

@@ -25,8 +25,8 @@ class Embedding(BaseEstimator):
     ----------
     source : callable or str
         ``source(texts) -> array, (n_texts, n_dimensions)``; to be saved with a model it is registered by
-        name (`simlabel.model.persistence.register`). Or the folder of a model2vec model on disk, which the extra
-        ``embeddings`` reads; nothing is downloaded. A saved model holds the path, not the folder.
+        name (`simlabel.model.persistence.register`). Or the folder of a model2vec model on disk, which the
+        extra ``embeddings`` reads; nothing is downloaded. A saved model holds the path, not the folder.
 
     Examples
     --------

@@ -14,8 +14,7 @@ from simlabel._utils.rows import Stack, blocks, is_lazy, take_rows
 from simlabel._utils.threads import effective_jobs
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.metrics import Criterion
-from simlabel.model import KnownSums, Rescaling, own_entries
-from simlabel.ridge import Problem, Solved, Stages
+from simlabel.ridge import KnownSums, Problem, Rescaling, Solved, Stages, own_entries
 from simlabel.rules import ScoreBlock
 from simlabel.sums import Job, ReduceCall, prepare, reducer_for
 from simlabel.sums.running import run_tasks

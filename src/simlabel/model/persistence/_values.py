@@ -107,8 +107,9 @@ def _refusal(value: Any, where: str) -> str:
     if isinstance(value, Similarity):
         label = type(value).__name__
         return (
-            f"{where} is {value!r}, of a class of your own: a model file holds no code. Give the class a "
-            f"name with simlabel.model.persistence.register('some name', {label}), before save and before load."
+            f"{where} is {value!r}, of a class of your own: a model file holds no code. Give the class "
+            f"a name with simlabel.model.persistence.register('some name', {label}), before save "
+            "and before load."
         )
     if callable(value):
         label = getattr(value, "__name__", None) or repr(value)

@@ -13,8 +13,7 @@ from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, Rows, check_sparse
 from simlabel.sums._contract import Engine, Job
 from simlabel.sums.dask._connection import Client, Future
-from simlabel.sums.reducers import Join
-from simlabel.sums.reducers._sums import Exclude
+from simlabel.sums.reducers import Exclude, Join
 from simlabel.sums.running import Shard, aligned, make_shard
 
 Results = list[FloatArray]  # of each job

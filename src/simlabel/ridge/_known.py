@@ -17,7 +17,7 @@ import numpy.typing as npt
 from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import dense_rows, group_sums, pieces
 from simlabel._utils.validation import FloatArray, Rows
-from simlabel.ridge import Problem
+from simlabel.ridge._base import Problem
 
 
 class _Parts(NamedTuple):
