@@ -16,9 +16,15 @@ from simlabel.model.inspection._values import data_values
 from simlabel.model.sketches import SKETCHES
 from simlabel.normalizers import NORMALIZERS
 from simlabel.ridge import INFLUENCES
-from simlabel.rules import LABEL_RULES, AutoRule, CutoffRule, PerLabel
-from simlabel.rules._sweeps import TUNED
-from simlabel.rules.calibration import ABSENCES, CALIBRATIONS
+from simlabel.rules import (
+    ABSENCES,
+    CALIBRATIONS,
+    LABEL_RULES,
+    TUNED_METRICS,
+    AutoRule,
+    CutoffRule,
+    PerLabel,
+)
 from simlabel.similarities import SIMILARITIES
 from simlabel.sums import ENGINES, SAMPLERS, WEIGHTINGS
 from simlabel.tables import ENCODERS
@@ -78,9 +84,9 @@ def test_the_classifier_documents_the_names_of(stage):
 @pytest.mark.parametrize(
     ("thing", "known"),
     [
-        (PerLabel, set(TUNED)),
-        (AutoRule, set(TUNED)),
-        (CutoffRule, set(TUNED)),
+        (PerLabel, set(TUNED_METRICS)),
+        (AutoRule, set(TUNED_METRICS)),
+        (CutoffRule, set(TUNED_METRICS)),
         (SMLClassifier.data_values, RANKING),
         (data_values, RANKING),
     ],
@@ -92,7 +98,7 @@ def test_docstrings_have_the_criteria_of(thing, known):
 
 def test_what_label_rules_are_tuned_for_are_criteria_of_sets():
     known = (*CRITERIA, *MORE_CRITERIA)
-    assert set(TUNED) == {name for name in known if not find_criterion(name).needs_scores}
+    assert set(TUNED_METRICS) == {name for name in known if not find_criterion(name).needs_scores}
 
 
 @pytest.mark.parametrize("stage", STAGES)

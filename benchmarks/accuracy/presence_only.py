@@ -21,8 +21,7 @@ from sklearn.model_selection import GroupKFold
 
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision, f1_micro
-from simlabel.rules import PerLabel
-from simlabel.rules.calibration import PresenceOnly
+from simlabel.rules import PerLabel, PresenceOnly
 
 DELETED, FOLDS = (0.0, 0.4, 0.6), 3
 

@@ -8,8 +8,7 @@ from sklearn.metrics import log_loss
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel._utils.limits import changed_limits
-from simlabel.rules import PerLabel
-from simlabel.rules.calibration import LeaveOneOutCalibration, ShareWarning
+from simlabel.rules import LeaveOneOutCalibration, PerLabel, ShareWarning
 from simlabel.similarities import RBF, Function, Linear
 from simlabel.sums import UniformSampler
 

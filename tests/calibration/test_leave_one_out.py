@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.rules.calibration import LeaveOneOutCalibration
+from simlabel.rules import LeaveOneOutCalibration
 from simlabel.similarities import RBF
 
 

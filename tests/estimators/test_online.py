@@ -109,7 +109,7 @@ def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
 
 
 @given(steps=STEPS, seed=st.integers(0, 2**32 - 1), data=st.data())
-@pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.rules.ShareWarning")
 def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
     case, which = data.draw(st.sampled_from(SIMILARITY_CASES)), data.draw(st.sampled_from(WEIGHTING_CASES))
     rng = np.random.default_rng(seed)

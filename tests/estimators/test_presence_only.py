@@ -6,8 +6,7 @@ import pytest
 from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel.metrics import f1_micro
 from simlabel.ridge import Ridge
-from simlabel.rules import BY_LABEL, CutoffRule, PerLabel
-from simlabel.rules.calibration import PresenceOnly
+from simlabel.rules import BY_LABEL, CutoffRule, PerLabel, PresenceOnly
 from simlabel.similarities import RBF
 
 
@@ -95,7 +94,7 @@ def test_what_cannot_be_put_right_is_refused():
     for absent, words in [
         (PresenceOnly(1.0), "below 1"),
         (PresenceOnly(-0.1), "at least 0"),
-        (PresenceOnly({0: 0.1}), "says nothing of the label 1"),
+        (PresenceOnly({0: 0.1}), "has no share for the label 1"),
         ("never", "absent"),
     ]:
         with pytest.raises(ValueError, match=words):

@@ -131,7 +131,7 @@ def test_single_class_is_a_special_case(rng):
         np.testing.assert_allclose(model.label_weights(Q), sums, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.rules.ShareWarning")
 def test_probabilities_are_shares_strictly_inside(rng):
     X, Y, Q = problem(rng)
     Y[:, 1], Y[:, 2] = 1, 0  # a label that is always there, one that never is

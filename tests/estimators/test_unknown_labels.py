@@ -25,7 +25,7 @@ from simlabel.metrics import (
     subset_accuracy,
 )
 from simlabel.ridge import Ridge
-from simlabel.rules import LABEL_RULES
+from simlabel.rules import LABEL_RULES, CutoffRule, PerLabel, ScoreBlock, TrainingBlock
 from simlabel.similarities import RBF
 from simlabel.tuning import LeaveOneOut, Validation
 
@@ -253,17 +253,21 @@ def test_rules_learn_from_what_is_known_alone(rule, influence):
 )
 def test_thresholds_of_known_labels_are_as_if_the_others_were_not_there(criterion):
     """A label known in half of the rows is cut as it is where only these rows exist."""
-    from simlabel.rules._gather import Gathered
-    from simlabel.rules._sweeps import common_threshold, tuned_thresholds
-
     rng = np.random.default_rng(1)
     F, T = rng.random((40, 1)), rng.integers(0, 2, (40, 1))
     known = rng.random((40, 1)) < 0.5
     some = known[:, 0]
-    part = Gathered(F, T * known, np.ones(40), known)
-    alone = Gathered(F[some], T[some], np.ones(some.sum()))
-    assert tuned_thresholds(part, criterion) == tuned_thresholds(alone, criterion)
-    assert common_threshold(F, part, criterion) == common_threshold(F[some], alone, criterion)
+
+    def block(scores, Y, unknown=None):
+        return TrainingBlock(ScoreBlock(scores, scores, scores), Y, np.ones(len(scores)), unknown)
+
+    part = block(F, sp.csr_array(T * known), sp.csr_array((~known).astype(np.int8)))
+    alone = block(F[some], sp.csr_array(T[some]))
+    for rule in (PerLabel(criterion, shrinkage=0.0), PerLabel(criterion, shrinkage="full")):
+        one, other = (rule.fit(np.array([0, 1]), [each]).thresholds_ for each in (part, alone))
+        assert one == other
+    one, other = (CutoffRule(criterion=criterion).fit(np.array([0, 1]), [each]) for each in (part, alone))
+    assert one.value_ == other.value_
 
 
 def test_a_label_of_which_nothing_is_known_harms_nothing():

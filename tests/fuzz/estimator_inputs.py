@@ -18,8 +18,7 @@ from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
 from simlabel.model.sketches import SKETCHES
 from simlabel.normalizers import NORMALIZERS
 from simlabel.ridge import INFLUENCES
-from simlabel.rules import LABEL_RULES
-from simlabel.rules.calibration import CALIBRATIONS
+from simlabel.rules import CALIBRATIONS, LABEL_RULES
 from simlabel.similarities import RBF, SIMILARITIES, Cosine, Function, Laplacian, OnColumns
 from simlabel.sums import ENGINES, SAMPLERS, WEIGHTINGS
 from simlabel.tuning import TUNERS

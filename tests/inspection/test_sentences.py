@@ -13,8 +13,15 @@ from simlabel import SMLClassifier, Tagger
 from simlabel.model.inspection import told
 from simlabel.model.inspection._likely import follows, legend, turning_point
 from simlabel.ridge import Ridge
-from simlabel.rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
-from simlabel.rules.calibration import LeaveOneOutCalibration
+from simlabel.rules import (
+    AimedRule,
+    CutoffRule,
+    FixedSize,
+    LeaveOneOutCalibration,
+    PerLabel,
+    SetSize,
+    Threshold,
+)
 from simlabel.similarities import RBF
 
 

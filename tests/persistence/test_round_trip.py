@@ -20,14 +20,13 @@ from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
 from simlabel.model.persistence import register
 from simlabel.ridge import Ridge
-from simlabel.rules import AimedRule, PerLabel
-from simlabel.rules.calibration import LeaveOneOutCalibration
+from simlabel.rules import AimedRule, LeaveOneOutCalibration, PerLabel
 from simlabel.similarities import RBF, Function, Linear, OnColumns, Similarity
 from simlabel.sums import CustomWeighting
 
 NAMES = list("abcde")
 # shares of what a function makes of similarities are saved all the same
-pytestmark = pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simlabel.rules.ShareWarning")
 
 
 def problem(rng, n=24):

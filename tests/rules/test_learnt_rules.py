@@ -13,13 +13,35 @@ from sklearn.metrics import f1_score
 
 from simlabel import SMLClassifier
 from simlabel.metrics import find_criterion
-from simlabel.model._leave_one_out import training_blocks
-from simlabel.rules import AutoRule, CutoffRule, PerLabel, ScoreBlock, SetSize, Threshold, _gather
-from simlabel.rules._base import TrainingBlock
-from simlabel.rules._folds import folds
-from simlabel.rules._gather import Gathered
-from simlabel.rules._sweeps import TUNED, tuned_thresholds
+from simlabel.model import training_blocks
+from simlabel.rules import (
+    TUNED_METRICS,
+    AutoRule,
+    CutoffRule,
+    PerLabel,
+    ScoreBlock,
+    SetSize,
+    Threshold,
+    TrainingBlock,
+)
 from simlabel.similarities import RBF
+
+
+def tuned_thresholds(scores, Y, criterion):
+    """Thresholds without shrinkage and without a bound on how often a label is accepted."""
+    block = TrainingBlock(ScoreBlock(scores, scores[:, :1], scores), sp.csr_array(Y), np.ones(len(Y)))
+    rule = PerLabel(criterion, minimum=0, shrinkage=0.0, at_most=None)
+    return rule.fit(np.array([0, 1]), [block]).thresholds_
+
+
+def folds(blocks):
+    """Rows with the same highest score, lowest score and set size together, in five folds."""
+    (block,) = blocks
+    labels = block.scores.labels
+    keys = [(max(row), min(row), n) for row, n in zip(labels.tolist(), block.Y.sum(axis=1), strict=True)]
+    fold_of = np.array([sorted(set(keys)).index(key) % 5 for key in keys])
+    for fold in range(5):
+        yield tuple([block.of_rows(np.flatnonzero(rows))] for rows in (fold_of != fold, fold_of == fold))
 
 
 def cuts(scores):
@@ -46,7 +68,7 @@ def test_no_thresholds_are_better(seed, criterion):
     scores = np.round(rng.random((7, 2)), 1)  # with ties
     Y = (rng.random((7, 2)) < 0.5).astype(int)
     Y[0] = 1
-    (found,) = tuned_thresholds(Gathered(scores, Y, np.ones(7)), criterion)
+    found = tuned_thresholds(scores, Y, criterion)
     best = max(value(Y, scores, np.array(t), criterion) for t in itertools.product(*map(cuts, scores.T)))
     assert value(Y, scores, found, criterion) == pytest.approx(best)
 
@@ -57,7 +79,7 @@ def test_no_single_change_is_better_for_instances(seed, criterion):
     rng = np.random.default_rng(seed)
     scores, Y = rng.random((8, 3)), (rng.random((8, 3)) < 0.5).astype(int)
     Y[:, 0] |= Y.sum(axis=1) == 0  # no empty sets, on which F1 is a matter of taste
-    (found,) = tuned_thresholds(Gathered(scores, Y, np.ones(8)), criterion)
+    found = tuned_thresholds(scores, Y, criterion)
     here = value(Y, scores, found, criterion)
     for k in range(3):
         for cut in cuts(scores[:, k]):
@@ -77,7 +99,7 @@ def test_tuned_on_leave_one_out_scores(rng):
     alone = PerLabel("f1_macro", shrinkage=0.0, at_most=None)
     model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=alone).fit(X, Y)
     scores = model.leave_one_out()
-    (wanted,) = tuned_thresholds(Gathered(scores, Y, np.ones(80)), "f1_macro")
+    wanted = tuned_thresholds(scores, Y, "f1_macro")
     np.testing.assert_allclose(model.label_rule_.thresholds_, wanted)
     assert np.array_equal(model.predict(X), (model.label_weights(X) > wanted).astype(int))
 
@@ -112,7 +134,7 @@ def test_a_rule_is_changed_without_a_refit(rng):
 
 
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])
-@pytest.mark.parametrize("criterion", list(TUNED))
+@pytest.mark.parametrize("criterion", list(TUNED_METRICS))
 def test_auto_takes_another_rule_where_it_is_clearly_better_on_rows_it_was_not_fitted_on(
     criterion, influence, rng
 ):
@@ -158,14 +180,14 @@ def test_auto_takes_another_rule_where_it_is_clearly_better_on_rows_it_was_not_f
 @pytest.mark.timeout(60)
 def test_rows_are_thinned_over_all_blocks_until_they_fit(change_limits):
     """A row of each block would be too many where blocks are many and small."""
-    change_limits(gathered_entries=10)
-    Y = sp.csr_array(np.ones((3, 4), dtype=np.int8))
     blocks = []
     for n in range(50):
         labels = np.full((3, 4), n) + np.arange(3)[:, None] / 4
+        Y = sp.csr_array(np.full((3, 4), n >= 25, dtype=np.int8))
         blocks.append(TrainingBlock(ScoreBlock(labels, labels, labels), Y, np.ones(3)))
-    gathered = _gather.gather(blocks)
-    assert gathered.scores.shape == gathered.truth.shape == (2, 4)
-    assert gathered.scores[:, 0].tolist() == [0.0, 42.5]  # rows 0 and 128 of 150
+    rule, sizes = PerLabel(shrinkage=0.0), np.array([0, 4])
+    np.testing.assert_allclose(rule.fit(sizes, blocks).thresholds_, (24.5 + 25) / 2)
+    change_limits(gathered_entries=10)
+    np.testing.assert_allclose(rule.fit(sizes, blocks).thresholds_, (0.0 + 42.5) / 2)  # rows 0 and 128 of 150
     change_limits(gathered_entries=3)  # less than one row
-    assert _gather.gather(blocks).scores.shape == (1, 4)
+    assert np.isinf(rule.fit(sizes, blocks).thresholds_).all()  # row 0 has no label

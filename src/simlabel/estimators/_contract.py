@@ -25,7 +25,7 @@ from simlabel.estimators._description import Description, describe
 from simlabel.metrics import Truth, exact_rows
 from simlabel.model import Model, Notes, Outputs, one_thread_changes
 from simlabel.model.inspection import advise_on_copies
-from simlabel.rules.calibration import binary_margin
+from simlabel.rules import binary_margin
 
 
 class FittedBase(ClassifierMixin, BaseEstimator):

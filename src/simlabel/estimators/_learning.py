@@ -36,8 +36,7 @@ from simlabel.model import (
 from simlabel.model.sketches import SketchProblem, fit_sketch, resolve_sketch
 from simlabel.normalizers import Normalizer, UnitsWarning, told_units
 from simlabel.ridge import INFLUENCES, Problem, Stages
-from simlabel.rules import LABEL_RULES
-from simlabel.rules.calibration import ABSENCES, CALIBRATIONS
+from simlabel.rules import ABSENCES, CALIBRATIONS, LABEL_RULES
 from simlabel.similarities import SIMILARITIES, Function, Similarity
 from simlabel.sums import Sampled, draw, resolve_engine, resolve_sampler, resolve_weighting
 from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column

@@ -82,7 +82,7 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
     absent : None, "unknown" or PresenceOnly
         What it means that a row has not been given a label: None, that it has it not; "unknown", that it
         may have it all the same. Then weights, probabilities and sets are put right for the share of labels
-        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.rules.calibration` states, or which
+        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.rules` states, or which
         is estimated under an assumption that `PresenceOnly` names. `recorded_` has the share that is there.
 
     Attributes

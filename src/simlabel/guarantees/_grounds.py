@@ -17,8 +17,7 @@ from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
 from simlabel.labels import refuse_unknown
 from simlabel.model import Model, Scorer, refuse_precomputed, refuse_samples, training_blocks
 from simlabel.ridge import LabelMean, Ridge, Uniform, fits_in_matrix
-from simlabel.rules import ScoreBlock
-from simlabel.rules.calibration import label_shares
+from simlabel.rules import ScoreBlock, label_shares
 
 _HELD = 0.3  # share of the rows, or groups, that a split holds out
 

@@ -11,8 +11,7 @@ from simlabel._utils.rows import is_remote
 from simlabel.model._leave_one_out import fit_rule, training_blocks
 from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer
-from simlabel.rules import LabelRule, TrainingBlock
-from simlabel.rules.calibration import LeaveOneOutCalibration, as_recorded
+from simlabel.rules import LabelRule, LeaveOneOutCalibration, TrainingBlock, as_recorded
 from simlabel.similarities import Function
 from simlabel.sums import Sampled
 

@@ -18,9 +18,10 @@ from simlabel.labels import LabelSpace
 from simlabel.model._scorer import Scorer
 from simlabel.model._totals import typical_totals
 from simlabel.normalizers import Normalizer
-from simlabel.rules import LabelRule, ScoreBlock
-from simlabel.rules.calibration import (
+from simlabel.rules import (
+    LabelRule,
     LeaveOneOutCalibration,
+    ScoreBlock,
     ShareWarning,
     as_recorded,
     as_true,

@@ -12,42 +12,39 @@ import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
-from simlabel.rules._folds import folds
-from simlabel.rules._gather import gather, thinned
-from simlabel.rules._sweeps import flat_sweep
+from simlabel.rules._rules import Counts, LabelRule, Needs
+from simlabel.rules._scores import ScoreBlock, TrainingBlock, gather, thinned
+from simlabel.rules._search import Sweep, folds
 
-_Z = 1.959963984540054  # of the normal distribution 95% lie within so many standard deviations
+_Z = 1.959963984540054  # 97.5% quantile of the normal distribution
 
 
 class AimedRule(LabelRule):
-    """All labels whose weight is above a value at which the precision, or the recall, is as wanted.
+    """Predict the labels whose weight is above a cutoff that reaches a given precision or recall.
 
-    Precision is the share of accepted labels that are true, recall the share of true labels that are
-    accepted, over all instances and labels together. Of the values at which leave-one-out scores reach
-    the aim, precision takes the lowest, to accept as much as it may, and recall the highest. Where no
-    value reaches a precision, the one that comes nearest is taken. It is an aim and not a guarantee:
-    `describe` says what was measured.
+    Precision is the share of predicted labels that are true, recall the share of true labels that are
+    predicted, over all rows and labels together. Of the cutoffs that reach the aim on leave-one-out scores,
+    the lowest is used for precision and the highest for recall. If no cutoff reaches a precision, the one
+    that comes nearest is used. The aim is not a guarantee: `describe` returns the measured value.
 
     Parameters
     ----------
     measure : {"precision", "recall"}
-        What is aimed at.
+        The metric that has an aim.
     aim : float
-        How much of it, above 0 and at most 1.
+        Its value, above 0 and at most 1.
     minimum, maximum : int
-        Bounds on the number of labels, which may miss the aim; what is measured counts with them.
+        Bounds on the number of labels. The aim may be missed because of them; `measured_` includes them.
 
     Attributes
     ----------
     value_ : float
-        The cut.
+        The cutoff.
     measured_ : float
-        What the rule reaches on training rows when the cut is found on others (five folds); NaN where
-        nothing was accepted, or nothing is true.
+        The value on held-out training rows (five folds); NaN if nothing was predicted, or nothing is
+        true.
     interval_ : tuple of float
-        In which it lies with a confidence of 95%: Wilson's interval, wider where the labels of an
-        instance tend to be right or wrong together.
+        Wilson's 95% confidence interval, wider if the labels of a row tend to be right or wrong together.
 
     Examples
     --------
@@ -56,7 +53,7 @@ class AimedRule(LabelRule):
     >>> y = [{"sea"}, {"sea"}, {"sea"}, {"trees"}, {"trees"}, {"trees"}]
     >>> model = SMLClassifier("linear", label_rule=AimedRule("precision", 0.9)).fit(X, y)
     >>> model.label_rule_.describe()
-    'precision 1.000 (0.610 to 1.000) on training rows left out; the aim is 0.9'
+    'precision 1.000 (0.610 to 1.000) on held-out training rows; the aim is 0.9'
     """
 
     name = "aimed"
@@ -77,7 +74,7 @@ class AimedRule(LabelRule):
         self.maximum = maximum
 
     def check(self) -> None:
-        """Raise ValueError where the aim, or what was learnt, is out of range."""
+        """Raise ValueError if the aim or a learned value is out of range."""
         super().check()
         if self.measure not in ("precision", "recall"):
             raise ValueError(f"AimedRule: measure must be 'precision' or 'recall', got {self.measure!r}.")
@@ -85,20 +82,20 @@ class AimedRule(LabelRule):
         if self.aim > 1:
             raise ValueError(f"AimedRule: aim must be a share of at most 1, got {self.aim!r}.")
         for name in self.fitted_state:
-            learnt = getattr(self, name, 0.0)
-            good = isinstance(learnt, float) and (name == "measured_" or not math.isnan(learnt))
-            if not good or (name != "value_" and (learnt < 0 or learnt > 1)):
+            learned = getattr(self, name, 0.0)
+            valid = isinstance(learned, float) and (name == "measured_" or not math.isnan(learned))
+            if not valid or (name != "value_" and (learned < 0 or learned > 1)):
                 raise ValueError(
-                    f"AimedRule: {name} must be a number, and a share in [0, 1], got {learnt!r}."
+                    f"AimedRule: {name} must be a number, and a share in [0, 1], got {learned!r}."
                 )
 
     @property
     def interval_(self) -> tuple[float, float]:
-        """In which what was measured lies with a confidence of 95%."""
+        """The 95% confidence interval of `measured_`."""
         return self.low_, self.high_
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
-        """Find the cut, and what it reaches on rows that it was not found on."""
+        """Return a copy with the cutoff, and with the value that it reaches on held-out rows."""
         parts = thinned(blocks, limits().judged_entries)
         fitted = self._cut(parts)
         hits = [self._cut(rest)._hits(block) for rest, held in folds(parts) for block in held]
@@ -106,7 +103,7 @@ class AimedRule(LabelRule):
         return fitted
 
     def _cut(self, blocks: Sequence[TrainingBlock]) -> Self:
-        flat = flat_sweep(gather(blocks))
+        flat = Sweep(gather(blocks).flattened())
         if self.measure == "precision":
             share = flat.right / np.maximum(flat.taken, 1e-300)
             reached = np.flatnonzero(flat.possible & (share >= self.aim))
@@ -118,7 +115,7 @@ class AimedRule(LabelRule):
         return found
 
     def _hits(self, block: TrainingBlock) -> FloatArray:
-        """For each row how many labels are right, of how many, and its weight, (n_rows, 3)."""
+        """Return for each row the number of right labels, the number they are a share of, and its weight."""
         predicted = self.predict(block.scores)
         right = np.asarray(predicted.multiply(block.Y).sum(axis=1)).ravel()
         if block.unknown is not None:
@@ -127,27 +124,29 @@ class AimedRule(LabelRule):
         counted = predicted if self.measure == "precision" else block.Y
         return np.column_stack([right, np.diff(counted.indptr), block.weights])
 
-    def count(self, scores: ScoreBlock) -> Counts:
-        """How many weights are above."""
-        return np.count_nonzero(scores.settled(scores.labels) > self.value_, axis=1)
+    def cutoffs(self, scores: ScoreBlock) -> float:
+        """Return the cutoff."""
+        return self.value_
 
     def describe(self) -> str:
-        """What was aimed at, and what was measured, with its interval."""
+        """Return the aim and the measured value with its interval, as text."""
         return (
             f"{self.measure} {self.measured_:.3f} ({self.low_:.3f} to {self.high_:.3f}) "
-            f"on training rows left out; the aim is {self.aim:g}"
+            f"on held-out training rows; the aim is {self.aim:g}"
         )
 
 
 def _share(hits: FloatArray) -> tuple[float, float, float]:
-    """A share over rows, and its interval: Wilson's, for as many trials as the rows are worth."""
+    """Return a share over rows and its Wilson interval, for the effective number of trials."""
     right, of, weights = hits.T
     trials = float(weights @ of)
     if trials == 0:
         return float("nan"), 0.0, 1.0
     share = float(weights @ right) / trials
-    spread = float(weights @ (right - share * of) ** 2) / trials**2  # the variance, rows being independent
-    worth = min(trials, share * (1 - share) / spread) if spread > 0 else trials
-    middle = (share + _Z**2 / (2 * worth)) / (1 + _Z**2 / worth)
-    half = _Z / (1 + _Z**2 / worth) * math.sqrt(share * (1 - share) / worth + (_Z / (2 * worth)) ** 2)
+    spread = (
+        float(weights @ (right - share * of) ** 2) / trials**2
+    )  # variance of the share if rows are independent
+    n = min(trials, share * (1 - share) / spread) if spread > 0 else trials
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2)
     return share, max(0.0, middle - half), min(1.0, middle + half)

@@ -1,29 +1,125 @@
-"""Set size by similarity, a fixed size, a cutoff, and any function."""
+"""Label rules that count labels: by similarity, a fixed number, or any function; and their base class."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
-from simlabel._utils.validation import FloatArray, check_number, check_numbers
-from simlabel.rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
-from simlabel.rules._gather import gather
-from simlabel.rules._sweeps import common_threshold
-from simlabel.rules._tuned import TunedRule
+from simlabel._utils.kernels import top_labels
+from simlabel._utils.validation import FloatArray, IntArray, check_number, check_numbers
+from simlabel.rules._scores import ScoreBlock, TrainingBlock
+
+Counts = IntArray
+Needs = Literal["nothing", "leave_one_out", "own_scores"]
+
+
+class LabelRule(BaseEstimator):
+    """Base class: decide how many labels a query gets, and which.
+
+    Every rule has a `minimum` and a `maximum` number of labels. If it gives fewer, the strongest other
+    labels are added; if it gives more, the weakest are dropped.
+
+    Rules learn only from labels that vary. A label that no training row has is never predicted, not even to
+    reach `minimum`. A label that every training row has is always predicted, before all others: it counts
+    toward `maximum`, but not toward `minimum`, since it carries no information about a row.
+    """
+
+    name: ClassVar[str]
+    minimum: Any
+    maximum: int | None
+    #: the scores that `fit` needs
+    needs: Needs = "nothing"
+    #: values of `minimum` that are allowed besides a number, until `fit` has resolved them
+    open_minimum: ClassVar[tuple[str, ...]] = ()
+    #: names of the learned attributes, for a model file
+    fitted_state: ClassVar[tuple[str, ...]] = ()
+
+    def check(self) -> None:
+        """Raise ValueError if a parameter or a learned value is out of range."""
+        owner = type(self).__name__
+        fitted = any(hasattr(self, name) for name in self.fitted_state)
+        also = () if fitted else self.open_minimum
+        check_number(owner, "minimum", self.minimum, at_least=0, integer=True, also=also)
+        least = 0 if self.minimum in also else self.minimum
+        check_number(owner, "maximum", self.maximum, at_least=least, integer=True, also=(None,))
+
+    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
+        """Return a copy fitted to the set sizes seen in training and to the scores in `blocks`.
+
+        Sizes and blocks are those of labels that vary (`TrainingBlock.varying`); `adapted` adds the others.
+        """
+        return self
+
+    def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
+        """Return a copy for references with other set sizes and more labels; learned values are held.
+
+        Parameters
+        ----------
+        sizes : array of int
+            The set sizes that occur now.
+        places : array of int
+            The column of each former label now.
+        n_labels : int
+            The number of labels now.
+        """
+        return self
+
+    def cutoffs(self, scores: ScoreBlock) -> Any:
+        """Return what a label weight must exceed, as an array that broadcasts to (n_queries, n_labels)."""
+        raise NotImplementedError(f"{type(self).__name__} must define cutoffs or count.")
+
+    def count(self, scores: ScoreBlock) -> Counts:
+        """Return the number of labels of each query, (n_queries,), before `minimum` and `maximum`."""
+        return np.count_nonzero(scores.settled(scores.labels) > self.cutoffs(scores), axis=1)
+
+    def rank_by(self, scores: ScoreBlock) -> FloatArray:
+        """Return the values by which labels are ranked, (n_queries, n_labels)."""
+        return scores.ranking
+
+    @property
+    def fewest(self) -> int:
+        """The least number of labels of any query, if the rule does not compare scores with a cutoff."""
+        return 0
+
+    def forced(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
+        """Return whether the rule alone gives a query fewer labels than `minimum`, (n_queries,)."""
+        short: npt.NDArray[np.bool_] = self.count(scores) < min(self.minimum, scores.labels.shape[1])
+        return short
+
+    def bounded_count(self, scores: ScoreBlock) -> Counts:
+        """Return the number of labels of each query, within `minimum` and `maximum`."""
+        highest, n_always = scores.labels.shape[1], 0
+        if scores.constant is not None:
+            highest -= int(np.count_nonzero(scores.constant < 0))
+            n_always = int(np.count_nonzero(scores.constant > 0))
+        highest = highest if self.maximum is None else min(self.maximum, highest)
+        lowest = min(self.minimum + n_always if self.minimum else 0, highest)
+        bounded: Counts = np.clip(self.count(scores), lowest, highest).astype(np.int64)
+        return bounded
+
+    def predict(self, scores: ScoreBlock) -> sp.csr_array:
+        """Return label sets, (n_queries, n_labels); the entries of a row are stored strongest first."""
+        counts = self.bounded_count(scores)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        indices: Counts = np.empty(indptr[-1], dtype=np.int64)
+        ranks = scores.settled(self.rank_by(scores))
+        top_labels(np.ascontiguousarray(ranks), counts, indptr, indices)
+        ones = np.ones(len(indices), dtype=np.int8)
+        return sp.csr_array((ones, indices, indptr), shape=scores.labels.shape)
 
 
 class SetSize(LabelRule):
-    """As many labels as the similarity sum over set sizes says: the paper's rule.
+    """Predict the number of labels by similarity, as in the paper.
 
-    The references vote for the size of their own label set, each as much as it is similar. Only
-    sizes seen in training are candidates, 0 among them; a tie goes to the smaller. References not all of
-    whose labels are known have no vote; where that is so of all of them, the labels' shares of the similarity
-    add up to the number that is to be expected, which is rounded.
+    References vote for the size of their own label set, weighted by similarity. Only sizes seen in training
+    are candidates, including 0; a tie goes to the smaller. References with unknown labels have no vote. If
+    all references have unknown labels, the labels' shares of the similarity are added up and rounded.
 
     Parameters
     ----------
@@ -47,19 +143,19 @@ class SetSize(LabelRule):
         self.maximum = maximum
 
     def check(self) -> None:
-        """Raise ValueError where a bound, or a size that was learnt, is no number of labels."""
+        """Raise ValueError if a bound, or a learned size, is not a number of labels."""
         super().check()
         if hasattr(self, "sizes_"):
             check_numbers("SetSize", "sizes_", self.sizes_, (None,), kinds="i", at_least=0)
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
-        """Remember the sizes that the columns of `ScoreBlock.sizes` stand for."""
+        """Return a copy that stores the set size of each column of `ScoreBlock.sizes`."""
         fitted = copy.copy(self)
         fitted.sizes_ = np.asarray(sizes, dtype=np.int64)
         return fitted
 
     def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
-        """Return a copy for these sizes: they are those of the references, not learnt."""
+        """Return a copy for these sizes: they are a property of the references and not learned."""
         return self.fit(sizes, ())
 
     @property
@@ -68,7 +164,7 @@ class SetSize(LabelRule):
         return int(self.sizes_.min()) if len(self.sizes_) else 0
 
     def count(self, scores: ScoreBlock) -> Counts:
-        """The size with the largest sum; where no reference is wholly known, what the shares add up to."""
+        """Return the size with the largest sum; without candidate sizes, the rounded sum of the shares."""
         if not len(self.sizes_):
             # a half goes to the smaller size, like any tie, whatever its last bits are
             shares = np.clip(scores.settled(scores.shares), 0.0, 1.0)
@@ -78,12 +174,12 @@ class SetSize(LabelRule):
 
 
 class FixedSize(LabelRule):
-    """The same number of labels for every instance.
+    """Predict the same number of labels for every row.
 
     Parameters
     ----------
     size : int
-        How many.
+        The number of labels.
     minimum, maximum : int
         Bounds on the number of labels.
 
@@ -104,7 +200,7 @@ class FixedSize(LabelRule):
         self.maximum = maximum
 
     def check(self) -> None:
-        """Raise ValueError where the size is not a whole number."""
+        """Raise ValueError if the size is not a whole number."""
         super().check()
         check_number("FixedSize", "size", self.size, at_least=0, integer=True)
 
@@ -114,81 +210,12 @@ class FixedSize(LabelRule):
         return self.size
 
     def count(self, scores: ScoreBlock) -> Counts:
-        """The size."""
+        """Return the size for each query."""
         return np.full(scores.labels.shape[0], self.size, dtype=np.int64)
 
 
-class CutoffRule(TunedRule):
-    """All labels whose weight is above a value.
-
-    Parameters
-    ----------
-    value : float or "auto"
-        A label weight is a sum over all references, so the value depends on their number.
-        ``"auto"`` is the one that is best on leave-one-out scores, of those at which at most twice as
-        many labels are accepted as are true.
-    minimum, maximum : int
-        Bounds on the number of labels; ``minimum="auto"`` is 1 where no training row is without a label,
-        and 0 otherwise.
-    criterion : {"f1_micro", "f1_macro", "f1_instance", "subset_accuracy", "hamming_loss"}
-        What a value that is found is best for.
-
-    Examples
-    --------
-    >>> from simlabel import SMLClassifier
-    >>> model = SMLClassifier("linear", label_rule=CutoffRule(0.5))
-    >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea", "sunset"}, {"trees"}]).predict([[0.0, 1.0]])
-    [{'trees'}]
-    """
-
-    name = "cutoff"
-    file_key = "label_rules.Cutoff"
-    fitted_state = ("value_",)
-
-    def __init__(
-        self,
-        value: float | Literal["auto"] = "auto",
-        minimum: int | Literal["auto"] = 0,
-        maximum: int | None = None,
-        criterion: str = "hamming_loss",
-    ) -> None:
-        self.value = value
-        self.minimum = minimum
-        self.maximum = maximum
-        self.criterion = criterion
-
-    def check(self) -> None:
-        """Raise ValueError where the value is no number."""
-        super().check()
-        check_number("CutoffRule", "value", self.value, also=("auto",))
-        learnt = getattr(self, "value_", 0.0)
-        if not isinstance(learnt, float) or math.isnan(learnt):  # infinite where no label is ever there
-            raise ValueError(f"CutoffRule: value_ must be a number, got {learnt!r}.")
-
-    @property
-    def needs(self) -> Needs:  # type: ignore[override]
-        """Leave-one-out scores where the value is to be found."""
-        return "leave_one_out" if self.value == "auto" else "nothing"
-
-    def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
-        """Find the value: the same for all labels."""
-        fitted = copy.copy(self)
-        fitted.minimum, fitted.criterion = self.resolved_minimum(sizes), self.criterion
-        if self.value == "auto":
-            data = gather(blocks)
-            known = data.scores.size > 0
-            fitted.value_ = common_threshold(data.scores, data, fitted.criterion) if known else 0.0
-        else:
-            fitted.value_ = float(self.value)
-        return fitted
-
-    def count(self, scores: ScoreBlock) -> Counts:
-        """How many weights are above."""
-        return np.count_nonzero(scores.settled(scores.labels) > self.value_, axis=1)
-
-
 class CustomRule(LabelRule):
-    """Any function of the label weights.
+    """Choose labels by any function of the label weights.
 
     Parameters
     ----------
@@ -215,7 +242,7 @@ class CustomRule(LabelRule):
         self.maximum = maximum
 
     def check(self) -> None:
-        """Raise TypeError where `fn` cannot be called."""
+        """Raise TypeError if `fn` cannot be called."""
         super().check()
         if not callable(self.fn):
             raise TypeError(f"CustomRule: fn must be callable, got {self.fn!r}.")
@@ -230,13 +257,11 @@ class CustomRule(LabelRule):
         return scores.settled(chosen.astype(np.float64)) > 0
 
     def count(self, scores: ScoreBlock) -> Counts:
-        """How many the function chose."""
+        """Return how many labels the function chose."""
         return np.count_nonzero(self._chosen(scores), axis=1)
 
     def rank_by(self, scores: ScoreBlock) -> FloatArray:
-        """Chosen labels before the others, each by weight."""
+        """Rank chosen labels before the others, each by weight."""
         n_labels = scores.labels.shape[1]
-        order = np.argsort(-scores.ranking, axis=1, kind="stable")
-        place = np.empty_like(order)
-        np.put_along_axis(place, order, np.arange(n_labels)[None, :], axis=1)
-        return (self._chosen(scores) * n_labels - place).astype(np.float64)
+        places = np.argsort(np.argsort(-scores.ranking, axis=1, kind="stable"), axis=1)
+        return (self._chosen(scores) * n_labels - places).astype(np.float64)

@@ -11,26 +11,26 @@ import numpy.typing as npt
 import scipy.linalg
 
 from simlabel._utils.validation import FloatArray, check_flag, check_number, check_numbers
-from simlabel.rules._base import Counts, LabelRule, Needs, ScoreBlock, TrainingBlock
+from simlabel.rules._rules import Counts, LabelRule, Needs
+from simlabel.rules._scores import ScoreBlock, TrainingBlock
 
-_RANK_TOLERANCE = (
-    1e-13  # eigenvalues of the normal equations are squares: digits to 3e-7 of the largest column
-)
+# eigenvalues of the normal equations are squares: this keeps columns down to 3e-7 of the largest one
+_RANK_TOLERANCE = 1e-13
 
 
 class Threshold(LabelRule):
-    """All labels whose weight is above a learnt linear function of the weights.
+    """Predict the labels whose weight is above a learned linear function of all label weights.
 
-    t(x) = <w, f(x)> + b by least squares on s(x_i), the threshold that separates the labels of
-    training row i best. The least squares are regularized by a ridge penalty that counts as much as one
-    more row, so that rare labels, whose weights hardly vary, get no large coefficients.
+    t(x) = <w, f(x)> + b is fitted by least squares to s(x_i), the threshold that separates the labels of
+    training row i best. A ridge penalty that counts as much as one more row keeps the coefficients of
+    rare labels small, whose weights hardly vary.
 
     Parameters
     ----------
     literal : bool
-        False: f(x_i) leaves row i out, since an instance's similarity to itself, which no new
-        instance has, would bias the function. True: to the letter of the paper, row i included and no
-        penalty; of several solutions the one of minimum norm.
+        False: f(x_i) leaves row i out, since its similarity to itself, which no new row has, would bias
+        the function. True: as in the paper, with row i included and no penalty; of several solutions the
+        one of minimum norm.
     minimum, maximum : int
         Bounds on the number of labels.
 
@@ -53,7 +53,7 @@ class Threshold(LabelRule):
         self.maximum = maximum
 
     def check(self) -> None:
-        """Raise ValueError where `literal` is no flag, or what was learnt is not finite."""
+        """Raise ValueError if `literal` is not True or False, or a learned value is not finite."""
         super().check()
         check_flag("Threshold", "literal", self.literal)
         check_number("Threshold", "intercept_", getattr(self, "intercept_", 0.0))
@@ -66,20 +66,20 @@ class Threshold(LabelRule):
         return "own_scores" if self.literal else "leave_one_out"
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
-        """Solve the least squares from normal equations that are added up block by block."""
+        """Return a copy with the least squares solution; normal equations are added up block by block."""
         A, b = np.zeros(()), np.zeros(())  # as wide as the first block
         for block in blocks:
             F = block.scores.labels.astype(np.float64)
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])
-            targets, asked = _targets(F, block)
-            weighted = F1 * (block.weights * asked)[:, None]
-            with np.errstate(over="ignore", invalid="ignore"):  # it is refused below, in words
+            known = block.known
+            weighted = F1 * (block.weights * known.any(axis=1))[:, None]
+            with np.errstate(over="ignore", invalid="ignore"):  # overflow is an error below
                 A = A + weighted.T @ F1
-                b = b + weighted.T @ targets
+                b = b + weighted.T @ _targets(F, block.Y.toarray().astype(bool), known)
         if not (np.isfinite(A).all() and np.isfinite(b).all()):
             raise ValueError(
                 "Threshold: the squares of the label weights overflow. Normalize the features "
-                "(normalizer='l2'), or take another rule."
+                "(normalizer='l2'), or use another label rule."
             )
         fitted = copy.copy(self)
         if self.literal:
@@ -90,20 +90,19 @@ class Threshold(LabelRule):
         return fitted
 
     def adapted(self, sizes: Counts, places: Counts, n_labels: int) -> Self:
-        """Return a copy in which labels that it has not learnt from do not move the threshold."""
+        """Return a copy in which labels that it has not learned from have coefficient 0."""
         adapted = copy.copy(self)
         adapted.coef_ = np.zeros(n_labels)
         adapted.coef_[places] = self.coef_
         return adapted
 
-    def count(self, scores: ScoreBlock) -> Counts:
-        """How many weights are above t(x)."""
-        t = scores.labels @ self.coef_ + self.intercept_
-        return np.count_nonzero(scores.settled(scores.labels) > t[:, None], axis=1)
+    def cutoffs(self, scores: ScoreBlock) -> FloatArray:
+        """Return t(x), (n_queries, 1)."""
+        return (scores.labels @ self.coef_ + self.intercept_)[:, None]
 
 
 def _regularized(A: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
-    """Least squares from normal equations whose last column is the intercept, with a penalty.
+    """Solve regularized least squares from normal equations whose last column is the intercept.
 
     The penalty is the mean variance of the columns, as much as one more row would count: a column that
     hardly varies cannot get a large coefficient.
@@ -117,32 +116,31 @@ def _regularized(A: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
     return coef, float((b[-1] - sums @ coef) / n)
 
 
-def _targets(F: FloatArray, block: TrainingBlock) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """s(x) for each row by the labels that are known, and whether any is, (n_rows,) both."""
-    truth, known = block.Y.toarray().astype(bool), block.known
-    if known is None:
-        return best_thresholds(F, truth), np.ones(len(F), dtype=bool)
-    asked: npt.NDArray[np.bool_] = np.asarray(known.any(axis=1))
+def _targets(F: FloatArray, truth: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return s(x) of each row by its known labels, (n_rows,); 0 if none is known."""
+    if known.all():
+        return best_thresholds(F, truth)
     targets: FloatArray = np.zeros(len(F))
-    for i in np.flatnonzero(asked):
+    for i in np.flatnonzero(known.any(axis=1)):
         targets[i] = best_thresholds(F[i : i + 1, known[i]], truth[i : i + 1, known[i]])[0]
-    return targets, asked
+    return targets
 
 
 def best_thresholds(
     scores: FloatArray, truth: npt.NDArray[np.bool_], gap: FloatArray | None = None
 ) -> FloatArray:
-    """s(x): the middle of the interval in which a threshold makes the fewest mistakes.
+    """Return s(x): the middle of the interval in which a threshold makes the fewest mistakes.
 
-    Of several such intervals the lowest. An unbounded one is left at the extreme score, half the
-    gap beyond it.
+    Of several such intervals, the lowest. If it is unbounded, s(x) is the extreme score plus or minus half
+    the gap.
 
     Parameters
     ----------
     scores : array, (n_rows, n_labels)
     truth : array of bool, (n_rows, n_labels)
     gap : array, (n_rows,), optional
-        By default the mean gap between distinct scores; of one score alone, its size, or 1.
+        By default the mean gap between distinct scores; for a single distinct score its size, or 1 if it
+        is 0.
 
     Examples
     --------
@@ -150,22 +148,20 @@ def best_thresholds(
     array([4.])
     """
     if not scores.shape[1]:
-        return np.zeros(scores.shape[0])  # no label, nothing to divide
+        return np.zeros(scores.shape[0])  # no labels
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
     true = np.take_along_axis(truth, order, axis=1).astype(np.int64)
     n, n_labels = scores.shape
-    below = np.concatenate([np.zeros((n, 1), dtype=np.int64), np.cumsum(true, axis=1)], axis=1)
-    false_above = (n_labels - np.arange(n_labels + 1))[None, :] - (below[:, -1:] - below)
+    below = np.pad(np.cumsum(true, axis=1), ((0, 0), (1, 0)))
+    false_above = np.arange(n_labels, -1, -1) - (below[:, -1:] - below)
     mistakes = below + false_above
     # no threshold lies between equal scores
     mistakes[:, 1:-1][ascending[:, 1:] <= ascending[:, :-1]] = n_labels + 1
-    best = np.argmin(mistakes, axis=1)
-    gap = _mean_gap(ascending) if gap is None else gap
-    rows = np.arange(n)
-    low = np.where(best > 0, ascending[rows, np.maximum(best - 1, 0)], ascending[:, 0] - gap)
-    high = np.where(best < n_labels, ascending[rows, np.minimum(best, n_labels - 1)], ascending[:, -1] + gap)
-    middle: FloatArray = (low + high) / 2.0
+    gap = (_mean_gap(ascending) if gap is None else gap)[:, None]
+    bounds = np.hstack([ascending[:, :1] - gap, ascending, ascending[:, -1:] + gap])
+    best, rows = np.argmin(mistakes, axis=1), np.arange(n)
+    middle: FloatArray = (bounds[rows, best] + bounds[rows, best + 1]) / 2.0
     return middle
 
 

@@ -18,8 +18,7 @@ from simlabel.model._scorer import Scorer
 from simlabel.model.inspection._together import Given, heard_together
 from simlabel.normalizers import fit_normalizer, resolve_normalizer
 from simlabel.ridge import Influence, Problem, Ridge
-from simlabel.rules import TrainingBlock
-from simlabel.rules.calibration import LeaveOneOutCalibration, logistic_probabilities
+from simlabel.rules import LeaveOneOutCalibration, TrainingBlock, logistic_probabilities
 from simlabel.similarities import Laplacian
 from simlabel.sums import References
 from simlabel.tuning import LeaveOneOut, on_rows, resolved

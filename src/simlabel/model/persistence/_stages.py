@@ -15,8 +15,7 @@ from simlabel.labels import Hierarchy
 from simlabel.model.sketches import SKETCHES, FeatureSums, PrototypeSums, Waves
 from simlabel.normalizers import NORMALIZERS, Chain
 from simlabel.ridge import INFLUENCES, Solved
-from simlabel.rules import LABEL_RULES, CustomRule
-from simlabel.rules.calibration import ABSENCES, CALIBRATIONS, LogisticCurve, PiecewiseCurve
+from simlabel.rules import ABSENCES, CALIBRATIONS, LABEL_RULES, CustomRule, LogisticCurve, PiecewiseCurve
 from simlabel.similarities import SIMILARITIES, ColumnView, Function, OnColumns, Product, Scaled, Sum
 from simlabel.sums import ENGINES, SAMPLERS, WEIGHTINGS, CustomWeighting, Sampled
 from simlabel.tables import ENCODERS, Column, EmbeddedColumn, Embedding, NumberColumn, TermColumn, Vocabulary

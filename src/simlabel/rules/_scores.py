@@ -1,0 +1,257 @@
+"""Scores of queries and training rows, as label rules and calibration see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+import scipy.special
+
+from simlabel._utils.advice import SimlabelWarning
+from simlabel._utils.limits import limits
+from simlabel._utils.validation import FloatArray, IntArray
+
+_ROUNDING = 1e-5  # relative error of the total similarity in single precision
+
+
+class ShareWarning(SimlabelWarning):
+    """Shares of the similarity were requested as probabilities, but are not probabilities."""
+
+
+@dataclass(frozen=True)
+class ScoreBlock:
+    """Scores of some queries.
+
+    Attributes
+    ----------
+    labels : array, (n_queries, n_labels)
+        Label weights f_k(x).
+    sizes : array, (n_queries, n_sizes)
+        The same sum for each set size seen in training.
+    ranking : array, (n_queries, n_labels)
+        Values by which labels are ranked: `labels`, or the label frequencies for queries that are not
+        similar to any reference (every sum is 0).
+    totals : array, (n_queries,), or None
+        Similarity to all references; None if it is the sum of `sizes`, since each reference has one size.
+    constant : array of int8, (n_labels,), or None
+        1 for a label that every training row has, -1 for one that no row has, 0 for the others. None if
+        every label varies.
+    """
+
+    labels: FloatArray
+    sizes: FloatArray
+    ranking: FloatArray
+    totals: FloatArray | None = None
+    constant: npt.NDArray[np.int8] | None = None
+
+    def settled(self, values: FloatArray) -> FloatArray:
+        """Replace the values of constant labels: infinity if all rows have it, minus infinity if none has."""
+        if self.constant is None:
+            return values
+        values = values.copy()
+        values[:, self.constant > 0], values[:, self.constant < 0] = np.inf, -np.inf
+        return values
+
+    @property
+    def total(self) -> FloatArray:
+        """Similarity to all references, in double precision, (n_queries, 1)."""
+        totals = self.sizes.sum(axis=1, dtype=np.float64) if self.totals is None else self.totals
+        return totals.astype(np.float64)[:, None]
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of the total similarity for each label, (n_queries, n_labels); 0 without similarity."""
+        total, ranking = self.total, self.ranking.astype(np.float64)
+        return np.divide(ranking, total, out=np.zeros_like(ranking), where=total > 0)
+
+
+@dataclass(frozen=True)
+class TrainingBlock:
+    """Scores of some training rows with their true labels and weights.
+
+    Attributes
+    ----------
+    scores : ScoreBlock
+    Y : csr_array, (n_rows, n_labels)
+        True labels.
+    weights : array, (n_rows,)
+    unknown : csr_array, (n_rows, n_labels), or None
+        Ones where it is unknown whether a label is true; None if everything is known.
+    recorded : array, (n_labels,), or None
+        Share of each label's true occurrences that are recorded; None if all are.
+    numbers : array, (n_labels,), or None
+        Label index of each column; None for all labels in order.
+    places : array, (n_rows,), or None
+        Positions of the rows in an order that depends on their content only (`References.places`), by
+        which rows are thinned; None if no row is left out.
+    """
+
+    scores: ScoreBlock
+    Y: sp.csr_array
+    weights: FloatArray
+    unknown: sp.csr_array | None = None
+    recorded: FloatArray | None = None
+    numbers: IntArray | None = None
+    places: IntArray | None = None
+
+    @property
+    def truth(self) -> npt.NDArray[Any]:
+        """1 where a label is true, or the number of true labels that it represents, (n_rows, n_labels)."""
+        Y = self.Y.toarray()
+        return Y if self.recorded is None else Y / self.recorded
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Where it is known whether a label is true, (n_rows, n_labels)."""
+        return np.ones(self.Y.shape, dtype=bool) if self.unknown is None else self.unknown.toarray() == 0
+
+    def of_rows(self, rows: IntArray) -> TrainingBlock:
+        """Return a copy with some of the rows."""
+        s = self.scores
+        return replace(
+            self,
+            scores=ScoreBlock(
+                s.labels[rows], s.sizes[rows], s.ranking[rows], _at(s.totals, rows), s.constant
+            ),
+            Y=self.Y[rows],
+            weights=self.weights[rows],
+            unknown=_at(self.unknown, rows),
+            places=_at(self.places, rows),
+        )
+
+    def varying(self) -> TrainingBlock:
+        """Return a copy with only the labels that some training rows have and others do not."""
+        s = self.scores
+        if s.constant is None:
+            return self
+        numbers = np.flatnonzero(s.constant == 0)
+        columns = (slice(None), numbers)
+        return replace(
+            self,
+            scores=ScoreBlock(s.labels[columns], s.sizes, s.ranking[columns], s.totals),
+            Y=self.Y[columns],
+            unknown=_at(self.unknown, columns),
+            recorded=_at(self.recorded, numbers),
+            numbers=numbers,
+        )
+
+
+def _at(values: Any, index: Any) -> Any:
+    return None if values is None else values[index]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Scores and true labels, (n_rows, n_labels) each, and weights, (n_rows,), of many rows in one array.
+
+    `known` says where the truth is known, (n_rows, n_labels); None for everywhere. `numbers` are the label
+    indices of the columns; None for all labels in order.
+    """
+
+    scores: FloatArray
+    truth: npt.NDArray[Any]
+    weights: FloatArray
+    known: npt.NDArray[np.bool_] | None = None
+    numbers: IntArray | None = None
+
+    def every(self, step: int) -> Gathered:
+        """Return every `step`-th row."""
+        some = slice(None, None, step)
+        return Gathered(self.scores[some], self.truth[some], self.weights[some], _at(self.known, some))
+
+    def of_labels(self, labels: Any) -> Gathered:
+        """Return some of the labels."""
+        columns = (slice(None), labels)
+        return replace(
+            self, scores=self.scores[columns], truth=self.truth[columns], known=_at(self.known, columns)
+        )
+
+    def flattened(self) -> Gathered:
+        """Return the entries of all labels as one column."""
+        weights = np.repeat(self.weights, self.scores.shape[1])
+        known = None if self.known is None else self.known.reshape(-1, 1)
+        return Gathered(self.scores.reshape(-1, 1), self.truth.reshape(-1, 1), weights, known)
+
+
+def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[TrainingBlock]:
+    """Return the blocks; if they hold more than `most` scores, with a half of the rows, a quarter and so on.
+
+    Which rows remain depends on their `places`, or on their positions if these are None.
+    """
+    most = limits().gathered_entries if most is None else most
+    parts: list[TrainingBlock] = []
+    step, seen = 1, 0
+    for block in blocks:
+        n = len(block.weights)
+        places = np.arange(seen, seen + n) if block.places is None else block.places
+        parts.append(_every(replace(block, places=places), step))
+        seen += n
+        while sum(part.scores.labels.size for part in parts) > most and step < seen:
+            step *= 2
+            parts = [_every(part, step) for part in parts]
+    return [part for part in parts if len(part.weights)]
+
+
+def _every(block: TrainingBlock, step: int) -> TrainingBlock:
+    assert block.places is not None  # `thinned` has numbered the rows
+    return block if step == 1 else block.of_rows(np.flatnonzero(block.places % step == 0))
+
+
+def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
+    """Return all rows in one array, in the order of their `places`."""
+    parts = thinned(blocks)
+    order = np.argsort(np.concatenate([block.places for block in parts]))
+    known = np.concatenate([block.known for block in parts])
+    return Gathered(
+        np.concatenate([block.scores.labels for block in parts])[order],
+        np.concatenate([block.truth for block in parts])[order],
+        np.concatenate([block.weights for block in parts])[order],
+        None if known.all() else known[order],
+        parts[0].numbers,
+    )
+
+
+def label_shares(scores: ScoreBlock) -> FloatArray:
+    """Return f_k over the total similarity, strictly inside (0, 1)."""
+    return inside(scores.shares)
+
+
+def n_outside(scores: ScoreBlock) -> int:
+    """Count the shares that lie outside [0, 1] by more than rounding, or are undefined."""
+    total = scores.total
+    rounding = _ROUNDING * np.abs(total)
+    return int(np.count_nonzero((scores.ranking < -rounding) | (scores.ranking > total + rounding)))
+
+
+def squeezed(scores: ScoreBlock, scale: float) -> FloatArray:
+    """Map sums of any sign to numbers strictly inside (0, 1), in the same order."""
+    return inside(scipy.special.expit(scores.ranking.astype(np.float64) / scale))
+
+
+def inside(shares: FloatArray) -> FloatArray:
+    """Clip shares so that they lie strictly inside (0, 1)."""
+    edge = np.finfo(np.float64).eps
+    return np.clip(shares, edge, 1.0 - edge)
+
+
+def class_shares(scores: ScoreBlock) -> FloatArray:
+    """Return shares that sum to 1 and rank as the scores do, also if similarities are negative."""
+    weights = scores.ranking.astype(np.float64)
+    if weights.shape[1] == 2:
+        margin = binary_margin(weights)
+        return np.column_stack([(1.0 - margin) / 2.0, (1.0 + margin) / 2.0])
+    weights = weights - np.minimum(weights.min(axis=1, keepdims=True), 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    even = np.full_like(weights, 1.0 / weights.shape[1])
+    return np.divide(weights, total, out=even, where=total > 0)
+
+
+def binary_margin(weights: FloatArray) -> FloatArray:
+    """Return (F1 - F0) / (|F1| + |F0|), 0 where both are 0; (n_queries,)."""
+    total = np.abs(weights).sum(axis=1)
+    difference = weights[:, 1] - weights[:, 0]
+    return np.divide(difference, total, out=np.zeros_like(difference), where=total > 0)

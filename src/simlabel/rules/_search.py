@@ -1,0 +1,355 @@
+"""Search for the thresholds, or the label rule, that are best for a metric on leave-one-out scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from simlabel._utils.limits import limits
+from simlabel._utils.validation import FloatArray, IntArray
+from simlabel.metrics import Truth, find_criterion
+from simlabel.rules._scores import Gathered, TrainingBlock, thinned
+
+if TYPE_CHECKING:
+    from simlabel.rules._rules import LabelRule
+
+Strength = float | Literal["full"]
+RowValue = Callable[[IntArray, IntArray, IntArray], FloatArray]
+Blocks = Sequence[TrainingBlock]
+#: predicted sets with the rows that they were predicted for
+Judged = Sequence[tuple[sp.csr_array, TrainingBlock]]
+
+_SWEEPS = 5
+_FOLDS = 5
+_MOST_MICRO_LOST = 0.05
+
+#: default bound on how often a label is accepted, relative to how often it is true: F1 alone would
+#: accept a rare label everywhere
+AT_MOST = 2.0
+
+
+class Sweep:
+    """The scores of one column in descending order, where it is known; a cut accepts the first ones.
+
+    Parameters
+    ----------
+    data : Gathered
+        One column.
+    at_most : float, optional
+        No cut accepts more than this multiple of what is true.
+    """
+
+    def __init__(self, data: Gathered, at_most: float | None = None) -> None:
+        scores, self.n_rows = data.scores[:, 0], len(data.scores)
+        if data.known is None:
+            self.order = np.argsort(
+                -scores
+            )  # no cut lies between equal scores, so their order does not matter
+        else:
+            rows = np.flatnonzero(data.known)
+            self.order = rows[np.argsort(-scores[rows])]
+        self.scores, self.weights = scores[self.order], data.weights[self.order]
+        self.truth = data.truth[self.order, 0]
+        # no threshold lies between equal scores
+        self.possible = np.concatenate([[True], self.scores[1:] < self.scores[:-1], [True]])
+        self.taken = np.concatenate([[0.0], np.cumsum(self.weights)])
+        self.right = self.gains(self.truth)
+        if at_most is not None:
+            self.possible &= self.taken <= at_most * self.right[-1] * (1 + 1e-12)
+
+    def f1(self) -> FloatArray:
+        """Return the F1 of every cut."""
+        return 2.0 * self.right / np.maximum(self.taken + self.right[-1], 1e-300)
+
+    def gains(self, gain: FloatArray) -> FloatArray:
+        """Return the sum of a gain per row over the rows that each cut accepts."""
+        return np.concatenate([[0.0], np.cumsum(self.weights * gain)])
+
+    def rates(self) -> FloatArray:
+        """Return, for each row, what a cut just below its score accepts, as a multiple of what is true."""
+        rates = np.zeros(self.n_rows)
+        rates[self.order] = self.taken[np.searchsorted(-self.scores, -self.scores, side="right")]
+        return rates / self.right[-1]
+
+    def last(self, rate: float) -> int:
+        """Return the largest cut that accepts no more than a multiple of what is true."""
+        return int(np.flatnonzero(self.possible & (self.taken <= rate * self.right[-1]))[-1])
+
+    def best(self, objective: FloatArray) -> int:
+        """Return the cut with the highest objective; of equals, the smallest."""
+        return int(np.argmax(np.where(self.possible, objective, -np.inf)))
+
+    def threshold(self, cut: int) -> float:
+        """Return a value between the last score that is accepted and the first that is not."""
+        if cut == 0:
+            return float("inf") if self.right[-1] == 0 else float(np.nextafter(self.scores[0], np.inf))
+        if cut == len(self.scores):
+            return float(np.nextafter(self.scores[-1], -np.inf))
+        return float((self.scores[cut - 1] + self.scores[cut]) / 2.0)
+
+
+def tuned_thresholds(
+    data: Gathered, criterion: str, strengths: Sequence[Strength], at_most: float | None
+) -> list[FloatArray]:
+    """Return thresholds, (n_labels,), that are best for a metric; infinity for a label that no row has.
+
+    Parameters
+    ----------
+    data : Gathered
+    criterion : str
+        One of `TUNED_METRICS`.
+    strengths : list of float or "full"
+        Strengths of shrinkage towards the thresholds common to all labels; one result for each.
+    at_most : float or None
+        No label is accepted more often than this many times as often as it is true.
+    """
+    true = data.weights @ data.truth
+    there = true > 0
+    thresholds = [np.full(len(true), np.inf) for _ in strengths]
+    if not there.any():
+        return thresholds
+    data = data if there.all() else data.of_labels(there)
+    sweeps = _sweeps(data, at_most)
+    own = _at(sweeps, TUNED_METRICS[criterion](sweeps, data))
+    common = own if set(strengths) == {0.0} else _common(sweeps, data, criterion, at_most)
+    lowest = _at(sweeps, [sweep.last(np.inf) for sweep in sweeps])
+    for each, strength in zip(thresholds, strengths, strict=True):
+        share = 0.0 if strength == "full" else true[there] / (true[there] + strength)
+        each[there] = np.maximum(share * own + (1.0 - share) * common, lowest)
+    return thresholds
+
+
+def common_threshold(data: Gathered, criterion: str, at_most: float | None = AT_MOST) -> float:
+    """Return the single threshold for all labels that is best for a metric.
+
+    All labels together are accepted no more often than `at_most` times as often as they are true.
+    """
+    some = data.every(max(1, -(-data.scores.size // limits().judged_entries)))
+    flat = Sweep(some.flattened(), at_most)
+    if criterion == "f1_micro":
+        return flat.threshold(flat.best(flat.f1()))
+    gains = _GAINS[criterion](some)
+    return flat.threshold(flat.best(np.concatenate([[0.0], np.cumsum(gains.ravel()[flat.order])])))
+
+
+def _sweeps(data: Gathered, at_most: float | None = None) -> list[Sweep]:
+    return [Sweep(data.of_labels([k]), at_most) for k in range(data.scores.shape[1])]
+
+
+def _at(sweeps: list[Sweep], cuts: list[int]) -> FloatArray:
+    return np.array([sweep.threshold(cut) for sweep, cut in zip(sweeps, cuts, strict=True)])
+
+
+def _common(sweeps: list[Sweep], data: Gathered, criterion: str, at_most: float | None) -> FloatArray:
+    """Return the mean of two thresholds: the best common score, and the best common acceptance rate."""
+    score = common_threshold(data, criterion, at_most)
+    rates = np.column_stack([sweep.rates() for sweep in sweeps])
+    rate = -common_threshold(replace(data, scores=-rates), criterion, at_most)
+    return (score + _at(sweeps, [sweep.last(rate) for sweep in sweeps])) / 2.0
+
+
+# The best cut of each label for a metric.
+
+
+def _best_for_macro(sweeps: list[Sweep], data: Gathered) -> list[int]:
+    return [sweep.best(sweep.f1()) for sweep in sweeps]
+
+
+def _best_for_hamming(sweeps: list[Sweep], data: Gathered) -> list[int]:
+    return [sweep.best(sweep.gains(2.0 * sweep.truth - 1.0)) for sweep in sweeps]
+
+
+def _best_for_micro(sweeps: list[Sweep], data: Gathered) -> list[int]:
+    """2 TP / (taken + true) over all labels is a ratio of sums: Dinkelbach's iteration finds its maximum."""
+    true = sum(sweep.right[-1] for sweep in sweeps)
+    ratio, cuts = 0.0, [0] * len(sweeps)
+    for _ in range(100):
+        cuts = [sweep.best(2.0 * sweep.right - ratio * sweep.taken) for sweep in sweeps]
+        right = sum(sweep.right[cut] for sweep, cut in zip(sweeps, cuts, strict=True))
+        taken = sum(sweep.taken[cut] for sweep, cut in zip(sweeps, cuts, strict=True))
+        better = 2.0 * right / (taken + true) if taken + true > 0 else 0.0
+        if better <= ratio * (1 + 1e-12):
+            break
+        ratio = better
+    return cuts
+
+
+def _best_for_rows(
+    sweeps: list[Sweep], data: Gathered, value: RowValue, start: Callable[[list[Sweep], Gathered], list[int]]
+) -> list[int]:
+    """Start from the best cuts for another metric; change one at a time while the mean over rows rises."""
+    cuts = start(sweeps, data)
+    truth = data.truth > 0
+    predicted = np.zeros(truth.shape, dtype=bool)
+    for k, cut in enumerate(cuts):
+        predicted[sweeps[k].order[:cut], k] = True
+    n_true, right, taken = data.truth.sum(axis=1), (predicted & truth).sum(axis=1), predicted.sum(axis=1)
+    # frequent labels first, so that the order of the columns does not matter
+    order = sorted(range(len(sweeps)), key=lambda k: (-sweeps[k].right[-1], *sweeps[k].scores[:1]))
+    for _ in range(_SWEEPS):
+        before = list(cuts)
+        for k in order:
+            sweep, true = sweeps[k], truth[:, k]
+            others, others_right = taken - predicted[:, k], right - (predicted[:, k] & true)
+            gain = value(others_right + true, others + 1, n_true) - value(others_right, others, n_true)
+            cuts[k] = sweep.best(sweep.gains(gain[sweep.order]))
+            predicted[:, k] = False
+            predicted[sweep.order[: cuts[k]], k] = True
+            taken, right = others + predicted[:, k], others_right + (predicted[:, k] & true)
+        if cuts == before:
+            break
+    return cuts
+
+
+def _f1(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
+    """Return the F1 of each row; 1 if nothing is true and nothing predicted."""
+    both = taken + true
+    return np.where(both > 0, 2.0 * right / np.maximum(both, 1), 1.0)
+
+
+def _exact(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
+    """Return 1 for each row whose predicted set is the true one, else 0."""
+    return ((right == taken) & (right == true)).astype(np.float64)
+
+
+# What an entry adds to a metric if it is accepted after all that score higher, (n_rows, n_labels).
+
+
+def _gains_for_hamming(data: Gathered) -> FloatArray:
+    return data.weights[:, None] * (2.0 * data.truth - 1.0)
+
+
+def _gains_for_macro(data: Gathered) -> FloatArray:
+    gains: FloatArray = np.zeros(data.scores.shape)
+    for k, sweep in enumerate(_sweeps(data)):
+        gains[sweep.order, k] = np.diff(sweep.f1())
+    return gains
+
+
+def _gains_for_rows(data: Gathered, value: RowValue) -> FloatArray:
+    order = np.argsort(-data.scores, axis=1, kind="stable")
+    known = np.ones(data.scores.shape, dtype=bool) if data.known is None else data.known
+
+    def before(counted: IntArray) -> IntArray:
+        sums = np.cumsum(np.take_along_axis(counted, order, axis=1), axis=1, dtype=np.int64)
+        return np.pad(sums, ((0, 0), (1, 0)))
+
+    right = before(data.truth)
+    values = value(right, before(known), right[:, -1:])
+    gains = np.empty(data.scores.shape)
+    np.put_along_axis(gains, order, data.weights[:, None] * np.diff(values, axis=1), axis=1)
+    return gains
+
+
+_GAINS: dict[str, Callable[[Gathered], FloatArray]] = {
+    "hamming_loss": _gains_for_hamming,
+    "f1_macro": _gains_for_macro,
+    "f1_instance": partial(_gains_for_rows, value=_f1),
+    "subset_accuracy": partial(_gains_for_rows, value=_exact),
+}
+#: metrics that thresholds can be tuned for -> function from sweeps to the cut of each label
+TUNED_METRICS: dict[str, Callable[[list[Sweep], Gathered], list[int]]] = {
+    "f1_macro": _best_for_macro,
+    "f1_micro": _best_for_micro,
+    "f1_instance": partial(_best_for_rows, value=_f1, start=_best_for_micro),
+    "subset_accuracy": partial(_best_for_rows, value=_exact, start=_best_for_hamming),
+    "hamming_loss": _best_for_hamming,
+}
+
+
+def folds(blocks: Blocks) -> Iterator[tuple[list[TrainingBlock], list[TrainingBlock]]]:
+    """Split rows into training and held-out rows, five times; fewer times if fewer rows differ.
+
+    The fold of a row depends on its scores and not on its position. So the order of rows does not matter,
+    equal rows are in the same fold, and every fold has rows with high scores and with low ones.
+    """
+    keys = []
+    for block in blocks:
+        labels = block.scores.labels
+        highest, lowest = labels.max(axis=1, initial=-np.inf), labels.min(axis=1, initial=np.inf)
+        keys.append(np.column_stack([highest, lowest, np.diff(block.Y.indptr)]))
+    place = np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()
+    fold_of = np.split(place % _FOLDS, np.cumsum([len(key) for key in keys])[:-1])
+    for fold in range(_FOLDS):
+        rest = _rows_where(blocks, [of != fold for of in fold_of])
+        held = _rows_where(blocks, [of == fold for of in fold_of])
+        if rest and held:
+            yield rest, held
+
+
+def _rows_where(blocks: Blocks, chosen: Sequence[IntArray]) -> list[TrainingBlock]:
+    pairs = zip(blocks, chosen, strict=True)
+    return [block.of_rows(np.flatnonzero(rows)) for block, rows in pairs if rows.any()]
+
+
+def best_by_folds(
+    fit_all: Callable[[Blocks], Sequence[LabelRule]], blocks: Blocks, criterion: str
+) -> LabelRule:
+    """Return the first of the rules that `fit_all` fits, unless another is clearly better on held-out rows.
+
+    On a few hundred rows most differences between rules are due to chance. A rule is clearly better if its
+    gain on held-out rows exceeds two standard errors, estimated by the jackknife over folds, since most
+    metrics are not means over rows. Of the rules that are clearly better, the best is returned. For macro F1
+    no rule is returned whose micro F1 is more than 0.05 below that of another: labels that cannot be
+    predicted would outweigh those that can.
+    """
+    held_out: list[list[Judged]] = []  # by fold and rule
+    for rest, held in folds(thinned(blocks, limits().judged_entries)):
+        held_out.append([[(rule.predict(block.scores), block) for block in held] for rule in fit_all(rest)])
+    return fit_all(blocks)[_clearly_best(held_out, criterion)]
+
+
+def _clearly_best(held_out: list[list[Judged]], criterion: str) -> int:
+    if not held_out:
+        return 0
+    all_folds = range(len(held_out))
+
+    def losses(some: Iterable[int], criterion: str = criterion) -> FloatArray:
+        by_rule = zip(*(held_out[fold] for fold in some), strict=True)
+        return np.array([_loss([pair for part in parts for pair in part], criterion) for parts in by_rule])
+
+    loss = losses(all_folds)
+    without = np.array([losses(other for other in all_folds if other != fold) for fold in all_folds])
+    possible = np.ones(len(loss), dtype=bool)
+    if criterion == "f1_macro":
+        micro = losses(all_folds, "f1_micro")
+        possible = micro <= micro.min() + _MOST_MICRO_LOST
+    first = int(np.argmax(possible))
+    with np.errstate(invalid="ignore"):  # if nothing is true and nothing is predicted, no loss is finite
+        gain, gains = loss[first] - loss, without[:, [first]] - without
+        clear = possible & (np.round(gain, 9) > 2.0 * np.sqrt(len(held_out) - 1) * gains.std(axis=0))
+    return int(np.argmin(np.where(clear, loss, np.inf))) if clear.any() else first
+
+
+def _loss(judged: Judged, criterion: str) -> float:
+    """Return the metric over all rows together, negated if higher is better."""
+    record, blocks = find_criterion(criterion), [block for _, block in judged]
+    predicted = sp.vstack([sets for sets, _ in judged], format="csr")
+    weights = np.concatenate([block.weights for block in blocks])
+    if blocks[0].recorded is not None:
+        return _loss_of_true(predicted, blocks, weights[:, None], criterion)
+    truth = Truth.of(sp.vstack([block.Y for block in blocks], format="csr"))
+    if blocks[0].unknown is not None:
+        truth = Truth(truth.Y, sp.vstack([block.unknown for block in blocks], format="csr"))
+    value = record.function(truth, predicted, sample_weight=weights)
+    if np.isnan(value):
+        return -np.inf  # nothing is true, and nothing was predicted
+    return -value if record.higher_is_better else value
+
+
+def _loss_of_true(predicted: sp.csr_array, blocks: Blocks, weights: FloatArray, criterion: str) -> float:
+    """Return the loss from the counts of each label, if a recorded label represents several true ones."""
+    truth = np.concatenate([block.truth for block in blocks])
+    sets = predicted.toarray() * weights * np.concatenate([block.known for block in blocks])
+    right, taken, true = (sets * truth).sum(axis=0), sets.sum(axis=0), (truth * weights).sum(axis=0)
+    if criterion == "hamming_loss":
+        return float((taken + true - 2.0 * right).sum())
+    if criterion == "f1_micro":
+        right, taken, true = (each.sum(keepdims=True) for each in (right, taken, true))
+    there = taken + true > 0
+    return -float((2.0 * right[there] / (taken + true)[there]).mean()) if there.any() else -np.inf
