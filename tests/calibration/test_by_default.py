@@ -46,10 +46,10 @@ def test_beyond_the_limits_it_is_shares_and_says_so(rng):
 
     with changed_limits(calibrated_rows=149):
         assert shares(fitted()) == (
-            "probabilities are shares of the similarity: 150 labelled instances are more than 149"
+            "probabilities are shares of the similarity: 150 labeled rows are more than 149"
         )
         assert fitted(influence="ridge").calibration_ is not None  # leave-one-out scores are there
-    assert "49 labelled instances are fewer than 50" in shares(fitted(rows=49))
+    assert "49 labeled rows are fewer than 50" in shares(fitted(rows=49))
     with changed_limits(judged_entries=300):
         assert "150 x 3 scores are more than 300" in shares(fitted())
     assert "references are drawn for each query" in shares(

@@ -298,7 +298,7 @@ GOOD_X, GOOD_Y = np.eye(3), [{"a"}, {"b"}, {"a"}]
     [
         (lambda m: m.forget(["nobody", 1, 77]), KeyError, "id 'nobody', 77; nothing was changed"),
         (lambda m: m.forget([0, 0]), ValueError, "given twice: 0"),
-        (lambda m: m.forget([0, 1, 2]), ValueError, "all 3 labelled instances"),
+        (lambda m: m.forget([0, 1, 2]), ValueError, "all 3 labeled rows"),
         (lambda m: m.forget(5), KeyError, "id 5"),
         (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[1, 2, 9]), ValueError, "ids 1, 2 are in use"),
         (lambda m: m.partial_fit(GOOD_X, GOOD_Y, ids=[5, 5, 9]), ValueError, "given twice: 5"),

@@ -170,7 +170,7 @@ def test_what_cannot_be_updated_says_why(rng):
     X, Y = clusters(rng, 100)
     condensed = SMLClassifier(RBF(1.0), sketch=Condense(20), random_state=0).fit(X, Y)
     for change in (lambda: condensed.partial_fit(X, Y), lambda: condensed.forget([0])):
-        with pytest.raises(ValueError, match="learnt from all references at once"):
+        with pytest.raises(ValueError, match="learned from all references at once"):
             change()
     assert condensed.n_references_ == 100
 

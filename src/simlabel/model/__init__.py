@@ -1,17 +1,18 @@
-"""A fitted model: immutable stages, their scores, leave-one-out, and the model with more or fewer rows."""
+"""The fitted model: an immutable record of its stages, its scores and outputs, and its updates."""
 
-from simlabel.model._calibrating import Wanted, learnt_outcomes, told_probabilities
 from simlabel.model._leave_one_out import (
+    Wanted,
     fit_rule,
+    learnt_outcomes,
     left_out_scores,
     left_out_shares,
+    relabelled,
+    told_probabilities,
     training_blocks,
 )
 from simlabel.model._model import Model, Outputs, check_learned
-from simlabel.model._notes import Notes
-from simlabel.model._relabelling import relabelled
-from simlabel.model._scorer import Scorer
-from simlabel.model._totals import total_similarity
+from simlabel.model._pending import Notes
+from simlabel.model._scorer import Scorer, total_similarity
 from simlabel.model._updates import (
     Batch,
     drop_weightless,

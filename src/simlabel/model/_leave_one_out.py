@@ -1,43 +1,87 @@
-"""Leave-one-out by masking a row's own entry, never by subtracting it from the sum.
+"""Leave-one-out scores, and the label rule and calibration that are fitted to them.
 
-At a narrow bandwidth an instance's similarity to itself, 1, is the whole sum: what is left after
-a subtraction has no digits. Of a row of weight w one copy is left out, and w - 1 stay; of a row that
-belongs to a group, the whole group.
+A row's own entry is masked and never subtracted from the sum: at a narrow bandwidth the similarity of a row
+to itself, 1, is the whole sum, and a subtraction leaves no correct digits. Of a row of weight w one copy is
+left out, and w - 1 remain; of a row that belongs to a group, the whole group is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
+from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
+from simlabel._utils.rows import is_remote
 from simlabel._utils.validation import FloatArray
+from simlabel.labels import LabelSpace, UnknownLabels
+from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer, shares_of
 from simlabel.ridge import Rescaling, own_entries
-from simlabel.rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
+from simlabel.rules import (
+    LabelRule,
+    LeaveOneOutCalibration,
+    ScoreBlock,
+    TrainingBlock,
+    as_recorded,
+    for_presence_only,
+)
+from simlabel.similarities import Function
+from simlabel.sums import Sampled
+
+Wanted = LeaveOneOutCalibration | Literal["auto"] | None
 
 
 def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[TrainingBlock]:
-    """Scores of all references, each left out of its own sums or not, block by block."""
+    """Yield scores of all references, block by block, with or without their own entry."""
     references = scorer.references
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     many = references.n_rows * references.n_labels > limits().judged_entries
-    Y_all, U = references.settled_Y, references.unknown
+    Y, U = references.settled_Y, references.unknown
     for part in scorer.chunks(references.X):
-        Y, weights = Y_all[part], scorer.stands_for[part]
-        unknown = None if U is None else U[part]
+        unknown, places = None if U is None else U[part], references.places[part] if many else None
         scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
-        places = references.places[part] if many else None
-        yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded, places=places)
+        recorded = scorer.stages.recorded
+        yield TrainingBlock(scores, Y[part], scorer.stands_for[part], unknown, recorded, places=places)
+
+
+def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
+    solved, references = scorer.solved, scorer.references
+    if solved.left_out is not None:
+        return scorer.block(solved.left_out[part])
+    rows = np.arange(part.start, part.stop)
+    own = own_entries(rows, references)
+    if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
+        scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is computed once
+    else:
+        scores = scorer.score(references.X[part], own, rows)
+    if solved.scale is None:
+        return scores
+    labels = rescaled(scores.labels, rows)
+    return replace(scores, labels=labels, ranking=labels)
+
+
+def left_out_scores(scorer: Scorer) -> FloatArray:
+    """Return leave-one-out label weights of all references, (n_references, n_labels)."""
+    return np.concatenate([block.scores.labels for block in training_blocks(scorer)])
+
+
+def left_out_shares(scorer: Scorer) -> FloatArray:
+    """Return leave-one-out scores as `Model.decisions` has them: comparable between rows if scores are."""
+    if not scorer.shares_compare:
+        return left_out_scores(scorer)
+    return np.concatenate([shares_of(block.scores) for block in training_blocks(scorer)])
 
 
 def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] | None = None) -> LabelRule:
-    """A label rule that has learnt from the scores that it wants to see; leave-one-out ones may be known.
+    """Return the rule fitted to the scores that it needs; `left_out` are leave-one-out scores if known.
 
-    Labels that no row has, or that every row has, take no part.
+    Labels that no row has, or that every row has, are ignored.
     """
     if scorer.stages.recorded is not None:
         rule = for_presence_only(rule)
@@ -54,29 +98,81 @@ def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] 
     return fitted.adapted(sizes, varying, n_labels)
 
 
-def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
-    solved, references = scorer.solved, scorer.references
-    if solved.left_out is not None:
-        return scorer.block(solved.left_out[part])
-    rows = np.arange(part.start, part.stop)
-    own = own_entries(rows, references)
-    if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
-        scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is touched once
-    else:
-        scores = scorer.score(references.X[part], own, rows)
-    if solved.scale is None:
-        return scores
-    labels = rescaled(scores.labels, rows)
-    return replace(scores, labels=labels, ranking=labels)
+def learnt_outcomes(
+    rule: LabelRule, wanted: Wanted, scorer: Scorer, *, single: bool
+) -> tuple[LabelRule, LeaveOneOutCalibration | None]:
+    """Fit rule and calibration, in one pass over the rows if both need it and the scores fit in memory.
+
+    Parameters
+    ----------
+    rule : LabelRule
+    wanted : LeaveOneOutCalibration, "auto" or None
+    scorer : Scorer
+    single : bool
+        Whether each row has one class, so that the rule is not used.
+    """
+    if isinstance(wanted, str):
+        wanted = LeaveOneOutCalibration() if why_uncalibrated(scorer) is None else None
+    if wanted is None:
+        return fit_rule(rule, scorer), None
+    blocks = None
+    if scorer.references.n_rows * scorer.job.reducer.width <= limits().judged_entries:
+        blocks = list(training_blocks(scorer))
+    rule = fit_rule(rule, scorer, blocks)
+    recorded = [  # curves are fitted to scores of recorded labels
+        replace(block, scores=as_recorded(block.scores, block.recorded))
+        for block in blocks or training_blocks(scorer)
+    ]
+    return rule, wanted.fit(recorded, single=single)
 
 
-def left_out_shares(scorer: Scorer) -> FloatArray:
-    """The same as `Model.decisions` has them: comparable between rows, as far as scores are."""
-    if not scorer.shares_compare:
-        return left_out_scores(scorer)
-    return np.concatenate([shares_of(block.scores) for block in training_blocks(scorer)])
+def why_uncalibrated(scorer: Scorer) -> str | None:
+    """Return why calibration="auto" leaves probabilities as shares of the similarity; None if it does not."""
+    references, limit = scorer.references, limits()
+    n, n_labels = n_copies(references.weights), references.n_labels  # a weight means repetition here too
+    if scorer.solved.left_out is not None:
+        return None  # leave-one-out scores are known
+    if n < limit.fewest_calibrated:
+        return f"{n} labeled rows are fewer than {limit.fewest_calibrated}"
+    if isinstance(scorer.stages.engine, Sampled):
+        return "references are drawn for each query"
+    if is_remote(references.X):
+        return "the labeled rows are on a cluster"
+    if n > limit.calibrated_rows:
+        return f"{n:,} labeled rows are more than {limit.calibrated_rows:,}"
+    if n * n_labels > limit.judged_entries:
+        return f"{n:,} x {n_labels:,} scores are more than {limit.judged_entries:,}"
+    similarities = [leaf.similarity for leaf in scorer.stages.similarity.leaves()]
+    by_pair = [each for each in similarities if isinstance(each, Function) and not each.blockwise]
+    calls = references.n_rows**2 * len(by_pair)
+    if calls > limit.calibrated_calls:
+        return f"it would call your function {calls:,} times"
+    return None
 
 
-def left_out_scores(scorer: Scorer) -> FloatArray:
-    """Label weights of all references, each left out of its own, (n_references, n_labels)."""
-    return np.concatenate([block.scores.labels for block in training_blocks(scorer)])
+def told_probabilities(model: Model, wanted: object) -> str:
+    """Describe the probabilities of a model, for its plan and its description."""
+    if model.calibration is not None:
+        return "probabilities are calibrated on leave-one-out scores"
+    why = ""
+    if isinstance(wanted, str):
+        why = why_uncalibrated(model.scorer) or "the first rows were too few; retune() calibrates them"
+    return "probabilities are shares of the similarity" + (f": {why}" if why else "")
+
+
+def relabelled(model: Model, space: LabelSpace, Y: sp.csr_array, unknown: UnknownLabels | None) -> Model:
+    """Return the model with other label sets for the same rows.
+
+    Similarity, normalizer, penalty and the kind of label rule are held. Rule and calibration are fitted again
+    to the leave-one-out scores of the new labels.
+    """
+    if model.scorer.stages.recorded is not None:
+        raise ValueError(
+            "With absent='unknown' the share of missing labels was estimated label by label: fit again with "
+            "the changed labels."
+        )
+    space, Y, unknown = space.nested(Y, unknown)
+    scorer = model.scorer.with_labels(model.scorer.references.with_labels(Y, unknown))
+    wanted = None if model.calibration is None else clone(model.calibration)
+    rule, calibration = learnt_outcomes(clone(model.rule), wanted, scorer, single=space.kind == "single")
+    return replace(model, labels=space, scorer=scorer, rule=rule, calibration=calibration)

@@ -1,8 +1,8 @@
-"""A fitted model: immutable, so that a prediction sees it whole."""
+"""A fitted model: immutable, so that a prediction never sees it half changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,12 +12,13 @@ import scipy.sparse as sp
 
 from simlabel._utils.advice import advise
 from simlabel._utils.forks import cached_property
-from simlabel._utils.rows import n_rows, transformed
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import n_rows, spaced_rows, take_rows, transformed
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.labels import LabelSpace
-from simlabel.model._scorer import Scorer
-from simlabel.model._totals import typical_totals
+from simlabel.model._scorer import Scorer, total_similarity
 from simlabel.normalizers import Normalizer
+from simlabel.ridge import own_entries
 from simlabel.rules import (
     LabelRule,
     LeaveOneOutCalibration,
@@ -35,14 +36,14 @@ from simlabel.tables import TableEncoder
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simlabel.model._notes import Notes
+    from simlabel.model._pending import Notes
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """All that is known of some queries, from one pass over the references.
+    """Label sets, label weights and probabilities of some queries, from one pass over the references.
 
     Attributes
     ----------
@@ -51,16 +52,16 @@ class Outputs:
     weights : array, (n_queries, n_labels)
         Label weights f_k(x).
     probabilities : array, (n_queries, n_labels)
-    warning : str
-        What is wrong with the probabilities, if something is.
-    names : array, (n_labels,)
-        What the labels are called, column by column.
-    index : index or None, (n_queries,)
-        Of the frame that was asked about.
     forced : array of bool, (n_queries,)
-        Whether the set holds labels only because the label rule has a minimum number of labels: by their
-        scores alone fewer labels would be predicted, or none. Of a rule that counts labels (`SetSize`,
+        Whether the set has labels only because the label rule has a minimum number of labels: by the scores
+        alone fewer labels would be predicted, or none. For a rule that counts labels (`SetSize`,
         `FixedSize`): whether it gives its smallest set, with a label that is less likely than not.
+    warning : str
+        What is wrong with the probabilities; empty if nothing is.
+    names : array, (n_labels,)
+        Label of each column.
+    index : index or None, (n_queries,)
+        Index of the queried data frame.
     """
 
     sets: sp.csr_array
@@ -72,15 +73,15 @@ class Outputs:
     index: Any = None
 
     def frame(self, what: Literal["probabilities", "weights", "sets"] = "probabilities") -> pd.DataFrame:
-        """A table of the queries by the names of the labels, with the index of the frame that was asked.
+        """Return a data frame with the label names as columns and the index of the queried data frame.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from simlabel import SMLClassifier
         >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
-        >>> asked = pd.DataFrame([[0.6, 0.8]], index=["bay"])
-        >>> model.outputs(asked).frame("weights").round(2)
+        >>> queries = pd.DataFrame([[0.6, 0.8]], index=["bay"])
+        >>> model.outputs(queries).frame("weights").round(2)
              sea  trees
         bay  0.6    0.8
         """
@@ -124,11 +125,11 @@ class Model:
     rule : LabelRule
         Fitted.
     columns : array of int or None
-        Of a precomputed matrix, the columns of the rows that were kept (weight above zero).
+        Of a precomputed matrix, the columns of the rows with weight above zero.
     calibration : LeaveOneOutCalibration or None
         Fitted; None for shares of the similarity.
     encoder : TableEncoder or None
-        Fitted; what makes numbers of the rows of a table. None for rows that are numbers.
+        Fitted encoder of the rows of a table; None for numeric rows.
     """
 
     labels: LabelSpace
@@ -141,14 +142,14 @@ class Model:
 
     @property
     def compares_by_words(self) -> bool:
-        """Whether the rows of a table are compared by inner products, but for numbers."""
+        """Whether the rows of a table are compared by inner products, except for number columns."""
         similarity, plain = self.scorer.stages.similarity, self.scorer.stages.weighting is None
         linear = isinstance(similarity, Linear) or self.number_rbf is not None
         return self.encoder is not None and self.normalizer is None and plain and linear
 
     @property
     def number_rbf(self) -> Leaf | None:
-        """What the numbers of a table are compared by beside inner products; None where it is those alone."""
+        """RBF on the number columns of a table, added to the inner product; None if there is none."""
         similarity = self.scorer.stages.similarity
         if self.encoder is None or not isinstance(similarity, Sum) or not isinstance(similarity.left, Linear):
             return None
@@ -156,12 +157,12 @@ class Model:
         return leaf if isinstance(leaf.similarity, RBF) and len(leaf.views) == 1 and not more else None
 
     def score_chunks(self, X: Rows) -> Iterator[tuple[slice, ScoreBlock]]:
-        """Scores of checked queries, chunk by chunk."""
+        """Yield scores of checked queries, chunk by chunk."""
         for part in self.scorer.chunks(X):
             yield part, self.scorer.score(self.normalized(X[part]))
 
     def normalized(self, X: Rows) -> Rows:
-        """Checked queries as the similarity compares them."""
+        """Return checked queries in the form that the similarity compares."""
         if self.encoder is not None:
             X = self.encoder.encode(X)
         if self.columns is not None:
@@ -169,10 +170,10 @@ class Model:
         return X if self.normalizer is None else transformed(self.normalizer, X)
 
     def outputs(self, X: Rows, notes: Notes | None = None) -> Outputs:
-        """Label sets, label weights and probabilities, from one pass; `notes` add to sets and the last."""
+        """Return sets, weights and probabilities in one pass; `notes` change sets and probabilities."""
         names = self.labels.classes if notes is None else notes.names
         weights = np.zeros((n_rows(X), len(names)), dtype=self.scorer.prepared.dtype)
-        probabilities, sets, outside = np.empty(weights.shape), [], 0
+        probabilities, sets, n_cut = np.empty(weights.shape), [], 0
         forced = np.zeros(len(weights), dtype=bool)
         for part in self.scorer.chunks(X):
             Q = self.normalized(X[part])
@@ -185,23 +186,23 @@ class Model:
                 forced[part] &= _same_sets(alone, found)
             sets.append(found)
             weights[part, : scores.labels.shape[1]], probabilities[part] = scores.labels, probable
-            outside += self.n_cut(scores)
-        warning = self.told_cut(outside / probabilities.size) if outside else ""
+            n_cut += self._n_cut(scores)
+        warning = self._share_warning(n_cut / probabilities.size) if n_cut else ""
         return Outputs(_stacked(sets), weights, probabilities, forced, warning, names)
 
     def _fills_up(self, sets: sp.csr_array, probabilities: FloatArray) -> npt.NDArray[np.bool_]:
-        """Whether a rule that counts gives its smallest set, with labels less likely than not."""
+        """Return whether a rule that counts gives its smallest set, with labels less likely than not."""
         sizes, rows = np.diff(sets.indptr), np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
         unlikely = np.bincount(rows[probabilities[rows, sets.indices] < 0.5], minlength=sets.shape[0]) > 0
         smallest: npt.NDArray[np.bool_] = unlikely & (sizes <= self.rule.fewest)
         return smallest
 
     def label_sets(self, X: Rows) -> sp.csr_array:
-        """Predicted sets, (n_queries, n_labels), each row's entries strongest first."""
+        """Return predicted sets, (n_queries, n_labels), each row's entries strongest first."""
         return _stacked([self.choose(scores) for _, scores in self.score_chunks(X)])
 
     def set_sizes(self, X: Rows) -> Counts:
-        """Number of labels of each query, (n_queries,)."""
+        """Return the number of labels of each query, (n_queries,)."""
         if self.labels.kind == "single":
             return np.ones(n_rows(X), dtype=np.int64)
         if self.labels.hierarchy is not None:
@@ -209,58 +210,56 @@ class Model:
         return np.concatenate([self.rule.bounded_count(scores) for _, scores in self.score_chunks(X)])
 
     def label_weights(self, X: Rows) -> FloatArray:
-        """f_k(x), (n_queries, n_labels)."""
-        weights = self._empty(X, self.scorer.prepared.dtype)
-        for part in self.scorer.chunks(X):
-            weights[part] = self.scorer.label_weights(self.normalized(X[part]))
-        return weights
+        """Return f_k(x), (n_queries, n_labels)."""
+        return self._by_chunks(X, self.scorer.label_weights)
 
     def decisions(self, X: Rows) -> FloatArray:
-        """Scores that can be compared between queries, as far as there are any, (n_queries, n_labels)."""
-        if not self.scorer.shares_compare:
-            return self.labels.raised(self.label_weights(X))
-        shares = self._empty(X, self.scorer.prepared.dtype)
+        """Return scores that can be compared between queries if possible, (n_queries, n_labels)."""
+        scorer = self.scorer
+        score = scorer.shares if scorer.shares_compare else scorer.label_weights
+        return self.labels.raised(self._by_chunks(X, score))
+
+    def _by_chunks(self, X: Rows, score: Callable[[Rows], FloatArray]) -> FloatArray:
+        values = np.empty((n_rows(X), len(self.labels.classes)), dtype=self.scorer.prepared.dtype)
         for part in self.scorer.chunks(X):
-            shares[part] = self.scorer.shares(self.normalized(X[part]))
-        return self.labels.raised(shares)
+            values[part] = score(self.normalized(X[part]))
+        return values
 
     def probabilities(self, X: Rows) -> FloatArray:
-        """Calibrated, or the share of the similarity that speaks for each label, (n_queries, n_labels)."""
-        probabilities, outside = self._empty(X), 0
+        """Return calibrated probabilities, or shares of the similarity, (n_queries, n_labels)."""
+        probabilities, n_cut = np.empty((n_rows(X), len(self.labels.classes))), 0
         for part, scores in self.score_chunks(X):
             probabilities[part] = self.to_probabilities(scores)
-            outside += self.n_cut(scores)
-        if outside:
-            advise(self.told_cut(outside / probabilities.size), ShareWarning)
+            n_cut += self._n_cut(scores)
+        if n_cut:
+            advise(self._share_warning(n_cut / probabilities.size), ShareWarning)
         return probabilities
 
-    def n_cut(self, scores: ScoreBlock) -> int:
-        """How many probabilities are none: shares that had to be cut, or that were divided by counts."""
+    def _n_cut(self, scores: ScoreBlock) -> int:
+        """Count values that are not probabilities: shares that were clipped, or were divided by counts."""
         if self.calibration is not None or self.labels.kind == "single":
             return 0
         return scores.ranking.size if self.scorer.solved.scale is not None else n_outside(scores)
 
-    def told_cut(self, share: float) -> str:
-        """What is wrong with them, and the way out, in one line."""
+    def _share_warning(self, share: float) -> str:
         what = "were cut to lie within 0 and 1"
         if self.scorer.solved.scale is not None:
-            what = "are sums divided by the number of a label's instances"
+            what = "are sums divided by the number of a label's rows"
         return (
-            f"{share:.1%} of the probabilities {what}: here shares of the similarity are no probabilities; "
+            f"{share:.1%} of the probabilities {what}: here shares of the similarity are not probabilities; "
             f"fit with calibration='loo'."
         )
 
-    def _empty(self, X: Rows, dtype: npt.DTypeLike = np.float64) -> FloatArray:
-        return np.empty((n_rows(X), len(self.labels.classes)), dtype=dtype)
-
     def choose(self, scores: ScoreBlock) -> sp.csr_array:
-        """From scores to label sets."""
-        if self.labels.kind == "single":
-            return _single_label(scores)
-        return self.labels.completed(self.rule.predict(scores), scores.ranking)
+        """Return the label sets for scores."""
+        if self.labels.kind != "single":
+            return self.labels.completed(self.rule.predict(scores), scores.ranking)
+        n, n_labels = scores.ranking.shape
+        top = np.argmax(scores.settled(scores.ranking), axis=1)
+        return sp.csr_array((np.ones(n, dtype=np.int8), top, np.arange(n + 1)), shape=(n, n_labels))
 
     def to_probabilities(self, scores: ScoreBlock) -> FloatArray:
-        """From scores to probabilities, (n_queries, n_labels) both."""
+        """Return the probabilities for scores, (n_queries, n_labels) both."""
         shares = class_shares if self.labels.kind == "single" else label_shares
         of_recorded = shares if self.calibration is None else self.calibration.probabilities
         recorded = self.scorer.stages.recorded
@@ -270,17 +269,21 @@ class Model:
 
     @cached_property
     def typical_totals(self) -> FloatArray:
-        """What `novelty` compares with; computed once."""
-        return typical_totals(self.scorer)
+        """Sorted similarity of labeled rows (of a sample if there are many) to all others, for `novelty`."""
+        references = self.scorer.references
+        rows = spaced_rows(references.order, limits().compared_rows)
+        X = take_rows(references.X, rows)
+        return np.sort(total_similarity(self.scorer, X, own_entries(rows, references)))
 
 
 def check_learned(model: Model, before: Model | None) -> None:
-    """Refuse a model that `load` would refuse: with parts that are not finite.
+    """Raise ValueError for a model that `load` would refuse, since learned values are not finite.
 
     Parameters
     ----------
     model : Model
         The model that is about to replace `before`; parts that they share are not checked again.
+    before : Model or None
     """
     earlier = [] if before is None else [id(part) for part in _learned_parts(before)]
     for part in _learned_parts(model):
@@ -297,7 +300,6 @@ def check_learned(model: Model, before: Model | None) -> None:
 
 
 def _learned_parts(model: Model) -> list[Any]:
-    """What is learned from similarities, and stored in a model file."""
     scorer = model.scorer
     solution = scorer.solution if scorer.stages.influence.learned else None
     return [model.rule, model.calibration, scorer.sketch, solution]
@@ -308,12 +310,6 @@ def _stacked(sets: list[sp.csr_array]) -> sp.csr_array:
 
 
 def _same_sets(fewer: sp.csr_array, more: sp.csr_array) -> npt.NDArray[np.bool_]:
-    """Which rows hold the same labels, where `more` has the columns of `fewer` and others behind them."""
+    """Return which rows have the same labels; `more` has the columns of `fewer`, and others after them."""
     fewer = sp.csr_array((fewer.data, fewer.indices, fewer.indptr), shape=more.shape)
     return np.asarray(abs(more - fewer).sum(axis=1)).ravel() == 0
-
-
-def _single_label(scores: ScoreBlock) -> sp.csr_array:
-    n, n_labels = scores.ranking.shape
-    top = np.argmax(scores.settled(scores.ranking), axis=1)
-    return sp.csr_array((np.ones(n, dtype=np.int8), top, np.arange(n + 1)), shape=(n, n_labels))

@@ -1,4 +1,4 @@
-"""From the sums over references to the scores that a label rule sees."""
+"""Compute the scores that a label rule sees from sums over references."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Stack, blocks, is_lazy, n_rows, pieces, take_rows
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.labels import refuse_unknown
 from simlabel.model.sketches import FeatureSums, FittedSketch, what_is_cheaper
 from simlabel.ridge import Kept, KnownSums, Problem, Solved, Stages, never_negative
@@ -35,23 +35,6 @@ from simlabel.sums import (
 Influences: TypeAlias = FloatArray | sp.csr_array | Stack
 
 
-def used_rows(references: References, solved: Solved) -> Rows:
-    """The references that are summed over."""
-    return references.X if solved.used is None else take_rows(references.X, solved.used)
-
-
-def shares_of(scores: ScoreBlock) -> FloatArray:
-    """Scores over the similarity to all references, where that is above 0; as they are elsewhere."""
-    total = scores.sizes.sum(axis=1, keepdims=True)
-    return np.divide(scores.ranking, total, out=scores.ranking.copy(), where=total > 0)
-
-
-def _sizes_as_one(V: sp.csr_array, n_labels: int) -> sp.csr_array:
-    """[Y | one-hot of the set size] with all sizes in one column; each row has one of them."""
-    columns = np.minimum(V.indices, n_labels)
-    return sp.csr_array((V.data, columns, V.indptr), shape=(V.shape[0], n_labels + 1))
-
-
 @dataclass(frozen=True)
 class Scorer:
     """Everything that a score depends on, with all values resolved.
@@ -61,11 +44,11 @@ class Scorer:
     stages : Stages
     references : References
     solution : Solved or None
-        Their influence; None where it is found when needed, as of a model that was just loaded.
+        The influence of the references; None to compute it when it is needed, as after loading.
     ready : Prepared or None
-        What is summed over; likewise.
+        The precomputed references of the sums; None to compute them when they are needed.
     sketch : FittedSketch or None
-        The sums in a short form.
+        Sketch that replaces the sums.
     """
 
     stages: Stages
@@ -76,7 +59,7 @@ class Scorer:
 
     @property
     def problem(self) -> Problem:
-        """What the influence is computed from."""
+        """The stages and references that the influence is computed from."""
         return Problem(self.stages, self.references)
 
     @cached_property
@@ -86,13 +69,16 @@ class Scorer:
 
     @cached_property
     def prepared(self) -> Prepared:
-        """What is summed over, made ready."""
-        if self.ready is not None:
-            return self.ready
-        return prepare(used_rows(self.references, self.solved), [self.stages.similarity], keep_views=True)
+        """The references of the sums, precomputed."""
+        return self._prepared() if self.ready is None else self.ready
+
+    def _prepared(self, known: Prepared | None = None) -> Prepared:
+        X, used = self.references.X, self.solved.used
+        X = X if used is None else take_rows(X, used)
+        return prepare(X, [self.stages.similarity], keep_views=True, known=known)
 
     def made_ready(self) -> Scorer:
-        """The same, with the references made ready now: what is wrong with the rows is said here."""
+        """Return a copy with the references precomputed now, so that errors in rows are raised here."""
         return replace(self, ready=self.prepared)
 
     @property
@@ -102,7 +88,7 @@ class Scorer:
 
     @cached_property
     def stands_for(self) -> FloatArray:
-        """How many instances each reference counts as: its weight, times what it was drawn for."""
+        """Number of rows that each reference counts for: its weight, times its sampling scale."""
         return self.problem.stands_for
 
     @cached_property
@@ -112,51 +98,54 @@ class Scorer:
 
     @cached_property
     def label_job(self) -> Job:
-        """Labels alone."""
+        """Labels only."""
         return self._job(self.V[:, : self.references.n_labels])
 
     @cached_property
     def share_job(self) -> Job:
-        """Labels, and all similarity in one column in place of the set sizes."""
+        """Labels, and the total similarity as one column in place of the set sizes."""
         n = self.references.n_labels
-        parts = [_sizes_as_one(piece, n) for piece in pieces(self.V)]
+
+        def with_total(V: sp.csr_array) -> sp.csr_array:  # each row has one set size
+            return sp.csr_array((V.data, np.minimum(V.indices, n), V.indptr), shape=(V.shape[0], n + 1))
+
+        parts = [with_total(piece) for piece in pieces(self.V)]
         return self._job(Stack(parts) if isinstance(self.V, Stack) else parts[0])
 
     def _job(self, V: Influences) -> Job:
         weighting = self.stages.weighting
-        whole = weighting is not None and weighting.scope == "row"
-        reducer = reducer_for(weighting, V, self.references.weights if whole else None)
+        row_scope = weighting is not None and weighting.scope == "row"
+        reducer = reducer_for(weighting, V, self.references.weights if row_scope else None)
         return Job(self.stages.similarity, weighting, reducer)
 
     @cached_property
     def known(self) -> KnownSums | None:
-        """What makes sums comparable where not all labels are known; None where all are, or it is learnt."""
+        """Correction of the sums for unknown labels; None if all labels are known or influence is learned."""
         if self.references.is_complete or self.stages.influence.learned:
             return None
         return KnownSums(self.problem, self.solved.scale is not None)
 
     @cached_property
     def shares_compare(self) -> bool:
-        """Whether a query's sums are shares of its similarity: nothing is learned, or below 0."""
+        """Whether sums are shares of the similarity: influence is not learned, and nothing is negative."""
         return not self.stages.influence.learned and never_negative(self.problem)
 
     @cached_property
     def frequencies(self) -> FloatArray:
-        """What each label and each set size weighs among the references, whatever the query."""
+        """Weight of each label and each set size among the references, (n_labels + n_sizes,)."""
         if not self.references.is_complete:
             return KnownSums(self.problem).frequencies
         rows = self.problem.rows
-        pieces = rows.pieces if isinstance(rows, Stack) else (rows,)
-        return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces], axis=0)
+        return np.sum([np.asarray(piece.sum(axis=0)).ravel() for piece in pieces(rows)], axis=0)
 
     @property
     def set_sizes(self) -> npt.NDArray[np.int64]:
-        """The set sizes that a rule may choose from: none where label sets may lack labels that apply."""
+        """The set sizes that a rule may choose from; none if labels may be missing."""
         return self.references.sizes if self.stages.recorded is None else np.empty(0, dtype=np.int64)
 
     @cached_property
     def label_shares(self) -> FloatArray:
-        """Of the references of which it is known, the share that has each label, (n_labels,)."""
+        """Share of the references that have each label, among those where it is known, (n_labels,)."""
         references, recorded = self.references, self.stages.recorded
         if references.is_complete:
             shares = np.asarray(references.settled_Y.T @ references.weights / references.weights.sum())
@@ -164,13 +153,13 @@ class Scorer:
         return KnownSums(Problem(replace(self.stages, scales=None), references)).shares
 
     def plan(self, n_queries: int) -> Plan:
-        """What a call with that many queries does."""
+        """Return the plan of a call with that many queries."""
         if self.sketch is not None:
             return self.sketch.plan(n_queries)
         stages = self.stages
         plan = stages.engine.plan(n_queries, self.prepared, [self.job], stages.n_jobs)
         if stages.weighting is not None or stages.influence.learned or not plan.references:
-            return plan  # a weighting cannot be sketched; where no pairs are visited nothing is to be saved
+            return plan  # a weighting cannot be sketched; without visited pairs a sketch saves nothing
         words = what_is_cheaper(stages.similarity, self.prepared.n_rows)
         return plan if words is None else replace(plan, reasons=(*plan.reasons, words))
 
@@ -178,13 +167,21 @@ class Scorer:
         self,
         Q: Rows,
         exclude: Exclude | None = None,
-        rows: npt.NDArray[np.integer] | None = None,
+        rows: IntArray | None = None,
         *,
         symmetric: bool = False,
     ) -> ScoreBlock:
-        """Scores of a chunk of normalized queries; `symmetric` where they are all references.
+        """Return scores of a chunk of normalized queries.
 
-        `rows` says which references they are where each is left out of its own sums.
+        Parameters
+        ----------
+        Q : rows, (n_queries, n_features)
+        exclude : Exclude, optional
+            References that are left out of the sums of each query.
+        rows : array of int, (n_queries,), optional
+            Positions of the queries among the references, if each is left out of its own sums.
+        symmetric : bool
+            Whether the queries are all references.
         """
         if self.sketch is not None and exclude is None:
             sums = self.sketch.sums(Q)
@@ -193,9 +190,9 @@ class Scorer:
         return self.block(sums if self.solved.intercept is None else sums + self.solved.intercept, rows)
 
     def label_weights(self, Q: Rows) -> FloatArray:
-        """Label weights of a chunk of normalized queries: where all pairs are visited, no set size is summed.
+        """Return label weights of a chunk of normalized queries, without sums for set sizes if possible.
 
-        Other engines, and sketches, keep a form of V that has both.
+        Engines that do not visit all pairs, and sketches, keep a form of V that has both.
         """
         engine = self._by_pairs(n_rows(Q))
         if engine is None:
@@ -205,10 +202,10 @@ class Scorer:
         return sums if intercept is None else sums + intercept[: sums.shape[1]]
 
     def shares(self, Q: Rows) -> FloatArray:
-        """The share of its similarity that speaks for each label, of a chunk of normalized queries.
+        """Return the share of the similarity for each label, of a chunk of normalized queries.
 
-        A query that is similar to nothing has the frequencies of the labels. Where similarities add up to
-        less than nothing, as those of a query with features below 0 may, its sums stay as they are.
+        A query that is not similar to any reference gets the label frequencies. If the similarities of a
+        query add up to less than 0, as with negative features, its sums are returned as they are.
         """
         engine, n = self._by_pairs(n_rows(Q)), self.references.n_labels
         if engine is None:
@@ -220,12 +217,12 @@ class Scorer:
         return np.divide(labels, total, out=labels, where=total > 0)
 
     def _by_pairs(self, n_queries: int) -> Exact | None:
-        """What visits all pairs for so many queries, and sums whatever columns it is given; or None."""
+        """Return the engine if it visits all pairs for that many queries, and so can sum any columns."""
         engine = self.stages.engine
         if self.sketch is not None or n_queries <= limits().few_queries or is_lazy(self.prepared.X):
             return None
         if self.known is not None:
-            return None  # what labels are divided by is summed too
+            return None  # the divisor of the labels needs all columns
         if isinstance(engine, Auto):
             engine = engine.choose(n_queries, self.prepared, [self.job])
         return engine if isinstance(engine, Exact) else None
@@ -236,73 +233,70 @@ class Scorer:
         call = ReduceCall(Q, self.prepared, [job], exclude, symmetric, self.stages.n_jobs)
         return engine.reduce(call)[0]
 
-    def block(self, sums: FloatArray, rows: npt.NDArray[np.integer] | None = None) -> ScoreBlock:
-        """Sums over labels and set sizes as a label rule sees them."""
+    def block(self, sums: FloatArray, rows: IntArray | None = None) -> ScoreBlock:
+        """Return sums over labels and set sizes in the form that label rules take."""
         n_labels = self.references.n_labels
         labels, sizes, totals = sums[:, :n_labels], sums[:, n_labels:], None
         if self.known is not None:
             labels, sizes, totals = self.known(sums, rows)
         elif not sizes.shape[1]:
-            totals = np.ones(len(sums))  # what is learnt is what each label is expected to be
-        silent = ~sums.any(axis=1)
-        if not silent.any():
-            return ScoreBlock(labels, sizes, labels, totals, self.references.constant)
-        ranking, sizes = labels.copy(), sizes.copy()
-        ranking[silent] = self.frequencies[:n_labels]
-        sizes[silent] = self.frequencies[n_labels:]
-        if totals is not None:
-            totals = np.where(silent, self.stands_for.sum(), totals)
+            totals = np.ones(len(sums))  # learned scores are expected values of the labels
+        ranking, silent = labels, ~sums.any(axis=1)
+        if silent.any():
+            ranking, sizes = labels.copy(), sizes.copy()
+            ranking[silent] = self.frequencies[:n_labels]
+            sizes[silent] = self.frequencies[n_labels:]
+            totals = None if totals is None else np.where(silent, self.stands_for.sum(), totals)
         return ScoreBlock(labels, sizes, ranking, totals, self.references.constant)
 
     def known_factors(self, Q: Rows) -> FloatArray:
-        """By what sums of labels and sizes are multiplied, since not all is known, (n_queries, n_columns)."""
+        """Return the factors that correct sums for unknown labels, (n_queries, n_columns)."""
         assert self.known is not None
         return self.known.factors(self._reduced(self.stages.engine, Q, self.job))
 
     def with_references(self, references: References, kept: Kept) -> Scorer:
-        """The same with other references, every resolved value held.
+        """Return the scorer for other references; every resolved value is held.
 
-        `kept` says which of the former references come first; new ones follow.
+        `kept` are the positions of the former references that come first; new ones follow.
         """
-        stages = self.stages
         if self.sketch is not None:
             refuse_unknown(references.completed.knowledge, "a sketch is of label sets that are all known")
-        solved = stages.influence.updated(self.solved, Problem(stages, references), kept)
-        known = self.prepared if solved.used is None and self.solved.used is None else None
-        ready = prepare(used_rows(references, solved), [stages.similarity], keep_views=True, known=known)
-        after = replace(self, references=references, ready=ready, solution=solved)
-        same = references.is_complete == self.references.is_complete
-        if same and np.array_equal(references.sizes, self.references.sizes):  # the same columns, if as many
-            stages.engine.carry(self.prepared, self.job, ready, after.job)
+        before, after = self.references, self._with(references, kept)
+        same = references.is_complete == before.is_complete
+        if same and np.array_equal(references.sizes, before.sizes):  # the same columns, if as many
+            self.stages.engine.carry(self.prepared, self.job, after.prepared, after.job)
         return after if self.sketch is None else replace(after, sketch=self._updated_sketch(after, kept))
 
     def with_labels(self, references: References) -> Scorer:
-        """The same rows with other label sets, every resolved value held."""
-        stages = self.stages
-        solved = stages.influence.updated(self.solved, Problem(stages, references), range(references.n_rows))
-        rows = used_rows(references, solved)
-        ready = prepare(rows, [stages.similarity], keep_views=True, known=self.prepared)
-        after = replace(self, references=references, ready=ready, solution=solved)
-        if self.sketch is None:
-            return after
-        assert isinstance(self.sketch, FeatureSums)  # others are refused
-        return replace(after, sketch=self.sketch.emptied(after.V.shape[1]).added(references.X, after.V))
+        """Return the scorer for the same rows with other label sets; every resolved value is held."""
+        after = self._with(references, range(references.n_rows))
+        return after if self.sketch is None else replace(after, sketch=self._rebuilt_sketch(after))
+
+    def _with(self, references: References, kept: Kept) -> Scorer:
+        solved = self.stages.influence.updated(self.solved, Problem(self.stages, references), kept)
+        after = replace(self, references=references, solution=solved)
+        return replace(after, ready=after._prepared(known=self.prepared))
+
+    def _rebuilt_sketch(self, after: Scorer) -> FeatureSums:
+        assert isinstance(self.sketch, FeatureSums)  # updates of other sketches are refused
+        return self.sketch.emptied(after.V.shape[1]).added(after.references.X, after.V)
 
     def _updated_sketch(self, after: Scorer, kept: Kept) -> FeatureSums:
-        """The short form with what came and without what went; where the columns differ, all anew."""
-        assert isinstance(self.sketch, FeatureSums)  # others are refused
-        before, now = self.references, after.references
+        """Return the sketch with added and without removed rows; rebuild it if the columns changed."""
+        sketch, before, now = self.sketch, self.references, after.references
+        assert isinstance(sketch, FeatureSums)  # updates of other sketches are refused
         same = now.n_labels == before.n_labels and np.array_equal(now.sizes, before.sizes)
-        # unknown cells count as the constant, which may be another now
-        same = same and (now.knowledge is None or _constant(now) == _constant(before))
+        # unknown entries count as the constant, which may have changed
+        same = same and (
+            now.knowledge is None or np.array_equal(np.asarray(now.constant), np.asarray(before.constant))
+        )
         gone = np.setdiff1d(np.arange(before.n_rows), np.asarray(kept, dtype=np.int64))
         if not same or len(gone) + now.n_rows - len(kept) > now.n_rows:
-            return self.sketch.emptied(after.V.shape[1]).added(now.X, after.V)
-        sketch = self.sketch
+            return self._rebuilt_sketch(after)
         if len(gone):
             sketch = sketch.added(take_rows(before.X, gone), self.V[gone], -1.0)
-        came = slice(len(kept), now.n_rows)
-        return sketch.added(now.X[came], after.V[came]) if len(kept) < now.n_rows else sketch
+        new = slice(len(kept), now.n_rows)
+        return sketch.added(now.X[new], after.V[new]) if len(kept) < now.n_rows else sketch
 
     def chunks(self, Q: Rows) -> Iterator[slice]:
         """Cut queries so that neither scores nor normalized queries of a chunk take much memory."""
@@ -310,5 +304,17 @@ class Scorer:
         return iter(blocks(n_rows(Q), max(1, limits().block_bytes // (8 * width))))
 
 
-def _constant(references: References) -> list[int]:
-    return [] if references.constant is None else references.constant.tolist()
+def shares_of(scores: ScoreBlock) -> FloatArray:
+    """Return scores over the similarity to all references if that is above 0, else the scores."""
+    total = scores.sizes.sum(axis=1, keepdims=True)
+    return np.divide(scores.ranking, total, out=scores.ranking.copy(), where=total > 0)
+
+
+def total_similarity(scorer: Scorer, Q: Rows, exclude: Exclude | None) -> FloatArray:
+    """Return the weighted similarity to all references together, (n_queries,)."""
+    references, stages = scorer.references, scorer.stages
+    V = references.weights[:, None].astype(np.float64)
+    job = Job(stages.similarity, stages.weighting, reducer_for(stages.weighting, V, references.weights))
+    summed = scorer.prepared if scorer.solved.used is None else prepare(references.X, [stages.similarity])
+    call = ReduceCall(Q, summed, [job], exclude, n_jobs=stages.n_jobs)
+    return stages.by_pairs.reduce(call)[0][:, 0]

@@ -1,4 +1,4 @@
-"""A fitted model that knows more, or less, with every resolved value held."""
+"""Add and remove rows of a fitted model; every resolved value is held."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from simlabel.sums import Chunk, Ids, References, Sampled
 
 
 class _Locks:
-    """A lock for each estimator that was ever changed, and one for the list of them."""
+    """A lock for each estimator that was ever changed, and one for the dictionary of them."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        """In a child too: whoever held the old ones is not there."""
+        """Create new locks, also in a forked child: the threads that hold the old ones are not in it."""
         self.guard = threading.Lock()
         self.by_estimator: WeakKeyDictionary[BaseEstimator, threading.RLock] = WeakKeyDictionary()
 
@@ -53,7 +53,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_thread_changes(estimator: BaseEstimator) -> Iterator[None]:
-    """One thread at a time changes an estimator; the lock is not part of its state."""
+    """Let one thread at a time change an estimator; the lock is not part of its state."""
     with _LOCKS.guard:
         lock = _LOCKS.by_estimator.setdefault(estimator, threading.RLock())
     with lock:
@@ -61,17 +61,53 @@ def one_thread_changes(estimator: BaseEstimator) -> Iterator[None]:
 
 
 def refuse_precomputed(model: Model, what: str) -> None:
-    """A matrix of similarities to fixed instances has no place for others."""
+    """Raise ValueError for a precomputed similarity, which is of a fixed set of rows."""
     if model.scorer.stages.similarity.form == "precomputed":
         raise ValueError(
-            f"{what} needs features: with a precomputed similarity the columns of X are the instances "
-            f"of fit. Fit anew with the larger or smaller matrix."
+            f"{what} needs features: with a precomputed similarity the columns of X are the rows "
+            f"of fit. Fit again with the larger or smaller matrix."
         )
+
+
+def refuse_short_forms(model: Model, what: str) -> None:
+    """Raise ValueError for a sampler, or a sketch that cannot be updated."""
+    scorer = model.scorer
+    if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):
+        raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit again without.")
+    if isinstance(scorer.sketch, PrototypeSums):
+        raise ValueError(
+            f"{what} is not possible with this sketch: its prototypes are learned from all references at "
+            f"once. Fit again, or use 'random_features', whose sums can be updated."
+        )
+
+
+def refuse_samples(model: Model, what: str) -> None:
+    """Raise ValueError if the effect of a row is unknown, since sums use a sample or are estimates."""
+    scorer = model.scorer
+    if scorer.sketch is not None or scorer.stages.scales is not None or not scorer.stages.engine.exact:
+        raise ValueError(
+            f"{what} needs all references as they are: not with a sketch or a sampler. Fit without."
+        )
+
+
+def refuse_estimates(model: Model, what: str) -> None:
+    """Raise ValueError if scores are estimates, so that the terms of the sum do not add up to them."""
+    if model.scorer.sketch is not None or not model.scorer.stages.engine.exact:
+        raise ValueError(
+            f"{what} lists the terms of a sum, but with a sketch or a draw for each query scores are "
+            f"estimates of it. Fit with sketch=None, and a sampler that draws at fit or none."
+        )
+
+
+def refuse_groups(model: Model, what: str) -> None:
+    """Raise ValueError if rows are left out in groups, so that the effect of a single row is unknown."""
+    if model.scorer.references.groups is not None:
+        raise ValueError(f"{what} leaves out single instances, and these are in groups. Fit without groups.")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Labelled rows as they came, checked, of weight above zero, with the labels that they have.
+    """Checked labeled rows of weight above zero, with their labels.
 
     Attributes
     ----------
@@ -79,11 +115,11 @@ class Batch:
     labels, Y : LabelSpace, csr_array (n_rows, n_labels)
     weights, ids : (n_rows,)
     kept : array of int or None
-        Which of the rows that were given these are; None for all.
+        Positions of these rows among the given ones; None for all.
     groups : array or None, (n_rows,)
-        Name of the group of each, None for one of its own.
+        Name of the group of each row; None for a group of its own.
     unknown : UnknownLabels or None
-        Entries of Y that are not known; None where all are.
+        Unknown entries of Y; None if all are known.
     """
 
     X: Rows
@@ -97,32 +133,37 @@ class Batch:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all labels of all rows are known, where constant labels count as known."""
+        """Whether all labels of all rows are known; constant labels count as known."""
         unknown = self.settled[1]
         return unknown is None or not unknown.entries.nnz
 
     @cached_property
     def settled(self) -> tuple[sp.csr_array, UnknownLabels | None]:
-        """Y and what is unknown, where unknown cells of constant labels count as the constant."""
+        """Y and the unknown entries, with the unknown entries of constant labels set to the constant."""
         if self.unknown is None:
             return self.Y, None
         return self.unknown.settled(self.Y, constant_labels(label_counts(self.Y, self.unknown)))
 
     @property
     def order(self) -> IntArray:
-        """Positions of the rows in an order that follows from what they hold, (n_rows,)."""
+        """Positions of the rows in an order that depends on their content only, (n_rows,)."""
         return content_order(self.X, self.Y, self.weights, self.groups)
 
     def part(self, rows: npt.NDArray[np.int64]) -> Batch:
-        """Some of the rows, numbered among these."""
-        ids = np.asarray(self.ids)[rows]
-        groups = None if self.groups is None else self.groups[rows]
-        X = take_rows(self.X, rows)
-        unknown = None if self.unknown is None else self.unknown.part(rows)
-        return Batch(X, self.labels, self.Y[rows], self.weights[rows], ids, rows, groups, unknown)
+        """Return some of the rows."""
+        return Batch(
+            take_rows(self.X, rows),
+            self.labels,
+            self.Y[rows],
+            self.weights[rows],
+            np.asarray(self.ids)[rows],
+            rows,
+            None if self.groups is None else self.groups[rows],
+            None if self.unknown is None else self.unknown.part(rows),
+        )
 
     def relabelled(self, space: LabelSpace) -> Batch:
-        """The same in a space that has more labels."""
+        """Return the rows in a label space that has more labels."""
         places, n_labels = space.places(self.labels), len(space.classes)
         unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
         return replace(self, labels=space, Y=moved(self.Y, places, n_labels), unknown=unknown)
@@ -137,11 +178,11 @@ def drop_weightless(
     groups: Any,
     unknown: UnknownLabels | None = None,
 ) -> Batch:
-    """Rows of weight 0 are not there, nor are classes that only they have."""
+    """Return the rows of weight above 0; labels that only dropped rows have are dropped too."""
     weights = check_sample_weight(sample_weight, Y.shape[0])
     named = check_groups(groups, Y.shape[0])
     if named is not None and is_remote(X):
-        raise ValueError("groups are for rows on this machine, in memory or on a disk; X is on a cluster.")
+        raise ValueError("groups are for rows on this machine, in memory or on disk, but X is on a cluster.")
     counted = np.ones(Y.shape[0]) if weights is None else weights
     batch = Batch(X, labels, Y, counted, ids, groups=named, unknown=unknown)
     if weights is None or weights.all():
@@ -151,46 +192,18 @@ def drop_weightless(
     return replace(batch, labels=labels, Y=Y, unknown=unknown)
 
 
-def refuse_short_forms(model: Model, what: str) -> None:
-    """Of a sample or a sketch it is not known what a row that comes or goes would change."""
-    scorer = model.scorer
-    if scorer.stages.scales is not None or isinstance(scorer.stages.engine, Sampled):
-        raise ValueError(f"{what} needs all references as they are: not with a sampler. Fit anew.")
-    if isinstance(scorer.sketch, PrototypeSums):
-        raise ValueError(
-            f"{what} is not possible with this sketch: its prototypes are learnt from all references at "
-            f"once. Fit anew, or use 'random_features', whose sums can be added to and subtracted from."
-        )
-
-
-def refuse_samples(model: Model, what: str) -> None:
-    """What a row does to the sums is not known where they run over some rows, or are estimates."""
-    scorer = model.scorer
-    if scorer.sketch is not None or scorer.stages.scales is not None or not scorer.stages.engine.exact:
-        raise ValueError(
-            f"{what} needs all references as they are: not with a sketch or a sampler. Fit without."
-        )
-
-
-def refuse_estimates(model: Model, what: str) -> None:
-    """The terms of a sum do not add up to an estimate of it."""
-    if model.scorer.sketch is not None or not model.scorer.stages.engine.exact:
-        raise ValueError(
-            f"{what} lists the terms of a sum, but with a sketch or a draw for each query scores are "
-            f"estimates of it. Fit with sketch=None, and a sampler that draws at fit or none."
-        )
-
-
-def refuse_groups(model: Model, what: str) -> None:
-    """What a single row does is not known where rows are left out in groups."""
-    if model.scorer.references.groups is not None:
-        raise ValueError(f"{what} leaves out single instances, and these are in groups. Fit without groups.")
-
-
 def with_more(model: Model, batch: Batch, classes: Any = None, gone: Any = None) -> Model:
-    """The model with more references; `classes` are known then though no row may have them.
+    """Return the model with more references.
 
-    References whose ids are in `gone` go for them, in one step: what is learnt is solved for once.
+    Parameters
+    ----------
+    model : Model
+    batch : Batch
+        The rows to add.
+    classes : list, optional
+        Labels to know even if no row has them.
+    gone : list, optional
+        Ids of references to remove in the same step, so that influence is solved once.
     """
     space = model.labels.united(batch.labels)
     if classes is not None:
@@ -207,22 +220,15 @@ def with_more(model: Model, batch: Batch, classes: Any = None, gone: Any = None)
         before, (encoder, rows) = encoder.width_, encoder.taught(raw)
         known = known if encoder.width_ == before else _widened(model, known, encoder.width_)
     rows = rows if model.normalizer is None else _like(transformed(model.normalizer, rows), one.X)
-    chunk = Chunk(
-        _unshared(rows, batch.X),
-        batch.Y,
-        batch.weights,
-        batch.ids,
-        None if one.raw is None else _unshared(raw, batch.X),
-        batch.groups,
-        batch.unknown,
-    )
+    raw = None if one.raw is None else _unshared(raw, batch.X)
+    rows = _unshared(rows, batch.X)
+    chunk = Chunk(rows, batch.Y, batch.weights, batch.ids, raw, batch.groups, batch.unknown)
     known = known.relabelled(space.places(model.labels), len(space.classes))
-    model = replace(model, encoder=encoder)
-    return _with_references(model, space, known.taught(chunk), kept)
+    return _with_references(replace(model, encoder=encoder), space, known.taught(chunk), kept)
 
 
 def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.int64]) -> Batch:
-    """Other labels for some references: what is unknown in the batch is as it was before."""
+    """Return new labels for some references; entries that are unknown in the batch stay as they were."""
     if batch.unknown is None:
         return batch
     space, known = model.labels.united(batch.labels), model.scorer.references
@@ -236,38 +242,37 @@ def with_what_was_known(model: Model, batch: Batch, positions: npt.NDArray[np.in
 
 
 def _widened(model: Model, references: References, width: int) -> References:
-    """The references of a table with room for more terms; what was learnt for each column has no more."""
+    """Return references of a table with room for more terms, unless values were learned per column."""
     normalizer, similarity = model.normalizer, model.scorer.stages.similarity
     if (normalizer is not None and normalizer.learns) or len(similarity.leaves()) > 1:
-        raise ValueError("These rows hold more new words than there is room for; call retune() first.")
+        raise ValueError("These rows hold more new words than there is room for: call retune() first.")
     return references.widened(width)
 
 
 def with_fewer(model: Model, names: Any) -> Model:
-    """The model without the references of these ids."""
+    """Return the model without the references of these ids."""
     fewer, references, kept = _without(model, names)
     return model if fewer is model else _with_references(fewer, model.labels, references, kept)
 
 
 def _without(model: Model, names: Any) -> tuple[Model, References, Kept]:
-    """The model with an encoder that has forgotten some references, those that are left, and where they were.
+    """Return the model with an updated encoder, the remaining references, and their former positions.
 
-    Where none goes, it is the model itself.
+    Without ids, the model is returned as it is.
     """
     known = model.scorer.references
     ids = check_ids(names, None).tolist()
     positions = known.positions(ids)
     check_known(positions, ids)
     if len(ids) == known.n_rows:
-        raise ValueError(f"These are all {known.n_rows} labelled instances; a model needs at least one.")
+        raise ValueError(f"These are all {known.n_rows} labeled rows: a model needs at least one.")
     if not ids:
         return model, known, range(known.n_rows)
-    stays = np.ones(known.n_rows, dtype=bool)
-    stays[positions] = False
     encoder = model.encoder
     if encoder is not None:
         encoder = encoder.forgotten(take_rows(known.raw, positions))
-    return replace(model, encoder=encoder), known.without(positions), np.flatnonzero(stays)
+    remaining = np.delete(np.arange(known.n_rows), positions)
+    return replace(model, encoder=encoder), known.without(positions), remaining
 
 
 def _with_references(model: Model, space: LabelSpace, references: References, kept: Kept) -> Model:
@@ -275,25 +280,19 @@ def _with_references(model: Model, space: LabelSpace, references: References, ke
     scorer, calibration = model.scorer, model.calibration
     if calibration is not None:
         calibration = calibration.adapted(places, n_labels)
-    if scorer.stages.recorded is not None:  # of a label that comes as much as of the others
+    if scorer.stages.recorded is not None:  # new labels are recorded as often as the median label
         recorded = np.full(n_labels, np.median(scorer.stages.recorded))
         recorded[places] = scorer.stages.recorded
         scorer = replace(scorer, stages=replace(scorer.stages, recorded=recorded))
     scorer = scorer.with_references(references, kept)
     rule = model.rule.adapted(scorer.set_sizes, places, n_labels)
-    return replace(
-        model,
-        labels=space,
-        calibration=calibration,
-        scorer=scorer,
-        rule=rule,
-    )
+    return replace(model, labels=space, calibration=calibration, scorer=scorer, rule=rule)
 
 
 def _like(X: Rows, one: Rows) -> Rows:
-    """Rows in the kind and precision of those that are known; sparse ones and lists are copied."""
+    """Return rows in the format and precision of known ones; sparse rows and lists are copied."""
     if isinstance(X, LazyRows):
-        return X  # what is on a disk stays there
+        return X  # rows on disk stay there
     if isinstance(one, list):
         return list(X)
     if sp.issparse(one):
@@ -302,13 +301,13 @@ def _like(X: Rows, one: Rows) -> Rows:
 
 
 def _unshared(rows: Rows, given: Rows) -> Rows:
-    """Rows that are not the caller's."""
+    """Return rows that do not share memory with those of the caller."""
     dense = isinstance(rows, np.ndarray) and isinstance(given, np.ndarray)
     return rows.copy() if dense and np.may_share_memory(rows, given) else rows
 
 
 def resolve_ids(ids: Any, n_rows: int, references: References | None, free: Collection[Any] = ()) -> Ids:
-    """Ids that the user gave, none of them in use unless it is `free` again, or the next numbers."""
+    """Return the given ids, none of them in use except those in `free`, or the next numbers."""
     if ids is None:
         first = 0 if references is None else references.next_id
         numbers = range(first, first + n_rows)

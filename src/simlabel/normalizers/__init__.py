@@ -1,18 +1,14 @@
-"""Normalization of features, fitted on the training rows only."""
+"""Normalization of features, fitted to the training rows only."""
 
-from simlabel.normalizers._base import Normalizer
-from simlabel.normalizers._normalizers import (
+from simlabel.normalizers._normalizers import MinMax, Normalizer, Quantile, Relevance, UnitLength, ZScore
+from simlabel.normalizers._resolve import (
     NORMALIZERS,
     Chain,
-    MinMax,
-    UnitLength,
-    ZScore,
+    UnitsWarning,
     fit_normalizer,
     resolve_normalizer,
+    told_units,
 )
-from simlabel.normalizers._quantile import Quantile
-from simlabel.normalizers._relevance import Relevance
-from simlabel.normalizers._units import UnitsWarning, told_units
 
 __all__ = [
     "NORMALIZERS",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
@@ -233,9 +234,9 @@ def _gains_for_macro(data: Gathered) -> FloatArray:
 
 def _gains_for_rows(data: Gathered, value: RowValue) -> FloatArray:
     order = np.argsort(-data.scores, axis=1, kind="stable")
-    known = np.ones(data.scores.shape, dtype=bool) if data.known is None else data.known
+    known: npt.NDArray[Any] = np.ones(data.scores.shape) if data.known is None else data.known
 
-    def before(counted: IntArray) -> IntArray:
+    def before(counted: npt.NDArray[Any]) -> IntArray:
         sums = np.cumsum(np.take_along_axis(counted, order, axis=1), axis=1, dtype=np.int64)
         return np.pad(sums, ((0, 0), (1, 0)))
 

@@ -66,7 +66,7 @@ class CutoffRule(TunedRule):
     minimum, maximum : int
         Bounds on the number of labels; ``minimum="auto"`` is 1 if every training row has a label, else 0.
     criterion : {"f1_micro", "f1_macro", "f1_instance", "subset_accuracy", "hamming_loss"}
-        The metric for which ``value="auto"`` is tuned.
+        The metric that an automatic value is tuned for.
 
     Examples
     --------

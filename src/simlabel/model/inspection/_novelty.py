@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlabel._utils.validation import FloatArray, Rows
-from simlabel.model._scorer import Scorer
-from simlabel.model._totals import total_similarity
+from simlabel.model._scorer import Scorer, total_similarity
 
 
 def novelty(scorer: Scorer, Q: Rows, typical: FloatArray) -> FloatArray:
