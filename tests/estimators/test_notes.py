@@ -91,12 +91,12 @@ def test_a_tagger_notes_rows_of_a_table():
 def test_notes_are_on_one_model_as_it_is():
     model, other = fitted(Linear()), fitted(Linear())
     notes = model.noted(MORE[:1], SAID[:1])
-    with pytest.raises(ValueError, match="take them anew"):
+    with pytest.raises(ValueError, match="call noted again"):
         other.outputs(QUERIES, notes)
     model.partial_fit(MORE[:1], [{"a"}])
-    with pytest.raises(ValueError, match="take them anew"):
+    with pytest.raises(ValueError, match="call noted again"):
         model.outputs(QUERIES, notes)
-    with pytest.raises(ValueError, match="take them anew"):
+    with pytest.raises(ValueError, match="call noted again"):
         notes + other.noted(MORE[:1], SAID[:1])
 
 

@@ -237,8 +237,8 @@ def _weights_in_memory(normalizer: Normalizer, X: Rows, sample_weight: FloatArra
     """Return the weight of each row, for normalizers that sort all rows at once."""
     if isinstance(X, LazyRows):
         raise TypeError(
-            f"normalizer {normalizer.name!r} sorts all rows at once, but X is not in memory; take 'zscore' or "
-            f"'minmax'."
+            f"normalizer {normalizer.name!r} sorts all rows, but X is "
+            f"not in memory; take 'zscore' or 'minmax'."
         )
     return np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
 
@@ -262,7 +262,7 @@ def _ranks(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _curve(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return distinct values in ascending order and their normal scores; a selection if there are many."""
+    """Return distinct values in ascending order and their normal scores; a sample of many values."""
     values, share, _ = _ranks(column, weights)
     if len(values) > _KNOTS:
         wanted = np.linspace(share[0], share[-1], _KNOTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, check_number
 from simlabel.rules._rules import Counts, LabelRule, Needs
-from simlabel.rules._scores import ScoreBlock, TrainingBlock, gather, thinned
+from simlabel.rules._scores import Entries, ScoreBlock, TrainingBlock, merged
 from simlabel.rules._search import Sweep, folds
 
 _Z = 1.959963984540054  # 97.5% quantile of the normal distribution
@@ -96,14 +96,14 @@ class AimedRule(LabelRule):
 
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Self:
         """Return a copy with the cutoff, and with the value that it reaches on held-out rows."""
-        parts = thinned(blocks, limits().judged_entries)
-        fitted = self._cut(parts)
-        hits = [self._cut(rest)._hits(block) for rest, held in folds(parts) for block in held]
+        block = merged(blocks, limits().judged_entries)
+        fitted = self._cut(block)
+        hits = [self._cut(rest)._hits(held) for rest, held in folds(block)]
         fitted.measured_, fitted.low_, fitted.high_ = _share(np.concatenate([np.empty((0, 3)), *hits]))
         return fitted
 
-    def _cut(self, blocks: Sequence[TrainingBlock]) -> Self:
-        flat = Sweep(gather(blocks).flattened())
+    def _cut(self, block: TrainingBlock) -> Self:
+        flat = Sweep(Entries.of(merged([block])).flattened())
         if self.measure == "precision":
             share = flat.right / np.maximum(flat.taken, 1e-300)
             reached = np.flatnonzero(flat.possible & (share >= self.aim))

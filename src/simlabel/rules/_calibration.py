@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -24,6 +24,7 @@ from simlabel.rules._scores import (
     class_shares,
     inside,
     label_shares,
+    merged,
     n_outside,
     squeezed,
 )
@@ -81,19 +82,16 @@ class LeaveOneOutCalibration(BaseEstimator):
 
     def fit(self, blocks: Iterable[TrainingBlock], *, single: bool) -> Self:
         """Return a copy fitted to leave-one-out scores; `single` if each row has one class."""
-        blocks = list(blocks)
+        block = merged(blocks, np.inf)
         fitted = copy.copy(self)
         fitted.single_ = single
         if not single:
-            fitted.sum_scale_ = _scale([block.varying().scores for block in blocks])
-        p = np.concatenate([fitted._evidence(block.scores) for block in blocks])
-        Y = np.concatenate([block.Y.toarray() for block in blocks])
-        w = np.concatenate([block.weights for block in blocks])
+            fitted.sum_scale_ = _scale(block.varying().scores)
+        evidence, Y = fitted._evidence(block.scores), block.Y.toarray()
         if single:
-            fitted.temperature_ = _temperature(p, Y, w)
+            fitted.temperature_ = _temperature(evidence, Y, block.weights)
         else:
-            known = np.concatenate([block.known for block in blocks])
-            fitted.curves_ = _curves(p, Y, w, known, self.enough)
+            fitted.curves_ = _curves(evidence, Y, block.weights, block.known, self.enough)
         return fitted
 
     def _evidence(self, scores: ScoreBlock) -> FloatArray:
@@ -201,13 +199,11 @@ def logistic_probabilities(scores: FloatArray, Y: FloatArray, weights: FloatArra
     return np.asarray(scipy.special.expit(slopes * scores + offsets))
 
 
-def _scale(blocks: Sequence[ScoreBlock]) -> float | None:
+def _scale(scores: ScoreBlock) -> float | None:
     """Return the root mean square of the sums if they are not shares; None if they are."""
-    n, outside = sum(block.ranking.size for block in blocks), sum(map(n_outside, blocks))
-    if not n or outside <= _FEW_OUTSIDE * n:
+    if n_outside(scores) <= _FEW_OUTSIDE * scores.ranking.size:
         return None
-    squares = sum(float(np.sum(np.square(block.ranking, dtype=np.float64))) for block in blocks)
-    return float(np.sqrt(squares / n)) or None
+    return float(np.sqrt(np.mean(np.square(scores.ranking, dtype=np.float64)))) or None
 
 
 def _curves(
@@ -327,14 +323,13 @@ class PresenceOnly(BaseEstimator):
             return 1.0 - np.array([self.missing[name] for name in names], dtype=np.float64)
         if self.missing != "auto":
             return np.full(len(names), 1.0 - float(self.missing))
-        return _estimated(list(blocks))
+        return _estimated(merged(blocks, np.inf))
 
 
-def _estimated(blocks: Sequence[TrainingBlock]) -> FloatArray:
+def _estimated(block: TrainingBlock) -> FloatArray:
     """Return the probability that a label is recorded where it is almost certain, (n_labels,)."""
-    calibration = LeaveOneOutCalibration().fit(blocks, single=False)
-    p = np.concatenate([calibration.probabilities(block.scores) for block in blocks])
-    Y = np.concatenate([block.Y.toarray() for block in blocks]) > 0
+    p = LeaveOneOutCalibration().fit([block], single=False).probabilities(block.scores)
+    Y = block.Y.toarray() > 0
     numbers = Y.sum(axis=0)
     own = np.array([np.quantile(p[Y[:, k], k], _SURE) if numbers[k] else np.nan for k in range(Y.shape[1])])
     if np.isnan(own).all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import scipy.special
 
 from simlabel._utils.advice import SimlabelWarning
 from simlabel._utils.limits import limits
+from simlabel._utils.rows import joined
 from simlabel._utils.validation import FloatArray, IntArray
 
 _ROUNDING = 1e-5  # relative error of the total similarity in single precision
@@ -55,6 +56,11 @@ class ScoreBlock:
         values = values.copy()
         values[:, self.constant > 0], values[:, self.constant < 0] = np.inf, -np.inf
         return values
+
+    def labels_at(self, index: Any) -> tuple[FloatArray, FloatArray]:
+        """Return some entries of `labels` and of `ranking`, as one array if they are one."""
+        labels = self.labels[index]
+        return labels, labels if self.ranking is self.labels else self.ranking[index]
 
     @property
     def total(self) -> FloatArray:
@@ -112,11 +118,10 @@ class TrainingBlock:
     def of_rows(self, rows: IntArray) -> TrainingBlock:
         """Return a copy with some of the rows."""
         s = self.scores
+        labels, ranking = s.labels_at(rows)
         return replace(
             self,
-            scores=ScoreBlock(
-                s.labels[rows], s.sizes[rows], s.ranking[rows], _at(s.totals, rows), s.constant
-            ),
+            scores=ScoreBlock(labels, s.sizes[rows], ranking, _at(s.totals, rows), s.constant),
             Y=self.Y[rows],
             weights=self.weights[rows],
             unknown=_at(self.unknown, rows),
@@ -130,9 +135,10 @@ class TrainingBlock:
             return self
         numbers = np.flatnonzero(s.constant == 0)
         columns = (slice(None), numbers)
+        labels, ranking = s.labels_at(columns)
         return replace(
             self,
-            scores=ScoreBlock(s.labels[columns], s.sizes, s.ranking[columns], s.totals),
+            scores=ScoreBlock(labels, s.sizes, ranking, s.totals),
             Y=self.Y[columns],
             unknown=_at(self.unknown, columns),
             recorded=_at(self.recorded, numbers),
@@ -144,41 +150,8 @@ def _at(values: Any, index: Any) -> Any:
     return None if values is None else values[index]
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Scores and true labels, (n_rows, n_labels) each, and weights, (n_rows,), of many rows in one array.
-
-    `known` says where the truth is known, (n_rows, n_labels); None for everywhere. `numbers` are the label
-    indices of the columns; None for all labels in order.
-    """
-
-    scores: FloatArray
-    truth: npt.NDArray[Any]
-    weights: FloatArray
-    known: npt.NDArray[np.bool_] | None = None
-    numbers: IntArray | None = None
-
-    def every(self, step: int) -> Gathered:
-        """Return every `step`-th row."""
-        some = slice(None, None, step)
-        return Gathered(self.scores[some], self.truth[some], self.weights[some], _at(self.known, some))
-
-    def of_labels(self, labels: Any) -> Gathered:
-        """Return some of the labels."""
-        columns = (slice(None), labels)
-        return replace(
-            self, scores=self.scores[columns], truth=self.truth[columns], known=_at(self.known, columns)
-        )
-
-    def flattened(self) -> Gathered:
-        """Return the entries of all labels as one column."""
-        weights = np.repeat(self.weights, self.scores.shape[1])
-        known = None if self.known is None else self.known.reshape(-1, 1)
-        return Gathered(self.scores.reshape(-1, 1), self.truth.reshape(-1, 1), weights, known)
-
-
-def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[TrainingBlock]:
-    """Return the blocks; if they hold more than `most` scores, with a half of the rows, a quarter and so on.
+def merged(blocks: Iterable[TrainingBlock], most: float | None = None) -> TrainingBlock:
+    """Return all rows as one block; if they have more than `most` scores, a half, a quarter and so on.
 
     Which rows remain depends on their `places`, or on their positions if these are None.
     """
@@ -193,26 +166,67 @@ def thinned(blocks: Iterable[TrainingBlock], most: int | None = None) -> list[Tr
         while sum(part.scores.labels.size for part in parts) > most and step < seen:
             step *= 2
             parts = [_every(part, step) for part in parts]
-    return [part for part in parts if len(part.weights)]
+    if len(parts) == 1:
+        return parts[0]
+    scores = _joined([part.scores for part in parts], "labels", "sizes", "totals")
+    ranking = scores.labels
+    if any(part.scores.ranking is not part.scores.labels for part in parts):
+        ranking = joined([part.scores.ranking for part in parts])
+    rows: TrainingBlock = _joined(parts, "Y", "weights", "unknown", "places")
+    return replace(rows, scores=replace(scores, ranking=ranking))
 
 
 def _every(block: TrainingBlock, step: int) -> TrainingBlock:
-    assert block.places is not None  # `thinned` has numbered the rows
+    assert block.places is not None  # `merged` has numbered the rows
     return block if step == 1 else block.of_rows(np.flatnonzero(block.places % step == 0))
 
 
-def gather(blocks: Iterable[TrainingBlock]) -> Gathered:
-    """Return all rows in one array, in the order of their `places`."""
-    parts = thinned(blocks)
-    order = np.argsort(np.concatenate([block.places for block in parts]))
-    known = np.concatenate([block.known for block in parts])
-    return Gathered(
-        np.concatenate([block.scores.labels for block in parts])[order],
-        np.concatenate([block.truth for block in parts])[order],
-        np.concatenate([block.weights for block in parts])[order],
-        None if known.all() else known[order],
-        parts[0].numbers,
-    )
+def _joined(parts: Sequence[Any], *names: str) -> Any:
+    """Return the first part with fields that hold the rows of all parts."""
+    fields = {name: [getattr(part, name) for part in parts] for name in names}
+    return replace(parts[0], **{k: None if rows[0] is None else joined(rows) for k, rows in fields.items()})
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Scores and true labels of training rows as dense arrays, (n_rows, n_labels).
+
+    `known` says where the truth is known, (n_rows, n_labels); None for everywhere. `order` are the positions
+    of the rows, sorted by their `TrainingBlock.places`.
+    """
+
+    scores: FloatArray
+    truth: npt.NDArray[Any]
+    weights: FloatArray
+    known: npt.NDArray[np.bool_] | None = None
+    order: IntArray | None = None
+
+    @classmethod
+    def of(cls, block: TrainingBlock) -> Entries:
+        """Return the entries of a block that is `merged`."""
+        known = None if block.unknown is None else block.known
+        return cls(
+            block.scores.labels, block.truth, block.weights, known, np.argsort(np.asarray(block.places))
+        )
+
+    def every(self, step: int) -> Entries:
+        """Return every `step`-th row in `order`."""
+        if step <= 1 or self.order is None:
+            return self
+        rows = self.order[::step]
+        return Entries(self.scores[rows], self.truth[rows], self.weights[rows], _at(self.known, rows))
+
+    def of_labels(self, labels: Any) -> Entries:
+        """Return some of the labels."""
+        columns = (slice(None), labels)
+        known = _at(self.known, columns)
+        return replace(self, scores=self.scores[columns], truth=self.truth[columns], known=known)
+
+    def flattened(self) -> Entries:
+        """Return the entries of all labels as one column."""
+        weights = np.repeat(self.weights, self.scores.shape[1])
+        known = None if self.known is None else self.known.reshape(-1, 1)
+        return Entries(self.scores.reshape(-1, 1), self.truth.reshape(-1, 1), weights, known)
 
 
 def label_shares(scores: ScoreBlock) -> FloatArray:

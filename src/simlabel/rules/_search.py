@@ -14,16 +14,13 @@ import scipy.sparse as sp
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.metrics import Truth, find_criterion
-from simlabel.rules._scores import Gathered, TrainingBlock, thinned
+from simlabel.rules._scores import Entries, TrainingBlock, merged
 
 if TYPE_CHECKING:
     from simlabel.rules._rules import LabelRule
 
 Strength = float | Literal["full"]
 RowValue = Callable[[IntArray, IntArray, IntArray], FloatArray]
-Blocks = Sequence[TrainingBlock]
-#: predicted sets with the rows that they were predicted for
-Judged = Sequence[tuple[sp.csr_array, TrainingBlock]]
 
 _SWEEPS = 5
 _FOLDS = 5
@@ -39,13 +36,13 @@ class Sweep:
 
     Parameters
     ----------
-    data : Gathered
+    data : Entries
         One column.
     at_most : float, optional
         No cut accepts more than this multiple of what is true.
     """
 
-    def __init__(self, data: Gathered, at_most: float | None = None) -> None:
+    def __init__(self, data: Entries, at_most: float | None = None) -> None:
         scores, self.n_rows = data.scores[:, 0], len(data.scores)
         if data.known is None:
             self.order = np.argsort(
@@ -95,13 +92,13 @@ class Sweep:
 
 
 def tuned_thresholds(
-    data: Gathered, criterion: str, strengths: Sequence[Strength], at_most: float | None
+    data: Entries, criterion: str, strengths: Sequence[Strength], at_most: float | None
 ) -> list[FloatArray]:
     """Return thresholds, (n_labels,), that are best for a metric; infinity for a label that no row has.
 
     Parameters
     ----------
-    data : Gathered
+    data : Entries
     criterion : str
         One of `TUNED_METRICS`.
     strengths : list of float or "full"
@@ -125,12 +122,12 @@ def tuned_thresholds(
     return thresholds
 
 
-def common_threshold(data: Gathered, criterion: str, at_most: float | None = AT_MOST) -> float:
+def common_threshold(data: Entries, criterion: str, at_most: float | None = AT_MOST) -> float:
     """Return the single threshold for all labels that is best for a metric.
 
     All labels together are accepted no more often than `at_most` times as often as they are true.
     """
-    some = data.every(max(1, -(-data.scores.size // limits().judged_entries)))
+    some = data.every(-(-data.scores.size // limits().judged_entries))
     flat = Sweep(some.flattened(), at_most)
     if criterion == "f1_micro":
         return flat.threshold(flat.best(flat.f1()))
@@ -138,7 +135,7 @@ def common_threshold(data: Gathered, criterion: str, at_most: float | None = AT_
     return flat.threshold(flat.best(np.concatenate([[0.0], np.cumsum(gains.ravel()[flat.order])])))
 
 
-def _sweeps(data: Gathered, at_most: float | None = None) -> list[Sweep]:
+def _sweeps(data: Entries, at_most: float | None = None) -> list[Sweep]:
     return [Sweep(data.of_labels([k]), at_most) for k in range(data.scores.shape[1])]
 
 
@@ -146,7 +143,7 @@ def _at(sweeps: list[Sweep], cuts: list[int]) -> FloatArray:
     return np.array([sweep.threshold(cut) for sweep, cut in zip(sweeps, cuts, strict=True)])
 
 
-def _common(sweeps: list[Sweep], data: Gathered, criterion: str, at_most: float | None) -> FloatArray:
+def _common(sweeps: list[Sweep], data: Entries, criterion: str, at_most: float | None) -> FloatArray:
     """Return the mean of two thresholds: the best common score, and the best common acceptance rate."""
     score = common_threshold(data, criterion, at_most)
     rates = np.column_stack([sweep.rates() for sweep in sweeps])
@@ -157,15 +154,15 @@ def _common(sweeps: list[Sweep], data: Gathered, criterion: str, at_most: float 
 # The best cut of each label for a metric.
 
 
-def _best_for_macro(sweeps: list[Sweep], data: Gathered) -> list[int]:
+def _best_for_macro(sweeps: list[Sweep], data: Entries) -> list[int]:
     return [sweep.best(sweep.f1()) for sweep in sweeps]
 
 
-def _best_for_hamming(sweeps: list[Sweep], data: Gathered) -> list[int]:
+def _best_for_hamming(sweeps: list[Sweep], data: Entries) -> list[int]:
     return [sweep.best(sweep.gains(2.0 * sweep.truth - 1.0)) for sweep in sweeps]
 
 
-def _best_for_micro(sweeps: list[Sweep], data: Gathered) -> list[int]:
+def _best_for_micro(sweeps: list[Sweep], data: Entries) -> list[int]:
     """2 TP / (taken + true) over all labels is a ratio of sums: Dinkelbach's iteration finds its maximum."""
     true = sum(sweep.right[-1] for sweep in sweeps)
     ratio, cuts = 0.0, [0] * len(sweeps)
@@ -181,7 +178,7 @@ def _best_for_micro(sweeps: list[Sweep], data: Gathered) -> list[int]:
 
 
 def _best_for_rows(
-    sweeps: list[Sweep], data: Gathered, value: RowValue, start: Callable[[list[Sweep], Gathered], list[int]]
+    sweeps: list[Sweep], data: Entries, value: RowValue, start: Callable[[list[Sweep], Entries], list[int]]
 ) -> list[int]:
     """Start from the best cuts for another metric; change one at a time while the mean over rows rises."""
     cuts = start(sweeps, data)
@@ -221,18 +218,18 @@ def _exact(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
 # What an entry adds to a metric if it is accepted after all that score higher, (n_rows, n_labels).
 
 
-def _gains_for_hamming(data: Gathered) -> FloatArray:
+def _gains_for_hamming(data: Entries) -> FloatArray:
     return data.weights[:, None] * (2.0 * data.truth - 1.0)
 
 
-def _gains_for_macro(data: Gathered) -> FloatArray:
+def _gains_for_macro(data: Entries) -> FloatArray:
     gains: FloatArray = np.zeros(data.scores.shape)
     for k, sweep in enumerate(_sweeps(data)):
         gains[sweep.order, k] = np.diff(sweep.f1())
     return gains
 
 
-def _gains_for_rows(data: Gathered, value: RowValue) -> FloatArray:
+def _gains_for_rows(data: Entries, value: RowValue) -> FloatArray:
     order = np.argsort(-data.scores, axis=1, kind="stable")
     known: npt.NDArray[Any] = np.ones(data.scores.shape) if data.known is None else data.known
 
@@ -247,14 +244,14 @@ def _gains_for_rows(data: Gathered, value: RowValue) -> FloatArray:
     return gains
 
 
-_GAINS: dict[str, Callable[[Gathered], FloatArray]] = {
+_GAINS: dict[str, Callable[[Entries], FloatArray]] = {
     "hamming_loss": _gains_for_hamming,
     "f1_macro": _gains_for_macro,
     "f1_instance": partial(_gains_for_rows, value=_f1),
     "subset_accuracy": partial(_gains_for_rows, value=_exact),
 }
 #: metrics that thresholds can be tuned for -> function from sweeps to the cut of each label
-TUNED_METRICS: dict[str, Callable[[list[Sweep], Gathered], list[int]]] = {
+TUNED_METRICS: dict[str, Callable[[list[Sweep], Entries], list[int]]] = {
     "f1_macro": _best_for_macro,
     "f1_micro": _best_for_micro,
     "f1_instance": partial(_best_for_rows, value=_f1, start=_best_for_micro),
@@ -263,33 +260,24 @@ TUNED_METRICS: dict[str, Callable[[list[Sweep], Gathered], list[int]]] = {
 }
 
 
-def folds(blocks: Blocks) -> Iterator[tuple[list[TrainingBlock], list[TrainingBlock]]]:
+def folds(block: TrainingBlock) -> Iterator[tuple[TrainingBlock, TrainingBlock]]:
     """Split rows into training and held-out rows, five times; fewer times if fewer rows differ.
 
     The fold of a row depends on its scores and not on its position. So the order of rows does not matter,
     equal rows are in the same fold, and every fold has rows with high scores and with low ones.
     """
-    keys = []
-    for block in blocks:
-        labels = block.scores.labels
-        highest, lowest = labels.max(axis=1, initial=-np.inf), labels.min(axis=1, initial=np.inf)
-        keys.append(np.column_stack([highest, lowest, np.diff(block.Y.indptr)]))
-    place = np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()
-    fold_of = np.split(place % _FOLDS, np.cumsum([len(key) for key in keys])[:-1])
+    labels = block.scores.labels
+    highest, lowest = labels.max(axis=1, initial=-np.inf), labels.min(axis=1, initial=np.inf)
+    keys = np.column_stack([highest, lowest, np.diff(block.Y.indptr)])
+    fold_of = np.unique(keys, axis=0, return_inverse=True)[1].ravel() % _FOLDS
     for fold in range(_FOLDS):
-        rest = _rows_where(blocks, [of != fold for of in fold_of])
-        held = _rows_where(blocks, [of == fold for of in fold_of])
-        if rest and held:
-            yield rest, held
-
-
-def _rows_where(blocks: Blocks, chosen: Sequence[IntArray]) -> list[TrainingBlock]:
-    pairs = zip(blocks, chosen, strict=True)
-    return [block.of_rows(np.flatnonzero(rows)) for block, rows in pairs if rows.any()]
+        held = fold_of == fold
+        if held.any() and not held.all():
+            yield block.of_rows(np.flatnonzero(~held)), block.of_rows(np.flatnonzero(held))
 
 
 def best_by_folds(
-    fit_all: Callable[[Blocks], Sequence[LabelRule]], blocks: Blocks, criterion: str
+    fit_all: Callable[[Iterable[TrainingBlock]], Sequence[LabelRule]], block: TrainingBlock, criterion: str
 ) -> LabelRule:
     """Return the first of the rules that `fit_all` fits, unless another is clearly better on held-out rows.
 
@@ -299,54 +287,50 @@ def best_by_folds(
     no rule is returned whose micro F1 is more than 0.05 below that of another: labels that cannot be
     predicted would outweigh those that can.
     """
-    held_out: list[list[Judged]] = []  # by fold and rule
-    for rest, held in folds(thinned(blocks, limits().judged_entries)):
-        held_out.append([[(rule.predict(block.scores), block) for block in held] for rule in fit_all(rest)])
-    return fit_all(blocks)[_clearly_best(held_out, criterion)]
+    held_out: list[TrainingBlock] = []
+    predicted: list[list[sp.csr_array]] = []  # by fold and rule
+    for rest, held in folds(merged([block], limits().judged_entries)):
+        held_out.append(held)
+        predicted.append([rule.predict(held.scores) for rule in fit_all([rest])])
+    return fit_all([block])[_clearly_best(held_out, predicted, criterion) if held_out else 0]
 
 
-def _clearly_best(held_out: list[list[Judged]], criterion: str) -> int:
-    if not held_out:
-        return 0
-    all_folds = range(len(held_out))
+def _clearly_best(held_out: list[TrainingBlock], predicted: list[list[sp.csr_array]], criterion: str) -> int:
+    def losses(criterion: str, without: int | None = None) -> FloatArray:
+        some = [fold for fold in range(len(held_out)) if fold != without]
+        block = merged([held_out[fold] for fold in some], np.inf)
+        by_rule = zip(*(predicted[fold] for fold in some), strict=True)
+        return np.array([_loss(sp.vstack(sets, format="csr"), block, criterion) for sets in by_rule])
 
-    def losses(some: Iterable[int], criterion: str = criterion) -> FloatArray:
-        by_rule = zip(*(held_out[fold] for fold in some), strict=True)
-        return np.array([_loss([pair for part in parts for pair in part], criterion) for parts in by_rule])
-
-    loss = losses(all_folds)
-    without = np.array([losses(other for other in all_folds if other != fold) for fold in all_folds])
+    loss = losses(criterion)
+    jackknife = np.array([losses(criterion, fold) for fold in range(len(held_out))])
     possible = np.ones(len(loss), dtype=bool)
     if criterion == "f1_macro":
-        micro = losses(all_folds, "f1_micro")
+        micro = losses("f1_micro")
         possible = micro <= micro.min() + _MOST_MICRO_LOST
     first = int(np.argmax(possible))
     with np.errstate(invalid="ignore"):  # if nothing is true and nothing is predicted, no loss is finite
-        gain, gains = loss[first] - loss, without[:, [first]] - without
+        gain, gains = loss[first] - loss, jackknife[:, [first]] - jackknife
         clear = possible & (np.round(gain, 9) > 2.0 * np.sqrt(len(held_out) - 1) * gains.std(axis=0))
     return int(np.argmin(np.where(clear, loss, np.inf))) if clear.any() else first
 
 
-def _loss(judged: Judged, criterion: str) -> float:
-    """Return the metric over all rows together, negated if higher is better."""
-    record, blocks = find_criterion(criterion), [block for _, block in judged]
-    predicted = sp.vstack([sets for sets, _ in judged], format="csr")
-    weights = np.concatenate([block.weights for block in blocks])
-    if blocks[0].recorded is not None:
-        return _loss_of_true(predicted, blocks, weights[:, None], criterion)
-    truth = Truth.of(sp.vstack([block.Y for block in blocks], format="csr"))
-    if blocks[0].unknown is not None:
-        truth = Truth(truth.Y, sp.vstack([block.unknown for block in blocks], format="csr"))
-    value = record.function(truth, predicted, sample_weight=weights)
+def _loss(predicted: sp.csr_array, block: TrainingBlock, criterion: str) -> float:
+    """Return the metric, negated if higher is better."""
+    if block.recorded is not None:
+        return _loss_of_true(predicted, block, criterion)
+    record = find_criterion(criterion)
+    truth = Truth(Truth.of(block.Y).Y, block.unknown)
+    value = record.function(truth, predicted, sample_weight=block.weights)
     if np.isnan(value):
         return -np.inf  # nothing is true, and nothing was predicted
     return -value if record.higher_is_better else value
 
 
-def _loss_of_true(predicted: sp.csr_array, blocks: Blocks, weights: FloatArray, criterion: str) -> float:
+def _loss_of_true(predicted: sp.csr_array, block: TrainingBlock, criterion: str) -> float:
     """Return the loss from the counts of each label, if a recorded label represents several true ones."""
-    truth = np.concatenate([block.truth for block in blocks])
-    sets = predicted.toarray() * weights * np.concatenate([block.known for block in blocks])
+    truth, weights = block.truth, block.weights[:, None]
+    sets = predicted.toarray() * weights * block.known
     right, taken, true = (sets * truth).sum(axis=0), sets.sum(axis=0), (truth * weights).sum(axis=0)
     if criterion == "hamming_loss":
         return float((taken + true - 2.0 * right).sum())

@@ -13,11 +13,10 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, check_number, check_numbers
 from simlabel.rules._rules import Counts, CustomRule, FixedSize, LabelRule, Needs, SetSize
-from simlabel.rules._scores import ScoreBlock, TrainingBlock, gather, thinned
+from simlabel.rules._scores import Entries, ScoreBlock, TrainingBlock, merged
 from simlabel.rules._search import (
     AT_MOST,
     TUNED_METRICS,
-    Blocks,
     Strength,
     best_by_folds,
     common_threshold,
@@ -110,7 +109,7 @@ class CutoffRule(TunedRule):
         fitted = copy.copy(self)
         fitted.minimum = self.resolved_minimum(sizes)
         if self.value == "auto":
-            data = gather(blocks)
+            data = Entries.of(merged(blocks))
             fitted.value_ = common_threshold(data, self.criterion) if data.scores.size else 0.0
         else:
             fitted.value_ = float(self.value)
@@ -215,16 +214,16 @@ class PerLabel(TunedRule):
             return self._fitted(sizes, np.asarray(self.thresholds, dtype=np.float64), self.shrinkage)
         if self.shrinkage == "auto":
             fit_all = partial(self.fit_each, self.strengths, sizes)
-            return best_by_folds(fit_all, thinned(blocks), self.criterion)
+            return best_by_folds(fit_all, merged(blocks), self.criterion)
         return self.fit_each([self.shrinkage], sizes, blocks)[0]
 
     def fit_each(
         self, strengths: Sequence[Strength], sizes: Counts, blocks: Iterable[TrainingBlock]
     ) -> list[Self]:
         """Return a rule for each strength of shrinkage; what they share is computed once."""
-        data = gather(blocks)
-        tuned = tuned_thresholds(data, self.criterion, strengths, self.at_most)
-        numbers = range(data.scores.shape[1]) if data.numbers is None else data.numbers.tolist()
+        block = merged(blocks)
+        tuned = tuned_thresholds(Entries.of(block), self.criterion, strengths, self.at_most)
+        numbers = range(block.Y.shape[1]) if block.numbers is None else block.numbers.tolist()
         for at, label in enumerate(numbers if self.thresholds else ()):
             for thresholds in tuned:
                 thresholds[at] = self.thresholds.get(label, thresholds[at])
@@ -301,17 +300,17 @@ class AutoRule(TunedRule):
     def fit(self, sizes: Counts, blocks: Iterable[TrainingBlock]) -> Any:
         """Return the chosen rule, fitted."""
         bounds: Any = {"minimum": self.resolved_minimum(sizes), "maximum": self.maximum}
-        parts = thinned(blocks)
+        block = merged(blocks)
         rules: list[LabelRule] = [CutoffRule(criterion=self.criterion, **bounds), SetSize(**bounds)]
-        if not parts or parts[0].Y.shape[1] <= limits().threshold_labels:
+        if block.Y.shape[1] <= limits().threshold_labels:
             rules.insert(1, Threshold(**bounds))
         per_label = PerLabel(self.criterion, **bounds)
 
-        def fit_all(some: Blocks) -> list[LabelRule]:
+        def fit_all(some: Iterable[TrainingBlock]) -> list[LabelRule]:
             shrunk = per_label.fit_each(per_label.strengths, sizes, some)
             return [*shrunk, *(rule.fit(sizes, some) for rule in rules)]
 
-        return best_by_folds(fit_all, parts, self.criterion)
+        return best_by_folds(fit_all, block, self.criterion)
 
 
 def for_presence_only(rule: LabelRule) -> LabelRule:
