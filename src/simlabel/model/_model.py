@@ -203,11 +203,7 @@ class Model:
 
     def set_sizes(self, X: Rows) -> Counts:
         """Return the number of labels of each query, (n_queries,)."""
-        if self.labels.kind == "single":
-            return np.ones(n_rows(X), dtype=np.int64)
-        if self.labels.hierarchy is not None:
-            return np.diff(self.label_sets(X).indptr).astype(np.int64)
-        return np.concatenate([self.rule.bounded_count(scores) for _, scores in self.score_chunks(X)])
+        return np.diff(self.label_sets(X).indptr).astype(np.int64)
 
     def label_weights(self, X: Rows) -> FloatArray:
         """Return f_k(x), (n_queries, n_labels)."""

@@ -27,8 +27,6 @@ class Normalizer(TransformerMixin, BaseEstimator):
     """Base class: transform every row by itself, with values learned from the training rows."""
 
     name: ClassVar[str]
-    #: whether the output is >= 0 for any input
-    nonnegative_output: bool = False
     #: whether fit learns from the rows, so that they are needed to fit again
     learns: bool = True
     #: whether fit learns from labels too
@@ -38,7 +36,7 @@ class Normalizer(TransformerMixin, BaseEstimator):
 
     def keeps_nonnegative(self, rows: bool) -> bool:
         """Return whether the output is >= 0; `rows` says whether the input is."""
-        return self.nonnegative_output
+        return False
 
     def check(self) -> None:
         """Raise ValueError if a parameter or a learned value is out of range."""
@@ -139,7 +137,10 @@ class MinMax(_Affine):
 
     name = "minmax"
     file_key = "normalization.MinMax"
-    nonnegative_output = True
+
+    def keeps_nonnegative(self, rows: bool) -> bool:
+        """Return True: the output is in [0, 1]."""
+        return True
 
     def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Learn the range of each column; weights have no effect."""
@@ -334,12 +335,9 @@ class Relevance(Normalizer):
 
 def _standardized(Y: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the labels that vary, with mean 0 and variance 1; one column of zeros if none does."""
-    centred = Y - weights @ Y / weights.sum()
-    variances = weights @ centred**2 / weights.sum()
-    varying = variances > 1e-12
-    if not varying.any():
-        return np.zeros((len(Y), 1))
-    return np.asarray(centred[:, varying] / np.sqrt(variances[varying]))
+    scaler = StandardScaler().fit(Y, sample_weight=weights)
+    Z = scaler.transform(Y)[:, scaler.var_ > 1e-12]
+    return Z if Z.shape[1] else np.zeros((len(Y), 1))
 
 
 def _beyond_chance(X: Rows, Z: FloatArray, weights: FloatArray) -> FloatArray:

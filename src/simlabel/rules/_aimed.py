@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, check_number
@@ -116,13 +115,9 @@ class AimedRule(LabelRule):
 
     def _hits(self, block: TrainingBlock) -> FloatArray:
         """Return for each row the number of right labels, the number they are a share of, and its weight."""
-        predicted = self.predict(block.scores)
-        right = np.asarray(predicted.multiply(block.Y).sum(axis=1)).ravel()
-        if block.unknown is not None:
-            predicted = sp.csr_array(predicted - predicted.multiply(block.unknown))
-            predicted.eliminate_zeros()
-        counted = predicted if self.measure == "precision" else block.Y
-        return np.column_stack([right, np.diff(counted.indptr), block.weights])
+        truth, predicted = block.Y.toarray(), self.predict(block.scores).toarray() * block.known
+        counted = predicted if self.measure == "precision" else truth
+        return np.column_stack([(predicted * truth).sum(axis=1), counted.sum(axis=1), block.weights])
 
     def cutoffs(self, scores: ScoreBlock) -> float:
         """Return the cutoff."""

@@ -168,8 +168,8 @@ def _best_for_micro(sweeps: list[Sweep], data: Entries) -> list[int]:
     ratio, cuts = 0.0, [0] * len(sweeps)
     for _ in range(100):
         cuts = [sweep.best(2.0 * sweep.right - ratio * sweep.taken) for sweep in sweeps]
-        right = sum(sweep.right[cut] for sweep, cut in zip(sweeps, cuts, strict=True))
-        taken = sum(sweep.taken[cut] for sweep, cut in zip(sweeps, cuts, strict=True))
+        counts = [(sweep.right[cut], sweep.taken[cut]) for sweep, cut in zip(sweeps, cuts, strict=True)]
+        right, taken = np.sum(counts, axis=0)
         better = 2.0 * right / (taken + true) if taken + true > 0 else 0.0
         if better <= ratio * (1 + 1e-12):
             break
