@@ -194,8 +194,7 @@ class Model:
         """Return whether a rule that counts gives its smallest set, with labels less likely than not."""
         sizes, rows = np.diff(sets.indptr), np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
         unlikely = np.bincount(rows[probabilities[rows, sets.indices] < 0.5], minlength=sets.shape[0]) > 0
-        smallest: npt.NDArray[np.bool_] = unlikely & (sizes <= self.rule.fewest)
-        return smallest
+        return unlikely & (sizes <= self.rule.fewest)
 
     def label_sets(self, X: Rows) -> sp.csr_array:
         """Return predicted sets, (n_queries, n_labels), each row's entries strongest first."""

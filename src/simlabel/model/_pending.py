@@ -110,8 +110,7 @@ class Notes:
     @cached_property
     def names(self) -> npt.NDArray[Any]:
         """The model's labels, followed by the new ones, (n_names,)."""
-        known: npt.NDArray[Any] = self.model.labels.classes
-        new = sorted(frozenset[Any]().union(*self.new), key=str)
+        known, new = self.model.labels.classes, sorted(frozenset[Any]().union(*self.new), key=str)
         names = np.empty(len(known) + len(new), dtype=object)
         names[: len(known)], names[len(known) :] = known, new
         return names

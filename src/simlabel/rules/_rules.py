@@ -89,8 +89,7 @@ class LabelRule(BaseEstimator):
 
     def forced(self, scores: ScoreBlock) -> npt.NDArray[np.bool_]:
         """Return whether the rule alone gives a query fewer labels than `minimum`, (n_queries,)."""
-        short: npt.NDArray[np.bool_] = self.count(scores) < min(self.minimum, scores.labels.shape[1])
-        return short
+        return self.count(scores) < min(self.minimum, scores.labels.shape[1])
 
     def bounded_count(self, scores: ScoreBlock) -> Counts:
         """Return the number of labels of each query, within `minimum` and `maximum`."""
@@ -100,18 +99,16 @@ class LabelRule(BaseEstimator):
             n_always = int(np.count_nonzero(scores.constant > 0))
         highest = highest if self.maximum is None else min(self.maximum, highest)
         lowest = min(self.minimum + n_always if self.minimum else 0, highest)
-        bounded: Counts = np.clip(self.count(scores), lowest, highest).astype(np.int64)
-        return bounded
+        return np.clip(self.count(scores), lowest, highest).astype(np.int64)
 
     def predict(self, scores: ScoreBlock) -> sp.csr_array:
         """Return label sets, (n_queries, n_labels); the entries of a row are stored strongest first."""
         counts = self.bounded_count(scores)
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        indices: Counts = np.empty(indptr[-1], dtype=np.int64)
+        indices = np.empty(indptr[-1], dtype=np.int64)
         ranks = scores.settled(self.rank_by(scores))
         top_labels(np.ascontiguousarray(ranks), counts, indptr, indices)
-        ones = np.ones(len(indices), dtype=np.int8)
-        return sp.csr_array((ones, indices, indptr), shape=scores.labels.shape)
+        return sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), scores.labels.shape)
 
 
 class SetSize(LabelRule):
@@ -169,8 +166,7 @@ class SetSize(LabelRule):
             # a half goes to the smaller size, like any tie, whatever its last bits are
             shares = np.clip(scores.settled(scores.shares), 0.0, 1.0)
             return np.ceil(shares.sum(axis=1) - 0.5 - 1e-6).astype(np.int64)
-        chosen: Counts = self.sizes_[np.argmax(scores.sizes, axis=1)]
-        return chosen
+        return self.sizes_[np.argmax(scores.sizes, axis=1)]
 
 
 class FixedSize(LabelRule):

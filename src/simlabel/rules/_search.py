@@ -64,6 +64,10 @@ class Sweep:
         """Return the F1 of every cut."""
         return 2.0 * self.right / np.maximum(self.taken + self.right[-1], 1e-300)
 
+    def correct(self) -> FloatArray:
+        """Return the number of correct entries of every cut, up to a constant."""
+        return self.gains(2.0 * self.truth - 1.0)
+
     def gains(self, gain: FloatArray) -> FloatArray:
         """Return the sum of a gain per row over the rows that each cut accepts."""
         return np.concatenate([[0.0], np.cumsum(self.weights * gain)])
@@ -130,9 +134,13 @@ def common_threshold(data: Entries, criterion: str, at_most: float | None = AT_M
     some = data.every(-(-data.scores.size // limits().judged_entries))
     flat = Sweep(some.flattened(), at_most)
     if criterion == "f1_micro":
-        return flat.threshold(flat.best(flat.f1()))
-    gains = _GAINS[criterion](some)
-    return flat.threshold(flat.best(np.concatenate([[0.0], np.cumsum(gains.ravel()[flat.order])])))
+        objective = flat.f1()
+    elif criterion == "hamming_loss":
+        objective = flat.correct()
+    else:
+        gains = _GAINS[criterion](some).ravel()[flat.order]
+        objective = np.concatenate([[0.0], np.cumsum(gains)])
+    return flat.threshold(flat.best(objective))
 
 
 def _sweeps(data: Entries, at_most: float | None = None) -> list[Sweep]:
@@ -159,7 +167,7 @@ def _best_for_macro(sweeps: list[Sweep], data: Entries) -> list[int]:
 
 
 def _best_for_hamming(sweeps: list[Sweep], data: Entries) -> list[int]:
-    return [sweep.best(sweep.gains(2.0 * sweep.truth - 1.0)) for sweep in sweeps]
+    return [sweep.best(sweep.correct()) for sweep in sweeps]
 
 
 def _best_for_micro(sweeps: list[Sweep], data: Entries) -> list[int]:
@@ -218,12 +226,8 @@ def _exact(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
 # What an entry adds to a metric if it is accepted after all that score higher, (n_rows, n_labels).
 
 
-def _gains_for_hamming(data: Entries) -> FloatArray:
-    return data.weights[:, None] * (2.0 * data.truth - 1.0)
-
-
 def _gains_for_macro(data: Entries) -> FloatArray:
-    gains: FloatArray = np.zeros(data.scores.shape)
+    gains = np.zeros(data.scores.shape)
     for k, sweep in enumerate(_sweeps(data)):
         gains[sweep.order, k] = np.diff(sweep.f1())
     return gains
@@ -231,7 +235,7 @@ def _gains_for_macro(data: Entries) -> FloatArray:
 
 def _gains_for_rows(data: Entries, value: RowValue) -> FloatArray:
     order = np.argsort(-data.scores, axis=1, kind="stable")
-    known: npt.NDArray[Any] = np.ones(data.scores.shape) if data.known is None else data.known
+    known = np.ones(data.scores.shape) if data.known is None else data.known
 
     def before(counted: npt.NDArray[Any]) -> IntArray:
         sums = np.cumsum(np.take_along_axis(counted, order, axis=1), axis=1, dtype=np.int64)
@@ -245,7 +249,6 @@ def _gains_for_rows(data: Entries, value: RowValue) -> FloatArray:
 
 
 _GAINS: dict[str, Callable[[Entries], FloatArray]] = {
-    "hamming_loss": _gains_for_hamming,
     "f1_macro": _gains_for_macro,
     "f1_instance": partial(_gains_for_rows, value=_f1),
     "subset_accuracy": partial(_gains_for_rows, value=_exact),

@@ -120,7 +120,7 @@ def _targets(F: FloatArray, truth: npt.NDArray[np.bool_], known: npt.NDArray[np.
     """Return s(x) of each row by its known labels, (n_rows,); 0 if none is known."""
     if known.all():
         return best_thresholds(F, truth)
-    targets: FloatArray = np.zeros(len(F))
+    targets = np.zeros(len(F))
     for i in np.flatnonzero(known.any(axis=1)):
         targets[i] = best_thresholds(F[i : i + 1, known[i]], truth[i : i + 1, known[i]])[0]
     return targets
@@ -161,8 +161,7 @@ def best_thresholds(
     gap = (_mean_gap(ascending) if gap is None else gap)[:, None]
     bounds = np.hstack([ascending[:, :1] - gap, ascending, ascending[:, -1:] + gap])
     best, rows = np.argmin(mistakes, axis=1), np.arange(n)
-    middle: FloatArray = (bounds[rows, best] + bounds[rows, best + 1]) / 2.0
-    return middle
+    return (bounds[rows, best] + bounds[rows, best + 1]) / 2.0
 
 
 def _mean_gap(ascending: FloatArray) -> FloatArray:
