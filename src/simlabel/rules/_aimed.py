@@ -12,8 +12,8 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, check_number
 from simlabel.rules._rules import Counts, LabelRule, Needs
-from simlabel.rules._scores import Entries, ScoreBlock, TrainingBlock, merged
-from simlabel.rules._search import Sweep, folds
+from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged
+from simlabel.rules._search import flat_sweep, folds
 
 _Z = 1.959963984540054  # 97.5% quantile of the normal distribution
 
@@ -102,7 +102,7 @@ class AimedRule(LabelRule):
         return fitted
 
     def _cut(self, block: TrainingBlock) -> Self:
-        flat = Sweep(Entries.of(merged([block])).flattened())
+        flat = flat_sweep(merged([block]))
         if self.measure == "precision":
             share = flat.right / np.maximum(flat.taken, 1e-300)
             reached = np.flatnonzero(flat.possible & (share >= self.aim))

@@ -128,22 +128,23 @@ class TrainingBlock:
             places=_at(self.places, rows),
         )
 
-    def varying(self) -> TrainingBlock:
-        """Return a copy with only the labels that some training rows have and others do not."""
-        s = self.scores
-        if s.constant is None:
-            return self
-        numbers = np.flatnonzero(s.constant == 0)
-        columns = (slice(None), numbers)
-        labels, ranking = s.labels_at(columns)
+    def of_labels(self, labels: IntArray) -> TrainingBlock:
+        """Return a copy with some of the labels that vary."""
+        s, columns = self.scores, (slice(None), labels)
+        weights, ranking = s.labels_at(columns)
         return replace(
             self,
-            scores=ScoreBlock(labels, s.sizes, ranking, s.totals),
+            scores=ScoreBlock(weights, s.sizes, ranking, s.totals),
             Y=self.Y[columns],
             unknown=_at(self.unknown, columns),
-            recorded=_at(self.recorded, numbers),
-            numbers=numbers,
+            recorded=_at(self.recorded, labels),
+            numbers=labels if self.numbers is None else self.numbers[labels],
         )
+
+    def varying(self) -> TrainingBlock:
+        """Return a copy with only the labels that some training rows have and others do not."""
+        constant = self.scores.constant
+        return self if constant is None else self.of_labels(np.flatnonzero(constant == 0))
 
 
 def _at(values: Any, index: Any) -> Any:
@@ -185,48 +186,6 @@ def _joined(parts: Sequence[Any], *names: str) -> Any:
     """Return the first part with fields that hold the rows of all parts."""
     fields = {name: [getattr(part, name) for part in parts] for name in names}
     return replace(parts[0], **{k: None if rows[0] is None else joined(rows) for k, rows in fields.items()})
-
-
-@dataclass(frozen=True)
-class Entries:
-    """Scores and true labels of training rows as dense arrays, (n_rows, n_labels).
-
-    `known` says where the truth is known, (n_rows, n_labels); None for everywhere. `order` are the positions
-    of the rows, sorted by their `TrainingBlock.places`.
-    """
-
-    scores: FloatArray
-    truth: npt.NDArray[Any]
-    weights: FloatArray
-    known: npt.NDArray[np.bool_] | None = None
-    order: IntArray | None = None
-
-    @classmethod
-    def of(cls, block: TrainingBlock) -> Entries:
-        """Return the entries of a block that is `merged`."""
-        known = None if block.unknown is None else block.known
-        return cls(
-            block.scores.labels, block.truth, block.weights, known, np.argsort(np.asarray(block.places))
-        )
-
-    def every(self, step: int) -> Entries:
-        """Return every `step`-th row in `order`."""
-        if step <= 1 or self.order is None:
-            return self
-        rows = self.order[::step]
-        return Entries(self.scores[rows], self.truth[rows], self.weights[rows], _at(self.known, rows))
-
-    def of_labels(self, labels: Any) -> Entries:
-        """Return some of the labels."""
-        columns = (slice(None), labels)
-        known = _at(self.known, columns)
-        return replace(self, scores=self.scores[columns], truth=self.truth[columns], known=known)
-
-    def flattened(self) -> Entries:
-        """Return the entries of all labels as one column."""
-        weights = np.repeat(self.weights, self.scores.shape[1])
-        known = None if self.known is None else self.known.reshape(-1, 1)
-        return Entries(self.scores.reshape(-1, 1), self.truth.reshape(-1, 1), weights, known)
 
 
 def label_shares(scores: ScoreBlock) -> FloatArray:

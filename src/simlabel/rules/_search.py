@@ -14,13 +14,14 @@ import scipy.sparse as sp
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.metrics import Truth, find_criterion
-from simlabel.rules._scores import Entries, TrainingBlock, merged
+from simlabel.rules._scores import TrainingBlock, merged
 
 if TYPE_CHECKING:
     from simlabel.rules._rules import LabelRule
 
 Strength = float | Literal["full"]
 RowValue = Callable[[IntArray, IntArray, IntArray], FloatArray]
+CutSearch = Callable[[list["Sweep"], TrainingBlock], list[int]]
 
 _SWEEPS = 5
 _FOLDS = 5
@@ -32,27 +33,32 @@ AT_MOST = 2.0
 
 
 class Sweep:
-    """The scores of one column in descending order, where it is known; a cut accepts the first ones.
+    """The scores of one label in descending order, where it is known; a cut accepts the first ones.
 
     Parameters
     ----------
-    data : Entries
-        One column.
+    scores, truth, weights : array, (n_rows,)
+    known : array of bool, (n_rows,), or None
+        Where the truth is known; None for everywhere.
     at_most : float, optional
         No cut accepts more than this multiple of what is true.
     """
 
-    def __init__(self, data: Entries, at_most: float | None = None) -> None:
-        scores, self.n_rows = data.scores[:, 0], len(data.scores)
-        if data.known is None:
-            self.order = np.argsort(
-                -scores
-            )  # no cut lies between equal scores, so their order does not matter
+    def __init__(
+        self,
+        scores: FloatArray,
+        truth: npt.NDArray[Any],
+        weights: FloatArray,
+        known: npt.NDArray[np.bool_] | None,
+        at_most: float | None = None,
+    ) -> None:
+        self.n_rows = len(scores)
+        if known is None:
+            self.order = np.argsort(-scores)  # the order of equal scores does not matter
         else:
-            rows = np.flatnonzero(data.known)
+            rows = np.flatnonzero(known)
             self.order = rows[np.argsort(-scores[rows])]
-        self.scores, self.weights = scores[self.order], data.weights[self.order]
-        self.truth = data.truth[self.order, 0]
+        self.scores, self.truth, self.weights = scores[self.order], truth[self.order], weights[self.order]
         # no threshold lies between equal scores
         self.possible = np.concatenate([[True], self.scores[1:] < self.scores[:-1], [True]])
         self.taken = np.concatenate([[0.0], np.cumsum(self.weights)])
@@ -96,13 +102,13 @@ class Sweep:
 
 
 def tuned_thresholds(
-    data: Entries, criterion: str, strengths: Sequence[Strength], at_most: float | None
+    block: TrainingBlock, criterion: str, strengths: Sequence[Strength], at_most: float | None
 ) -> list[FloatArray]:
     """Return thresholds, (n_labels,), that are best for a metric; infinity for a label that no row has.
 
     Parameters
     ----------
-    data : Entries
+    block : TrainingBlock
     criterion : str
         One of `TUNED_METRICS`.
     strengths : list of float or "full"
@@ -110,15 +116,15 @@ def tuned_thresholds(
     at_most : float or None
         No label is accepted more often than this many times as often as it is true.
     """
-    true = data.weights @ data.truth
+    true = block.weights @ block.truth
     there = true > 0
     thresholds = [np.full(len(true), np.inf) for _ in strengths]
     if not there.any():
         return thresholds
-    data = data if there.all() else data.of_labels(there)
-    sweeps = _sweeps(data, at_most)
-    own = _at(sweeps, TUNED_METRICS[criterion](sweeps, data))
-    common = own if set(strengths) == {0.0} else _common(sweeps, data, criterion, at_most)
+    block = block if there.all() else block.of_labels(np.flatnonzero(there))
+    sweeps = _sweeps(block, at_most)
+    own = _at(sweeps, TUNED_METRICS[criterion](sweeps, block))
+    common = own if set(strengths) == {0.0} else _common(sweeps, block, criterion, at_most)
     lowest = _at(sweeps, [sweep.last(np.inf) for sweep in sweeps])
     for each, strength in zip(thresholds, strengths, strict=True):
         share = 0.0 if strength == "full" else true[there] / (true[there] + strength)
@@ -126,51 +132,63 @@ def tuned_thresholds(
     return thresholds
 
 
-def common_threshold(data: Entries, criterion: str, at_most: float | None = AT_MOST) -> float:
+def common_threshold(block: TrainingBlock, criterion: str, at_most: float | None = AT_MOST) -> float:
     """Return the single threshold for all labels that is best for a metric.
 
     All labels together are accepted no more often than `at_most` times as often as they are true.
     """
-    some = data.every(-(-data.scores.size // limits().judged_entries))
-    flat = Sweep(some.flattened(), at_most)
+    step = -(-block.Y.shape[0] * block.Y.shape[1] // limits().judged_entries)
+    if step > 1:
+        block = block.of_rows(np.argsort(np.asarray(block.places))[::step])
+    flat = flat_sweep(block, at_most)
     if criterion == "f1_micro":
         objective = flat.f1()
     elif criterion == "hamming_loss":
         objective = flat.correct()
     else:
-        gains = _GAINS[criterion](some).ravel()[flat.order]
+        gains = _GAINS[criterion](block).ravel()[flat.order]
         objective = np.concatenate([[0.0], np.cumsum(gains)])
     return flat.threshold(flat.best(objective))
 
 
-def _sweeps(data: Entries, at_most: float | None = None) -> list[Sweep]:
-    return [Sweep(data.of_labels([k]), at_most) for k in range(data.scores.shape[1])]
+def flat_sweep(block: TrainingBlock, at_most: float | None = None) -> Sweep:
+    """Return the sweep of all labels together."""
+    known = None if block.unknown is None else block.known.ravel()
+    weights = np.repeat(block.weights, block.Y.shape[1])
+    return Sweep(block.scores.labels.ravel(), block.truth.ravel(), weights, known, at_most)
+
+
+def _sweeps(block: TrainingBlock, at_most: float | None = None) -> list[Sweep]:
+    """Return the sweep of each label."""
+    known = [None] * block.Y.shape[1] if block.unknown is None else block.known.T
+    columns = zip(block.scores.labels.T, block.truth.T, known, strict=True)
+    return [Sweep(scores, truth, block.weights, where, at_most) for scores, truth, where in columns]
 
 
 def _at(sweeps: list[Sweep], cuts: list[int]) -> FloatArray:
     return np.array([sweep.threshold(cut) for sweep, cut in zip(sweeps, cuts, strict=True)])
 
 
-def _common(sweeps: list[Sweep], data: Entries, criterion: str, at_most: float | None) -> FloatArray:
+def _common(sweeps: list[Sweep], block: TrainingBlock, criterion: str, at_most: float | None) -> FloatArray:
     """Return the mean of two thresholds: the best common score, and the best common acceptance rate."""
-    score = common_threshold(data, criterion, at_most)
-    rates = np.column_stack([sweep.rates() for sweep in sweeps])
-    rate = -common_threshold(replace(data, scores=-rates), criterion, at_most)
+    score = common_threshold(block, criterion, at_most)
+    rates = replace(block.scores, labels=-np.column_stack([sweep.rates() for sweep in sweeps]))
+    rate = -common_threshold(replace(block, scores=rates), criterion, at_most)
     return (score + _at(sweeps, [sweep.last(rate) for sweep in sweeps])) / 2.0
 
 
 # The best cut of each label for a metric.
 
 
-def _best_for_macro(sweeps: list[Sweep], data: Entries) -> list[int]:
+def _best_for_macro(sweeps: list[Sweep], block: TrainingBlock) -> list[int]:
     return [sweep.best(sweep.f1()) for sweep in sweeps]
 
 
-def _best_for_hamming(sweeps: list[Sweep], data: Entries) -> list[int]:
+def _best_for_hamming(sweeps: list[Sweep], block: TrainingBlock) -> list[int]:
     return [sweep.best(sweep.correct()) for sweep in sweeps]
 
 
-def _best_for_micro(sweeps: list[Sweep], data: Entries) -> list[int]:
+def _best_for_micro(sweeps: list[Sweep], block: TrainingBlock) -> list[int]:
     """2 TP / (taken + true) over all labels is a ratio of sums: Dinkelbach's iteration finds its maximum."""
     true = sum(sweep.right[-1] for sweep in sweeps)
     ratio, cuts = 0.0, [0] * len(sweeps)
@@ -185,16 +203,15 @@ def _best_for_micro(sweeps: list[Sweep], data: Entries) -> list[int]:
     return cuts
 
 
-def _best_for_rows(
-    sweeps: list[Sweep], data: Entries, value: RowValue, start: Callable[[list[Sweep], Entries], list[int]]
-) -> list[int]:
+def _best_for_rows(sweeps: list[Sweep], block: TrainingBlock, value: RowValue, start: CutSearch) -> list[int]:
     """Start from the best cuts for another metric; change one at a time while the mean over rows rises."""
-    cuts = start(sweeps, data)
-    truth = data.truth > 0
+    cuts = start(sweeps, block)
+    truth = block.truth > 0
     predicted = np.zeros(truth.shape, dtype=bool)
     for k, cut in enumerate(cuts):
         predicted[sweeps[k].order[:cut], k] = True
-    n_true, right, taken = data.truth.sum(axis=1), (predicted & truth).sum(axis=1), predicted.sum(axis=1)
+    n_true, right = truth.sum(axis=1), (predicted & truth).sum(axis=1)
+    taken = predicted.sum(axis=1)
     # frequent labels first, so that the order of the columns does not matter
     order = sorted(range(len(sweeps)), key=lambda k: (-sweeps[k].right[-1], *sweeps[k].scores[:1]))
     for _ in range(_SWEEPS):
@@ -226,35 +243,34 @@ def _exact(right: IntArray, taken: IntArray, true: IntArray) -> FloatArray:
 # What an entry adds to a metric if it is accepted after all that score higher, (n_rows, n_labels).
 
 
-def _gains_for_macro(data: Entries) -> FloatArray:
-    gains = np.zeros(data.scores.shape)
-    for k, sweep in enumerate(_sweeps(data)):
+def _gains_for_macro(block: TrainingBlock) -> FloatArray:
+    gains = np.zeros(block.Y.shape)
+    for k, sweep in enumerate(_sweeps(block)):
         gains[sweep.order, k] = np.diff(sweep.f1())
     return gains
 
 
-def _gains_for_rows(data: Entries, value: RowValue) -> FloatArray:
-    order = np.argsort(-data.scores, axis=1, kind="stable")
-    known = np.ones(data.scores.shape) if data.known is None else data.known
+def _gains_for_rows(block: TrainingBlock, value: RowValue) -> FloatArray:
+    order = np.argsort(-block.scores.labels, axis=1, kind="stable")
 
     def before(counted: npt.NDArray[Any]) -> IntArray:
         sums = np.cumsum(np.take_along_axis(counted, order, axis=1), axis=1, dtype=np.int64)
         return np.pad(sums, ((0, 0), (1, 0)))
 
-    right = before(data.truth)
-    values = value(right, before(known), right[:, -1:])
-    gains = np.empty(data.scores.shape)
-    np.put_along_axis(gains, order, data.weights[:, None] * np.diff(values, axis=1), axis=1)
+    right = before(block.truth)
+    values = value(right, before(block.known), right[:, -1:])
+    gains = np.empty(block.Y.shape)
+    np.put_along_axis(gains, order, block.weights[:, None] * np.diff(values, axis=1), axis=1)
     return gains
 
 
-_GAINS: dict[str, Callable[[Entries], FloatArray]] = {
+_GAINS: dict[str, Callable[[TrainingBlock], FloatArray]] = {
     "f1_macro": _gains_for_macro,
     "f1_instance": partial(_gains_for_rows, value=_f1),
     "subset_accuracy": partial(_gains_for_rows, value=_exact),
 }
 #: metrics that thresholds can be tuned for -> function from sweeps to the cut of each label
-TUNED_METRICS: dict[str, Callable[[list[Sweep], Entries], list[int]]] = {
+TUNED_METRICS: dict[str, CutSearch] = {
     "f1_macro": _best_for_macro,
     "f1_micro": _best_for_micro,
     "f1_instance": partial(_best_for_rows, value=_f1, start=_best_for_micro),

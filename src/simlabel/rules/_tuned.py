@@ -13,7 +13,7 @@ import numpy as np
 from simlabel._utils.limits import limits
 from simlabel._utils.validation import FloatArray, check_number, check_numbers
 from simlabel.rules._rules import Counts, CustomRule, FixedSize, LabelRule, Needs, SetSize
-from simlabel.rules._scores import Entries, ScoreBlock, TrainingBlock, merged
+from simlabel.rules._scores import ScoreBlock, TrainingBlock, merged
 from simlabel.rules._search import (
     AT_MOST,
     TUNED_METRICS,
@@ -109,8 +109,8 @@ class CutoffRule(TunedRule):
         fitted = copy.copy(self)
         fitted.minimum = self.resolved_minimum(sizes)
         if self.value == "auto":
-            data = Entries.of(merged(blocks))
-            fitted.value_ = common_threshold(data, self.criterion) if data.scores.size else 0.0
+            block = merged(blocks)
+            fitted.value_ = common_threshold(block, self.criterion) if block.scores.labels.size else 0.0
         else:
             fitted.value_ = float(self.value)
         return fitted
@@ -222,7 +222,7 @@ class PerLabel(TunedRule):
     ) -> list[Self]:
         """Return a rule for each strength of shrinkage; what they share is computed once."""
         block = merged(blocks)
-        tuned = tuned_thresholds(Entries.of(block), self.criterion, strengths, self.at_most)
+        tuned = tuned_thresholds(block, self.criterion, strengths, self.at_most)
         numbers = range(block.Y.shape[1]) if block.numbers is None else block.numbers.tolist()
         for at, label in enumerate(numbers if self.thresholds else ()):
             for thresholds in tuned:
