@@ -22,13 +22,13 @@ def fitted(spec, X, w=None, Y=None):
 
 
 def some_labels(X):
-    """Labels that follow from rows: rows that are repeated have them repeated."""
+    """Labels as a function of rows, so that repeated rows have the same labels."""
     X = X.toarray() if sp.issparse(X) else X
     return np.column_stack([X[:, 0] > 0.5, X[:, 1] ** 2 > 0.1, X.sum(axis=1) > 1.3]).astype(float)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_equal_scikit_learn(dtype, rng):
+def test_equals_scikit_learn(dtype, rng):
     X = (rng.random((20, 4)) * 10).astype(dtype)
     X[:, 2] = 3.0  # constant
     X[5] = 0.0
@@ -69,12 +69,12 @@ def test_weights_are_repetition(seed, name):
     np.testing.assert_allclose(weighted, fitted(name, repeated, None, some_labels(repeated)).transform(X))
 
 
-def test_queries_outside_the_range_are_brought_to_its_edge():
+def test_queries_outside_the_range_are_clipped():
     scaler = fitted("minmax", np.array([[0.0], [2.0]]))
     assert scaler.transform(np.array([[-1.0], [5.0]])).tolist() == [[0.0], [1.0]]
 
 
-def test_what_a_transformer_returns_is_checked():
+def test_the_output_of_a_transformer_is_checked():
     X = np.ones((3, 2))
     with pytest.raises(ValueError, match="contains NaN"):
         fitted(FunctionTransformer(lambda X: X * np.nan), X).transform(X)
@@ -84,7 +84,7 @@ def test_what_a_transformer_returns_is_checked():
         resolve_normalizer(["l2", "zscores"])
 
 
-def test_a_chain_that_was_fitted_holds_normalizers(rng):
+def test_a_fitted_chain_holds_normalizers(rng):
     chain = Chain(["zscore", "l2"]).fit(rng.random((5, 2)))
     chain.check()
     chain.fitted_ = ["l2"]
@@ -106,8 +106,8 @@ def test_only_the_order_of_values_counts(seed):
     assert np.abs(between).max() <= np.abs(fitted("quantile", X).transform(X)).max()
 
 
-def test_many_values_are_read_off_a_short_curve(rng):
-    """The curve passes through true points, a thousandth of the rows apart; order stays."""
+def test_many_values_are_interpolated_on_a_short_curve(rng):
+    """The curve passes through exact points, a thousandth of the rows apart, and keeps the order."""
     X = rng.normal(size=(20_000, 1)) ** 3
     weights = rng.integers(1, 4, len(X)).astype(float)
     normal = fitted("quantile", X, weights)
@@ -125,7 +125,7 @@ def test_many_values_are_read_off_a_short_curve(rng):
     np.testing.assert_allclose(normal.scores_, again.scores_, rtol=1e-9)
 
 
-def test_what_quantiles_refuse(rng, tmp_path):
+def test_quantile_errors(rng, tmp_path):
     for kind in (sp.csr_array, sp.csr_matrix):
         with pytest.raises(TypeError, match="would fill a sparse matrix"):
             fitted("quantile", kind(np.eye(3)))
@@ -141,7 +141,7 @@ def test_what_quantiles_refuse(rng, tmp_path):
 # --- units ----------------------------------------------------------------------------------------
 
 
-def test_a_column_that_decides_all_is_named(rng):
+def test_a_dominant_column_is_named(rng):
     X = rng.random((50, 4)) + 1.0
     assert told_units(X, None) is None
     assert told_units(X, resolve_normalizer("l2")) is None
@@ -156,7 +156,7 @@ def test_a_column_that_decides_all_is_named(rng):
 
 
 @pytest.mark.parametrize("normalizer", [None, "l2"])
-def test_a_few_of_many_columns_may_decide(normalizer, rng):
+def test_a_few_of_many_columns_may_dominate(normalizer, rng):
     X = rng.normal(size=(100, 60))
     X[:, [4, 7, 9]] *= 40.0
     told = told_units(X, resolve_normalizer(normalizer))

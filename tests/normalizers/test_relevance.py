@@ -1,4 +1,4 @@
-"""Columns weighed by what they say of the labels."""
+"""Columns weighted by their relevance to the labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simlabel.similarities import RBF, OnColumns
 
 
 def by_loops(X, Y, sparse):
-    """The definition, row by row: squared weights."""
+    """The definition in plain loops: squared weights."""
     n, relevance = len(X), []
     for column in X.T:
         if sparse:
@@ -49,7 +49,7 @@ def test_equals_the_definition(seed, sparse):
     np.testing.assert_allclose(found.weights_**2, by_loops(X, Y, sparse), rtol=1e-9)
 
 
-def test_a_column_that_says_nothing_counts_less(rng):
+def test_an_irrelevant_column_counts_less(rng):
     X = rng.normal(size=(500, 6))
     Y = np.column_stack([X[:, 2] > 0, X[:, 2] > 1])
     weights = Relevance().fit(X, Y).weights_
@@ -62,8 +62,8 @@ def test_a_column_that_says_nothing_counts_less(rng):
     assert Relevance().fit(X, np.ones((500, 1))).weights_.tolist() == [1.0] * 6
 
 
-def test_it_lives_with_the_model(tmp_path, rng):
-    """Held while rows come and go, learnt anew by retune, saved and loaded to the bit."""
+def test_updates_retune_and_files(tmp_path, rng):
+    """Weights are held by updates, learned again by retune, and saved and loaded exactly."""
     X = rng.normal(size=(60, 4))
     y = [{"a"} if row[0] > 0 else {"b"} for row in X]
     model = SMLClassifier(RBF(0.5), normalizer=["zscore", "relevance"], influence="ridge").fit(X, y)
@@ -78,7 +78,7 @@ def test_it_lives_with_the_model(tmp_path, rng):
     assert model.normalizer_.fitted_[1].weights_[3] > weights[3]
 
 
-def test_where_it_cannot_be_is_said(rng):
+def test_errors_say_where_it_cannot_be_used(rng):
     X, y = rng.normal(size=(6, 2)), [{"a"}, {"b"}, {"a"}, {"b"}, {"a"}, {"b"}]
     with pytest.raises(ValueError, match="'relevance' learns from labels: give it to the classifier itself"):
         SMLClassifier(OnColumns(RBF(1.0), [0], "relevance"), normalizer=None).fit(X, y)
@@ -87,7 +87,7 @@ def test_where_it_cannot_be_is_said(rng):
         SMLClassifier(RBF(1.0), normalizer=["zscore", "relevance"]).fit(X, unknown)
 
 
-def test_auto_weighs_columns_where_folds_say_so(rng):
+def test_auto_weights_columns_if_folds_favor_it(rng):
     made = irrelevant(300, seed=5)
     model = AutoSMLClassifier(random_state=0).fit(made.data.X, made.data.Y)
     assert "relevance" in str(model.normalizer_)
@@ -100,7 +100,7 @@ def test_auto_weighs_columns_where_folds_say_so(rng):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_whole_numbers_are_weighed_as_others_are(make):
+def test_integers_are_weighted_like_floats(make):
     X = np.arange(60).reshape(20, 3) % 7
     Y = X[:, :1] > 3
     got = Relevance().fit(make(X), Y).transform(make(X))

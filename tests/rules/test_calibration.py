@@ -15,7 +15,7 @@ def noisy(rng, n=600):
 
 
 @pytest.mark.filterwarnings("ignore::simlabel._utils.advice.PredictionWarning")  # so smooth a sum it is
-def test_closer_to_the_truth_than_shares(rng):
+def test_calibrated_probabilities_are_closer_to_the_truth_than_shares(rng):
     """New rows drawn from known probabilities: calibrated ones have the smaller squared error."""
     X, Y, _ = noisy(rng)
     Q, _, p = noisy(rng)
@@ -26,7 +26,7 @@ def test_closer_to_the_truth_than_shares(rng):
     assert np.array_equal(models[0].label_weights(Q), models[1].label_weights(Q))
 
 
-def test_strictly_inside_and_rising(rng):
+def test_probabilities_are_inside_0_and_1_and_increase_with_shares(rng):
     X, Y, _ = noisy(rng)
     Y[:, 2] = 0  # never there: a logistic curve from no example
     model = SMLClassifier(RBF(3.0), normalizer=None, calibration=LeaveOneOutCalibration(enough=50)).fit(X, Y)
@@ -58,7 +58,7 @@ def test_one_temperature_for_classes(n_classes, rng):
     assert log_loss(proba) < log_loss(plain.predict_proba(X))
 
 
-def test_bad_settings_are_named(rng):
+def test_invalid_parameters_raise(rng):
     X, Y, _ = noisy(rng, 20)
     with pytest.raises(ValueError, match=r"Unknown calibration .lou.. Did you mean .loo."):
         SMLClassifier(calibration="lou").fit(X, Y)

@@ -1,4 +1,4 @@
-"""Probabilities where nobody says how they are made, and the word about those that are none."""
+"""calibration="auto", and the warning for shares that are not probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def noisy(rng, n=150, n_labels=3):
 
 @pytest.mark.parametrize("rule", ["set_size", PerLabel("f1_micro")], ids=["set_size", "per_label"])
 @pytest.mark.parametrize("influence", ["uniform", "ridge", "label_mean"])
-def test_it_is_what_loo_gives(influence, rule, rng):
+def test_auto_equals_loo(influence, rule, rng):
     X, Y = noisy(rng)
     models = [
         SMLClassifier(RBF(1.0), influence=influence, calibration=c, label_rule=rule).fit(X, Y)
@@ -38,7 +38,7 @@ def shares(model):
     return model.plan_.reasons[-1]
 
 
-def test_beyond_the_limits_it_is_shares_and_says_so(rng):
+def test_auto_uses_shares_beyond_limits_and_gives_the_reason(rng):
     X, Y = noisy(rng)
 
     def fitted(similarity=RBF(1.0), rows=150, **stages):  # noqa: B008 - never changed
@@ -68,7 +68,7 @@ def test_beyond_the_limits_it_is_shares_and_says_so(rng):
     assert shares(fitted(calibration=None)) == "probabilities are shares of the similarity"
 
 
-def test_what_was_fitted_on_few_rows_is_calibrated_by_retune(rng):
+def test_retune_calibrates_a_model_fitted_on_few_rows(rng):
     X, Y = noisy(rng)
     model = SMLClassifier(RBF(1.0)).fit(X[:40], Y[:40]).partial_fit(X[40:], Y[40:])
     assert "the first rows were too few; retune() calibrates them" in shares(model)
@@ -88,7 +88,7 @@ def test_one_pass_for_rule_and_calibration(rng, monkeypatch):
     assert passes == [150]
 
 
-def test_it_is_the_default_everywhere_and_kept_in_files(rng, tmp_path):
+def test_auto_is_the_default_and_is_saved(rng, tmp_path):
     X, Y = noisy(rng)
     for made in (SMLClassifier(), AutoSMLClassifier(), Tagger()):
         assert made.calibration == "auto"
@@ -99,8 +99,8 @@ def test_it_is_the_default_everywhere_and_kept_in_files(rng, tmp_path):
     assert again.calibration == "auto"
 
 
-def test_sums_of_any_sign_are_calibrated_as_they_are(rng, tmp_path):
-    """Shares of linear similarities around 0 are all cut, and say nothing; the sums do."""
+def test_sums_of_any_sign_are_calibrated(rng, tmp_path):
+    """Shares of linear similarities around 0 are all clipped and carry no information, but the sums do."""
     X, Y = noisy(rng, 400)
     model = SMLClassifier(Linear(), normalizer="zscore").fit(X[:200], Y[:200])
     assert model.calibration_.sum_scale_ > 0
@@ -118,7 +118,7 @@ def test_sums_of_any_sign_are_calibrated_as_they_are(rng, tmp_path):
         broken.check()
 
 
-def test_a_warning_where_shares_are_no_probabilities(rng):
+def test_warns_if_shares_are_not_probabilities(rng):
     X, Y = noisy(rng)
     model = SMLClassifier(Linear(), normalizer=None, calibration=None).fit(X, Y)
     sums, total = X @ (X.T @ Y), X @ X.sum(axis=0)

@@ -1,4 +1,4 @@
-"""Thresholds that hold on new rows: shrunk, bounded, chosen for what was asked; and rules with an aim."""
+"""Thresholds on new rows: shrinkage, bounds, the metric that they are tuned for; and rules with an aim."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def block(scores, Y, weights=None):
 
 
 def drawn(seed, n=60, n_labels=6, empty=True):
-    """Scores that know a little of labels of very different frequencies."""
+    """Scores with weak information about labels of very different frequencies."""
     rng = np.random.default_rng(seed)
     Y = (rng.random((n, n_labels)) < np.geomspace(0.6, 0.03, n_labels)).astype(np.int8)
     if not empty:
@@ -103,7 +103,7 @@ def test_no_common_threshold_is_better(criterion, seed):
 
 @pytest.mark.parametrize("seed", [5, 6, 8])
 def test_rare_labels_do_not_accept_everything(seed):
-    """Micro F1 on new rows under thresholds for macro F1: at most 0.05 below that under micro's own."""
+    """Thresholds for macro F1 lose at most 0.05 of micro F1 on new rows."""
     rng = np.random.default_rng(seed)
     frequency = np.r_[[0.3] * 4, [0.006] * 40]
 
@@ -138,7 +138,7 @@ def test_labels_with_much_evidence_keep_their_own_threshold():
 )
 @pytest.mark.parametrize("empty", [False, True])
 @pytest.mark.filterwarnings("ignore::simlabel._utils.advice.PredictionWarning")  # the labels are noise
-def test_no_set_is_empty_where_none_was(rule, empty, rng):
+def test_no_set_is_empty_if_none_was_in_training(rule, empty, rng):
     X = rng.random((90, 3))
     Y = np.column_stack([X > 0.7, rng.random((90, 2)) < 0.1]).astype(int)
     Y[Y.sum(axis=1) == 0, 0] = 1
@@ -149,9 +149,9 @@ def test_no_set_is_empty_where_none_was(rule, empty, rng):
 
 
 @pytest.mark.parametrize("criterion", ["f1_micro", "hamming_loss"])
-@pytest.mark.filterwarnings("ignore::simlabel.SimlabelWarning")  # hard indeed
+@pytest.mark.filterwarnings("ignore::simlabel.SimlabelWarning")  # the labels are hard to predict
 def test_a_search_leaves_no_row_empty_where_labels_are_hard_to_tell(criterion, rng):
-    """As in texts with one of many feelings: each label is below one half in nearly all rows."""
+    """Each label has a probability below one half in nearly all rows, as in texts of many emotions."""
     X, Y = rng.random((150, 3)), np.eye(8, dtype=int)[rng.integers(0, 8, 150)]
     Y[X[:, 0] > 0.8] = np.eye(8, dtype=int)[0]
     few = [("l2", RBF(4.0), "ridge")]
@@ -164,7 +164,7 @@ def test_a_search_leaves_no_row_empty_where_labels_are_hard_to_tell(criterion, r
 
 @given(seed=SEEDS, criterion=CRITERIA)
 @settings(max_examples=10, deadline=None)
-def test_auto_gives_no_empty_set_where_training_has_none(seed, criterion):
+def test_auto_predicts_no_empty_set_if_none_was_in_training(seed, criterion):
     scores, Y = drawn(seed, empty=False)
     rule = AutoRule(criterion).fit(np.array([1, 2]), [sized(scores, Y)])
     new, truth = drawn(seed + 1, 200)
@@ -172,13 +172,13 @@ def test_auto_gives_no_empty_set_where_training_has_none(seed, criterion):
 
 
 def sized(scores, Y):
-    """A block with two set sizes, the larger one where the scores are high."""
+    """A block with two set sizes; the larger one has a high sum if the scores are high."""
     sizes = np.column_stack([np.ones(len(scores)), scores.mean(axis=1)])
     return TrainingBlock(ScoreBlock(scores, sizes, scores), sp.csr_array(Y), np.ones(len(Y)))
 
 
 def known_by_one_alone(best):
-    """A block, and its set sizes: the sizes know, the mean of a row does, or each label has its own cut."""
+    """A block, and its set sizes, for which one rule is best: set size, threshold function or per label."""
     rng = np.random.default_rng(0)
     Y = np.zeros((400, 6), dtype=np.int8)
     wanted = rng.integers(1, 4, 400)
@@ -198,7 +198,7 @@ def known_by_one_alone(best):
 
 @pytest.mark.parametrize("criterion", ["f1_micro", "f1_macro", "subset_accuracy"])
 @pytest.mark.parametrize("best", ["size", "threshold", "label"])
-def test_auto_takes_the_rule_that_is_clearly_best(best, criterion):
+def test_auto_chooses_the_rule_that_is_clearly_best(best, criterion):
     sizes, block = known_by_one_alone(best)
     rule = AutoRule(criterion).fit(sizes, [block])
     assert type(rule) is {"size": SetSize, "threshold": Threshold, "label": PerLabel}[best]
@@ -210,7 +210,7 @@ def test_auto_tries_no_threshold_function_of_very_many_labels():
         assert not isinstance(AutoRule().fit(sizes, [block]), Threshold)
 
 
-def test_empty_sets_may_be_asked_for(rng):
+def test_minimum_0_allows_empty_sets(rng):
     X, Y = rng.random((60, 3)), np.eye(4, dtype=int)[rng.integers(0, 4, 60)]
     model = SMLClassifier(RBF(8.0), influence="ridge", label_rule=PerLabel("hamming_loss", minimum=0)).fit(
         X, Y
@@ -229,7 +229,7 @@ def test_empty_sets_may_be_asked_for(rng):
         ("average_precision", "per_label", "f1_macro"),
     ],
 )
-def test_the_rule_follows_the_criterion_that_was_asked_for(criterion, rule, wanted, rng):
+def test_the_rule_is_tuned_for_the_criterion_of_the_search(criterion, rule, wanted, rng):
     X = rng.random((40, 3))
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.8, X[:, 2] > 0.3]).astype(int)
     few = [("l2", RBF(4.0), "ridge")]
@@ -238,7 +238,7 @@ def test_the_rule_follows_the_criterion_that_was_asked_for(criterion, rule, want
 
 
 @pytest.mark.parametrize(("criterion", "wanted"), [("f1_macro", "f1_macro"), ("ranking_loss", "f1_micro")])
-def test_auto_everywhere_is_the_same_rule(criterion, wanted, rng):
+def test_auto_is_the_same_rule_in_both_estimators(criterion, wanted, rng):
     X = rng.random((60, 3))
     Y = np.column_stack([X[:, 0] > 0.5, X[:, 1] > 0.8, X[:, 2] > 0.3]).astype(int)
     auto = AutoSMLClassifier(criterion=criterion, configurations=[("l2", RBF(4.0), "ridge")], random_state=0)
@@ -248,7 +248,7 @@ def test_auto_everywhere_is_the_same_rule(criterion, wanted, rng):
 
 
 @pytest.mark.parametrize(("measure", "aim"), [("precision", 0.8), ("recall", 0.8), ("recall", 1.0)])
-def test_an_aim_is_met_on_new_rows_about_as_measured(measure, aim):
+def test_the_measured_value_holds_on_new_rows(measure, aim):
     scores, Y = drawn(3, 4000)
     new, truth = drawn(4, 4000)
     rule = AimedRule(measure, aim).fit(
@@ -264,7 +264,7 @@ def test_an_aim_is_met_on_new_rows_about_as_measured(measure, aim):
     assert rule.describe().startswith(f"{measure} {rule.measured_:.3f} ({low:.3f} to {high:.3f})")
 
 
-def test_the_interval_is_wider_where_labels_of_a_row_agree():
+def test_the_interval_is_wider_if_labels_of_a_row_agree():
     scores, Y = drawn(3, 300, 2)
     widths = []
     for copies in (1, 8):

@@ -1,4 +1,4 @@
-"""Thresholds per label and the choice of a rule, against trying all of them."""
+"""Thresholds per label and the choice of a rule, compared with exhaustive search."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_no_thresholds_are_better(seed, criterion):
 def test_no_single_change_is_better_for_instances(seed, criterion):
     rng = np.random.default_rng(seed)
     scores, Y = rng.random((8, 3)), (rng.random((8, 3)) < 0.5).astype(int)
-    Y[:, 0] |= Y.sum(axis=1) == 0  # no empty sets, on which F1 is a matter of taste
+    Y[:, 0] |= Y.sum(axis=1) == 0  # no empty sets, for which definitions of F1 differ
     found = tuned_thresholds(scores, Y, criterion)
     here = value(Y, scores, found, criterion)
     for k in range(3):
@@ -104,7 +104,7 @@ def test_tuned_on_leave_one_out_scores(rng):
     assert np.array_equal(model.predict(X), (model.label_weights(X) > wanted).astype(int))
 
 
-def test_thresholds_of_your_own(rng):
+def test_given_thresholds(rng):
     X, Y = data(rng)
     model = SMLClassifier(RBF(8.0), normalizer=None, label_rule=PerLabel(thresholds=[1.0, 2.0, 3.0])).fit(
         X, Y
@@ -135,9 +135,7 @@ def test_a_rule_is_changed_without_a_refit(rng):
 
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])
 @pytest.mark.parametrize("criterion", list(TUNED_METRICS))
-def test_auto_takes_another_rule_where_it_is_clearly_better_on_rows_it_was_not_fitted_on(
-    criterion, influence, rng
-):
+def test_auto_chooses_another_rule_if_it_is_clearly_better_on_held_out_rows(criterion, influence, rng):
     X, Y = data(rng)
     Y[:5] = 0
     options = {"normalizer": None, "influence": influence}
@@ -178,8 +176,8 @@ def test_auto_takes_another_rule_where_it_is_clearly_better_on_rows_it_was_not_f
 
 
 @pytest.mark.timeout(60)
-def test_rows_are_thinned_over_all_blocks_until_they_fit(change_limits):
-    """A row of each block would be too many where blocks are many and small."""
+def test_rows_are_thinned_over_all_blocks(change_limits):
+    """Keeping a row of each block would be too many if blocks are many and small."""
     blocks = []
     for n in range(50):
         labels = np.full((3, 4), n) + np.arange(3)[:, None] / 4
