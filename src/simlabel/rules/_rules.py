@@ -91,19 +91,15 @@ class LabelRule(BaseEstimator):
         """Return whether the rule alone gives a query fewer labels than `minimum`, (n_queries,)."""
         return self.count(scores) < min(self.minimum, scores.labels.shape[1])
 
-    def bounded_count(self, scores: ScoreBlock) -> Counts:
-        """Return the number of labels of each query, within `minimum` and `maximum`."""
+    def predict(self, scores: ScoreBlock) -> sp.csr_array:
+        """Return label sets, (n_queries, n_labels); the entries of a row are stored strongest first."""
         highest, n_always = scores.labels.shape[1], 0
         if scores.constant is not None:
             highest -= int(np.count_nonzero(scores.constant < 0))
             n_always = int(np.count_nonzero(scores.constant > 0))
         highest = highest if self.maximum is None else min(self.maximum, highest)
         lowest = min(self.minimum + n_always if self.minimum else 0, highest)
-        return np.clip(self.count(scores), lowest, highest).astype(np.int64)
-
-    def predict(self, scores: ScoreBlock) -> sp.csr_array:
-        """Return label sets, (n_queries, n_labels); the entries of a row are stored strongest first."""
-        counts = self.bounded_count(scores)
+        counts = np.clip(self.count(scores), lowest, highest).astype(np.int64)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         indices = np.empty(indptr[-1], dtype=np.int64)
         ranks = scores.settled(self.rank_by(scores))
