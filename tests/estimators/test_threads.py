@@ -106,7 +106,7 @@ MODELS = {
 MET = {
     "ridge": ["ridge"],
     "linear ridge": ["ridge"],
-    "rules and calibration": ["rules", "calibration"],
+    "rules and calibration": ["rules"],
     "prototypes": ["sketches"],
     "features": ["sketches"],
 }

@@ -215,7 +215,7 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
         except (TypeError, ValueError):
             return tags  # a wrong name is reported by fit
         tags.input_tags.pairwise = similarity.form == "precomputed"
-        made_nonnegative = normalizer is not None and normalizer.keeps_nonnegative(False)
+        made_nonnegative = normalizer is not None and normalizer.nonnegative_output
         tags.input_tags.positive_only = bool(similarity.nonnegative_input) and not made_nonnegative
         tags.no_validation = isinstance(similarity, Function)
         return tags

@@ -27,6 +27,8 @@ class Normalizer(TransformerMixin, BaseEstimator):
     """Base class: transform every row by itself, with values learned from the training rows."""
 
     name: ClassVar[str]
+    #: whether the output is >= 0 for any input
+    nonnegative_output: bool = False
     #: whether fit learns from the rows, so that they are needed to fit again
     learns: bool = True
     #: whether fit learns from labels too
@@ -36,7 +38,7 @@ class Normalizer(TransformerMixin, BaseEstimator):
 
     def keeps_nonnegative(self, rows: bool) -> bool:
         """Return whether the output is >= 0; `rows` says whether the input is."""
-        return False
+        return self.nonnegative_output
 
     def check(self) -> None:
         """Raise ValueError if a parameter or a learned value is out of range."""
@@ -137,10 +139,7 @@ class MinMax(_Affine):
 
     name = "minmax"
     file_key = "normalization.MinMax"
-
-    def keeps_nonnegative(self, rows: bool) -> bool:
-        """Return True: the output is in [0, 1]."""
-        return True
+    nonnegative_output = True
 
     def fit(self, X: Rows, y: Any = None, sample_weight: FloatArray | None = None) -> Self:
         """Learn the range of each column; weights have no effect."""

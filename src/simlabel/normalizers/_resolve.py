@@ -62,6 +62,11 @@ class Chain(Normalizer):
                 raise TypeError(f"Chain: what was fitted must be normalizers, got {step!r}.")
             step.check()
 
+    @property
+    def nonnegative_output(self) -> bool:  # type: ignore[override]
+        """Whether the output is >= 0 for any input."""
+        return self.keeps_nonnegative(False)
+
     def keeps_nonnegative(self, rows: bool) -> bool:
         """Return whether the output of the last step is >= 0."""
         for step in self._resolved():
