@@ -17,7 +17,7 @@ from rich.table import Table
 
 from simlabel import Tagger
 from simlabel.cli._console import note, say
-from simlabel.cli._label_cells import LabelCell, LabelSource
+from simlabel.cli._label_cells import LabelCell, LabelSource, how_separated
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import check_ids, check_rows, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
@@ -206,8 +206,7 @@ def _facts(tagger: Tagger, output: Path, seconds: float) -> dict[str, Any]:
 
 def _show(console: Console, facts: Mapping[str, Any], where: LabelSource) -> None:
     separator = facts["separator"]
-    between = "one in each cell" if separator is None else f"separated by {separator!r}"
-    between = "each in a column of its own" if where.several else between
+    between = "each in a column of its own" if where.several else how_separated(separator)
     console.print(
         f"Fitted on {facts['rows']:,} rows, with {facts['labels']:,} labels, {between}.", soft_wrap=True
     )

@@ -9,7 +9,7 @@ from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarni
 from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns
 from simlabel.tables._labels import label_sets, leaking_columns, separator_for, tagged_rows
 from simlabel.tables._separators import guess_separator
-from simlabel.tables._terms import split
+from simlabel.tables._terms import LISTS, join, split
 from simlabel.tables._values import yes_or_no
 from simlabel.tables._vocabulary import Vocabulary
 
@@ -30,6 +30,8 @@ __all__ = [
     "Row",
     "table_cells",
     "split",
+    "join",
+    "LISTS",
     "label_sets",
     "leaking_columns",
     "separator_for",
