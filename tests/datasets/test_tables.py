@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from simlabel._utils.advice import DataWarning
 from simlabel.datasets import DatasetError, load_dataset
-from simlabel.support.advice import DataWarning
 
 FRAME = pd.DataFrame(
     {
@@ -127,7 +127,7 @@ def test_texts_with_very_many_values_stay_sparse(stored):
     assert np.array_equal(dataset.X.sum(axis=1), np.ones(60))
 
 
-@pytest.mark.filterwarnings("always::simlabel.support.advice.DataWarning")
+@pytest.mark.filterwarnings("always::simlabel._utils.advice.DataWarning")
 @pytest.mark.parametrize("values", [40, 8])
 def test_texts_of_which_every_row_has_its_own(stored, recwarn, values):
     frame = pd.DataFrame({"size": range(40), "street": [f"street {i % values}" for i in range(40)]})

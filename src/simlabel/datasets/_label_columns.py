@@ -8,9 +8,9 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
+from simlabel._utils.advice import DataWarning, advise
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._gather import SparseRows
-from simlabel.support.advice import DataWarning, advise
 from simlabel.tables import list_form, split
 
 
