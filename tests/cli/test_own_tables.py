@@ -151,6 +151,16 @@ def test_label_names_that_look_wrong_are_listed(run):
     assert (labels["looks wrong"] != "").tolist() == [False, False, True, True]
 
 
+def test_names_of_several_labels_with_spaces_look_wrong(run):
+    tags = ["sea", "sun", "sea sun", "New York"] * 3
+    pd.DataFrame({"text": [f"item {i} of the list" for i in range(12)], "tags": tags}).to_csv(
+        "s.csv", index=False
+    )
+    told = plain(run("fit", "s.csv", "--label-column", "tags", "-o", "s.simlabel"))
+    assert "1 label name looks wrong: 'sea sun' (each of its words is a label)" in told
+    assert "(--separator)" in told
+
+
 def test_explain_by_id_and_why_not(run):
     frame = pd.read_csv("test.csv")
     row = int(np.flatnonzero(frame["threat"] == 0)[0])

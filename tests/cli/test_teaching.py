@@ -264,4 +264,4 @@ def test_labels_that_are_new_are_named_and_empty_cells_are_told(shell):
     assert f"{empty} rows with an empty cell in 'tags': left out as untagged" in told
     pd.DataFrame({"id": [frame["id"][0]], "tags": ["slow;french"]}).to_csv("fix.csv", index=False)
     told = shell("correct", "some.simlabel", "fix.csv", "--label-column", "tags").stderr
-    assert "1 new label (this model separates labels by '|'): 'slow;french'" in told
+    assert "1 new label (labels of this model are separated by '|'): 'slow;french'" in told

@@ -47,11 +47,14 @@ def save_changed(
 
 def _tell_new_labels(fitted: FittedModel) -> None:
     """Name labels that the model did not have: one that holds another separator is seen at once."""
+    from simlabel.cli._label_cells import how_separated
+
     known = set(fitted.labels)  # when the file was opened
     new = [name for name in map(str, fitted.estimator.classes_) if name not in known]
     if not new:
         return
-    between = "" if fitted.separator is None else f" (this model separates labels by {fitted.separator!r})"
+    how = how_separated(fitted.separator)
+    between = "" if fitted.separator is None else f" (labels of this model are {how})"
     more = "" if len(new) <= _MOST_NAMED else f" and {len(new) - _MOST_NAMED:,} more"
     named = ", ".join(map(repr, new[:_MOST_NAMED]))
     say(f"{len(new):,} new label{'s' * (len(new) != 1)}{between}: {named}{more}")

@@ -13,7 +13,7 @@ from simlabel.cli._options import Reading
 from simlabel.cli._table_options import check_columns
 from simlabel.datasets import DatasetError
 from simlabel.labels import Partial
-from simlabel.tables import Cell, table_cells
+from simlabel.tables import LISTS, Cell, table_cells
 from simlabel.tables import yes_or_no as truth_of
 
 LabelCell = Cell | set[str] | Partial
@@ -101,3 +101,10 @@ def label_cells(column: pd.Series) -> list[Cell]:
     """Cells that hold labels: texts, lists of texts, None; a number is a label's name."""
     cells = table_cells({"labels": column}).column("labels")
     return [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
+
+
+def how_separated(separator: str | None) -> str:
+    """Say how the cells of a column list labels."""
+    if separator is None:
+        return "one in each cell"
+    return {LISTS: "as lists", "#": "as hashtags"}.get(separator, f"separated by {separator!r}")

@@ -19,7 +19,7 @@ from simlabel import Tagger
 from simlabel._utils.progress import heard_by, shown_progress
 from simlabel._utils.text import some_names
 from simlabel.cli._console import note, say
-from simlabel.cli._label_cells import LabelCell, LabelSource
+from simlabel.cli._label_cells import LabelCell, LabelSource, how_separated
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import check_ids, check_rows, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
@@ -205,8 +205,7 @@ def _facts(tagger: Tagger, output: Path, seconds: float) -> dict[str, Any]:
 
 def _show(console: Console, facts: Mapping[str, Any], where: LabelSource) -> None:
     separator = facts["separator"]
-    between = "one in each cell" if separator is None else f"separated by {separator!r}"
-    between = "each in a column of its own" if where.several else between
+    between = "each in a column of its own" if where.several else how_separated(separator)
     console.print(
         f"Fitted on {facts['rows']:,} rows, with {facts['labels']:,} labels, {between}.", soft_wrap=True
     )

@@ -81,11 +81,13 @@ class PredictedRows:
 
     def flat(self, separator: str) -> Iterator[list[Any]]:
         """Rows whose cells hold one value each, in the order of `WrittenColumns.header`."""
+        from simlabel.tables import join
+
         for i, labels in enumerate(self.sets):
             names = [column[i] for column in self.names.values()]
             notes = [column[i] for column in self.notes.values()]
             numbers = [float(value) for matrix in self.figures.values() for value in matrix[i]]
-            yield [self.first + i, *names, separator.join(labels), *notes, *numbers]
+            yield [self.first + i, *names, join(labels, separator), *notes, *numbers]
 
 
 class TableWriter(Protocol):
@@ -183,6 +185,10 @@ class ParquetWriter:
 
 
 def _check_separator(labels: Sequence[str], separator: str) -> None:
+    from simlabel.tables import LISTS
+
+    if separator == LISTS:
+        return
     clash = next((label for label in labels if separator in label), None)
     if clash is not None:
         raise typer.BadParameter(

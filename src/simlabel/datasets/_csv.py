@@ -63,7 +63,7 @@ def read_csv(
     X, Y = gather(rows, columns)
     names = columns.label_names
     if rows.lists is not None:
-        Y, names = rows.lists.finish()
+        Y, names = rows.lists.finish(label_column)
     return Dataset(
         name=set_name(path),
         X=impute(X, missing),

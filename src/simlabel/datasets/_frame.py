@@ -165,4 +165,4 @@ def label_lists(
         else:
             expected = f"a text or a list of texts in {quote(str(choice.label_column))}"
             raise DatasetError(f"expected {expected}, found {quote(str(cell))} in row {row}", path)
-    return lists.finish()
+    return lists.finish(choice.label_column)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
+from simlabel._utils.advice import DataWarning, advise
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._gather import SparseRows
+from simlabel.tables import list_form, split
 
 
 @dataclass(frozen=True)
@@ -69,22 +71,39 @@ class LabelLists:
     >>> Y, names = lists.finish()
     >>> names, Y.toarray().tolist()
     (('sea', 'sunset'), [[1, 1], [0, 0]])
+
+    Lists in brackets or braces, and hashtags, are read as such if nearly all cells hold them.
+
+    >>> lists = LabelLists(";")
+    >>> lists.add('["sunset", "sea"]')
+    >>> lists.finish()[1]
+    ('sea', 'sunset')
     """
 
     def __init__(self, separator: str) -> None:
         self._separator = separator
-        self._position: dict[str, int] = {}
-        self._rows = SparseRows(with_values=False)
+        self._cells: list[str | Sequence[str]] = []
 
     def add(self, cell: str | Sequence[str]) -> None:
         """Add a row: a text, or the labels themselves."""
-        parts = cell.split(self._separator) if isinstance(cell, str) else cell
-        labels = [label for label in (part.strip() for part in parts) if label]
-        self._rows.add(self._position.setdefault(label, len(self._position)) for label in labels)
+        self._cells.append(cell)
 
-    def finish(self) -> tuple[sp.csr_array, tuple[str, ...]]:
-        """The indicator and the names of its columns."""
-        names = sorted(self._position)
+    def finish(self, column: str | None = None) -> tuple[sp.csr_array, tuple[str, ...]]:
+        """Return the indicator and the names of its columns; warn of empty cells in a named column."""
+        texts = [cell for cell in self._cells if isinstance(cell, str) and cell.strip()]
+        empty = sum(isinstance(cell, str) for cell in self._cells) - len(texts)
+        if column is not None and empty:
+            advise(
+                f"{empty:,} of {len(self._cells):,} rows have an empty cell in {column!r} and count as rows "
+                "to which no label applies: remove them if they are untagged.",
+                DataWarning,
+            )
+        separator = list_form(texts) or self._separator
+        position: dict[str, int] = {}
+        rows = SparseRows(with_values=False)
+        for cell in self._cells:
+            parts = split(cell, separator) if isinstance(cell, str) else [part.strip() for part in cell]
+            rows.add(position.setdefault(label, len(position)) for label in parts if label)
+        names = sorted(position)
         place = {label: k for k, label in enumerate(names)}
-        Y = self._rows.finish(len(names), order=[place[label] for label in self._position])
-        return Y, tuple(names)
+        return rows.finish(len(names), order=[place[label] for label in position]), tuple(names)

@@ -138,7 +138,8 @@ def _labels(model: Model) -> pd.DataFrame:
     names, Y = model.labels.classes.tolist(), model.scorer.references.Y
     rows = np.bincount(Y.indices, minlength=len(names))
     order = np.argsort(-rows, kind="stable").tolist()
-    found = [(names[k], int(rows[k]), odd_name(names[k])) for k in order]
+    known = frozenset(names)
+    found = [(names[k], int(rows[k]), odd_name(names[k], known)) for k in order]
     return pd.DataFrame(found, columns=["label", "rows", "looks wrong"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
@@ -55,13 +55,15 @@ def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
         )
 
 
-def odd_name(name: object) -> str:
-    """Say what looks wrong about the name of a label; "" where nothing does.
+def odd_name(name: object, names: Container[object] = ()) -> str:
+    """Say what looks wrong about the name of a label among all names; "" where nothing does.
 
     Examples
     --------
     >>> odd_name("['sea'"), odd_name("a long text, " * 9), odd_name("Toxicity (acute)")
     ("'[' at the beginning", '116 characters', '')
+    >>> odd_name("sea sun", {"sea", "sun", "sea sun"})
+    'each of its words is a label'
     """
     text = str(name).strip()
     if not text:
@@ -70,6 +72,9 @@ def odd_name(name: object) -> str:
         return f"{text[0]!r} at the beginning"
     if text[-1] in _ENDS or text.count("(") != text.count(")"):
         return f"{text[-1]!r} at the end" if text[-1] in _ENDS else "a parenthesis without its pair"
+    words = text.split()
+    if len(words) > 1 and all(word in names for word in words):
+        return "each of its words is a label"
     return f"{len(text):,} characters" if len(text) > _LONG else ""
 
 
