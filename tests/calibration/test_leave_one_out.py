@@ -5,6 +5,8 @@ import pytest
 
 from simlabel import SMLClassifier
 from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.calibration._leave_one_out import LogisticCurve
+from simlabel.label_rules import ScoreBlock
 from simlabel.similarities import RBF
 
 
@@ -76,3 +78,15 @@ def test_each_label_has_its_own_curve(rng):
     shares = SMLClassifier(RBF(3.0), normalizer=None, calibration=None).fit(X, Y).predict_proba(X[:20])
     expected = np.column_stack([curve(shares[:, k]) for k, curve in enumerate(curves)])
     np.testing.assert_allclose(model.predict_proba(X[:20]), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("slope", [10**20, 2**63])
+def test_a_slope_of_a_file_may_be_any_whole_number(slope):
+    """JSON has whole numbers of any size, of which numpy would make an array of objects."""
+    scores = np.array([[0.2, 0.7], [0.6, 0.1]])
+    calibration = LeaveOneOutCalibration()
+    calibration.single_, calibration.curves_ = False, [LogisticCurve(slope, 0), LogisticCurve(1.0, 0.0)]
+    calibration.check()
+    found = calibration.probabilities(ScoreBlock(scores, np.ones((2, 1)), scores))
+    assert ((found > 0) & (found < 1)).all()
+    assert found[:, 0].round().tolist() == [0.0, 1.0]
