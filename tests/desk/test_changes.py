@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import struct
+import time
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from simlabel.desk import _changes as changes
 from simlabel.desk import _views as views
 from simlabel.desk._desk import Desk, Once
 from simlabel.desk._journal import undo
+from simlabel.desk._parsing import ImportOptions
 from simlabel.desk._people import Person
 from simlabel.desk._problems import Conflict, DiskFull, NotAllowed
 from simlabel.desk._transfer import exported
@@ -262,3 +264,24 @@ def test_a_store_that_becomes_read_only_says_so(desk, monkeypatch):
     assert desk.problems() == []
     monkeypatch.setattr("simlabel.desk._store.writable", lambda store: False)
     assert desk.problems() == ["The store can only be read."]
+
+
+def test_after_a_full_disk_an_import_goes_on_by_itself(desk, monkeypatch):
+    monkeypatch.setattr("simlabel.desk._transfer._RETRY_SECONDS", 0.2)
+    place = desk.imports.place()
+    place.write_text("title\n" + "".join(f"{'x' * 200} {i}\n" for i in range(2000)))
+    pages = desk.store._writer.execute("PRAGMA page_count").fetchone()[0]
+    number = did(desk, ADA, lambda by: desk.imports.take(by, place, ImportOptions(name="t.csv")))
+    desk.store._writer.execute(f"PRAGMA max_page_count = {pages + 10}")
+    desk.start()
+    end = time.monotonic() + 60
+    while not desk.problems():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(1)  # it is tried several times meanwhile
+    assert desk.store.read(views.job, number)["state"] == "waiting"
+    desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
+    assert desk.follower.wait_for(lambda: desk.store.read(views.job, number)["state"] == "done", 60)
+    job = desk.store.read(views.job, number)
+    assert (job["new"], job["problems"]) == (2000, [])
+    assert desk.follower.wait_for(lambda: not desk.problems(), 60)

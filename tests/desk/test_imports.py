@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 from desk_support import MAIN, Server
 
+from simlabel.desk._parsing import Crashed, ImportOptions, TableReader
+
 ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
 FRAME = pd.DataFrame(ROWS)
 
@@ -233,3 +235,26 @@ def test_an_import_is_canceled_in_the_terminal(tmp_path):
     with Server(folder) as server:
         assert server.get(f"/api/jobs/{number}")["state"] == "canceled"
         assert server.get("/api/status")["items"] == {"waiting": 0, "done": 0}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux alone")
+def test_the_memory_of_a_reader_is_limited(tmp_path):
+    """To 1 GiB for a small file, beyond what the process begins with."""
+    (tmp_path / "t.csv").write_text("title\nsea\n")
+    code = "import sys; from pathlib import Path; from simlabel.desk._parsing import limit_memory\n"
+    code += (
+        "limit_memory(Path(sys.argv[1])); bytearray(1 << 28); print('here', flush=True); bytearray(2 << 30)"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "t.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "here\n"
+    assert "MemoryError" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="time is limited on POSIX systems alone")
+def test_the_time_of_a_reader_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr("simlabel.desk._parsing._seconds", lambda file: 1)
+    (tmp_path / "t.csv").write_text("title,tags\n" + "the sea and the sun,x\n" * 500_000)
+    match = "took longer than 1 s"
+    with TableReader(tmp_path / "t.csv", ImportOptions()) as reader, pytest.raises(Crashed, match=match):
+        list(reader)
