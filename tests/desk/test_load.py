@@ -150,6 +150,20 @@ def ended(connection, seconds=30):
     return False
 
 
+def test_a_connection_without_requests_is_closed(tmp_path):
+    """After 30 seconds; here after one."""
+    hurried = (
+        "import uvicorn; made = uvicorn.Config; uvicorn.Config = lambda *given, timeout_keep_alive, **named: "
+    )
+    hurried += "made(*given, timeout_keep_alive=timeout_keep_alive / 30, **named); " + MAIN
+    with Server(tmp_path / "desk", main=hurried) as server, connected(server) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while not answer.endswith(b"}"):
+            answer += connection.recv(65536)
+        assert closed(connection, 9)  # less than the time for a head
+
+
 def test_a_client_that_does_not_read_is_not_waited_for(hasty):
     process = psutil.Process(hasty.process.pid)
     with connected(hasty) as connection:
