@@ -10,10 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pandas as pd
 import pytest
-from desk_support import MAIN, Server
+from desk_support import MAIN, Server, opened
 
 from simlabel.desk._parsing import Crashed, ImportOptions, TableReader
 
@@ -168,10 +169,16 @@ def reading(server):
     return [child for child in alive if any("_parsing" in word for word in child.cmdline())]
 
 
-def killed_while_it_reads(server):
-    """End a server before a row of a table is in."""
-    (child,) = until(lambda: reading(server))
-    child.suspend()
+# a server whose readers send nothing
+STUCK = "import simlabel.desk._parsing as p; p._MAIN = 'import time; time.sleep(300)  # _parsing'; " + MAIN
+
+
+def killed_while_it_reads(server, attempt=1):
+    """End a `STUCK` server, and what reads for it, once the attempt is in the store."""
+    with closing(opened(server.folder)) as db:
+        query = "SELECT 1 FROM jobs WHERE json_extract(data, '$.attempts') = ?"
+        until(lambda: db.execute(query, (attempt,)).fetchall())
+    (child,) = reading(server)
     server.kill()
     child.kill()
 
@@ -201,11 +208,11 @@ def test_a_reader_that_crashes_is_started_twice_and_the_server_goes_on(empty):
 
 def test_a_server_that_is_killed_twice_over_a_file_leaves_it(tmp_path):
     folder = tmp_path / "desk"
-    with Server(folder) as server:
+    with Server(folder, main=STUCK) as server:
         number = long_import(server)
         killed_while_it_reads(server)
-    with Server(folder) as server:
-        killed_while_it_reads(server)
+    with Server(folder, main=STUCK) as server:
+        killed_while_it_reads(server, 2)
     with Server(folder) as server:
         assert ended(server, number)["problems"][-1]["problem"].startswith("The server ended")
 
@@ -227,7 +234,7 @@ def test_an_import_is_canceled(empty):
 
 def test_an_import_is_canceled_in_the_terminal(tmp_path):
     folder = tmp_path / "desk"
-    with Server(folder) as server:
+    with Server(folder, main=STUCK) as server:
         number = long_import(server)
         killed_while_it_reads(server)
     assert served(folder, "--cancel-import", str(number)).returncode == 0
