@@ -76,6 +76,16 @@ def test_the_history_keeps_the_names_of_its_time(desk):
     }
 
 
+def test_a_rename_of_a_label_that_is_not_there_any_more_is_not_undone(desk):
+    number = did(desk, ADA, changes.add_label, "horror")
+    made = last(desk, "label")
+    renamed = did(desk, ADA, changes.change_label, number, "terror")
+    back = did(desk, ADA, undo, renamed)
+    did(desk, ADA, undo, made)
+    with pytest.raises(Conflict, match="changed since"):
+        did(desk, ADA, undo, back)
+
+
 def test_a_tag_does_not_come_back_without_its_label(desk):
     item = new_item(desk, "horror", "crime")
     cleared = did(desk, BO, changes.set_tag, item, "horror", None)
