@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.calibration import LeaveOneOutCalibration
-from simlabel.calibration._leave_one_out import LogisticCurve
-from simlabel.influence._logistic import logistic_lines
-from simlabel.label_rules import ScoreBlock
+from simlabel.ridge._logistic import logistic_lines
+from simlabel.rules import ScoreBlock
+from simlabel.rules.calibration import LeaveOneOutCalibration
+from simlabel.rules.calibration._leave_one_out import LogisticCurve
 from simlabel.similarities import RBF
 
 
@@ -17,7 +17,7 @@ def noisy(rng, n=600):
     return X, (rng.random(p.shape) < p).astype(int), p
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # so smooth a sum it is
+@pytest.mark.filterwarnings("ignore::simlabel._utils.advice.PredictionWarning")  # so smooth a sum it is
 def test_closer_to_the_truth_than_shares(rng):
     """New rows drawn from known probabilities: calibrated ones have the smaller squared error."""
     X, Y, _ = noisy(rng)
@@ -101,7 +101,7 @@ def test_curves_of_many_labels_take_their_steps_together(rng, monkeypatch):
         calls.append(given[0].shape[1])
         return logistic_lines(*given)
 
-    monkeypatch.setattr("simlabel.calibration._leave_one_out.logistic_lines", counted)
+    monkeypatch.setattr("simlabel.rules.calibration._leave_one_out.logistic_lines", counted)
     X, Y = rng.random((60, 3)), np.repeat(np.eye(60, dtype=np.int8), 50, axis=1)
     SMLClassifier(RBF(1.0), normalizer=None, calibration="loo").fit(X, Y).predict_proba(X[:2])
     assert sum(calls) == Y.shape[1]

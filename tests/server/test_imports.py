@@ -1,0 +1,267 @@
+"""Tables that come in: each format, twice, damaged, canceled; and what the terminal says of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pandas as pd
+import pytest
+from desk_support import MAIN, Server, opened
+
+from simlabel.server._parsing import Crashed, ImportOptions, TableReader
+
+ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
+FRAME = pd.DataFrame(ROWS)
+
+
+def _json_lines():
+    return "".join(json.dumps(row) + "\n" for row in FRAME.to_dict("records")).encode()
+
+
+def _packed(write):
+    stream = io.BytesIO()
+    write(stream)
+    return stream.getvalue()
+
+
+def _xlsx():
+    pytest.importorskip("openpyxl", reason="simlabel[excel] is not installed")
+    return _packed(lambda stream: FRAME.to_excel(stream, index=False))
+
+
+FORMATS = {
+    "csv": lambda: FRAME.to_csv(index=False).encode(),
+    "csv.gz": lambda: gzip.compress(FRAME.to_csv(index=False).encode()),
+    "tsv": lambda: FRAME.to_csv(index=False, sep="\t").encode(),
+    "json": lambda: json.dumps(FRAME.to_dict("records")).encode(),
+    "json.gz": lambda: gzip.compress(json.dumps(FRAME.to_dict("records")).encode()),
+    "jsonl": _json_lines,
+    "xlsx": _xlsx,
+    "parquet": lambda: _packed(FRAME.to_parquet),
+}
+
+
+def ended(server, number):
+    for _ in range(600):
+        job = server.get(f"/api/jobs/{number}")
+        if job["state"] != "waiting":
+            return job
+        time.sleep(0.1)
+    raise AssertionError(f"the import does not end: {job}")
+
+
+def imported(server, data, **asked):
+    answer = server.client.post("/api/imports", params=asked, content=data)
+    assert answer.status_code == 202, answer.text
+    return ended(server, answer.json()["id"])
+
+
+def counts(job):
+    return [job["new"], job["updated"], job["unchanged"]]
+
+
+def stored(server):
+    items = server.get("/api/items")["items"]
+    return sorted((item["content"]["title"], sorted(tag["label"] for tag in item["tags"])) for item in items)
+
+
+def served(folder, *options):
+    """`simlabel serve` where it does not come to serving."""
+    command = [sys.executable, "-c", MAIN, "serve", str(folder), "--port", "0", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_each_format_is_imported(kind, empty, tmp_path):
+    data = FORMATS[kind]()
+    job = imported(empty, data, name=f"films.{kind}", label_column="tags", id_column="id")
+    assert (job["state"], job["problems"]) == ("done", [])
+    assert counts(job) == [2, 0, 0]
+    wanted = [("Café", ["x"]), ("Sea, sun", ["x", "y"])]
+    assert stored(empty) == wanted
+    table = tmp_path / f"films.{kind}"
+    table.write_bytes(data)
+    with Server(tmp_path / "other", "--import", str(table), "--label-column", "tags", "--id", "id") as other:
+        assert ended(other, 1)["state"] == "done"
+        assert stored(other) == wanted
+        said = other.end()[1]
+    assert f"import of films.{kind}, done: 2 new, 0 updated, 0 unchanged" in said
+
+
+def test_another_file_of_the_same_name_overwrites_nothing(empty):
+    asked = {"name": "films.csv", "label_column": "tags"}
+    first, second = (f"title,tags\n{words} one,x\n{words} two,y\n".encode() for words in ("sea", "sun"))
+    assert counts(imported(empty, first, **asked)) == [2, 0, 0]
+    assert counts(imported(empty, second, **asked)) == [2, 0, 0]
+    assert [title for title, _ in stored(empty)] == ["sea one", "sea two", "sun one", "sun two"]
+    assert counts(imported(empty, first, **asked)) == [0, 0, 2]  # the same file doubles nothing
+    more = b"title,tags\nnew one,x\n" + first.partition(b"\n")[2].replace(b"two,y", b"two,y|z")
+    assert counts(imported(empty, more, **asked)) == [1, 1, 1]
+    assert ("sea two", ["y", "z"]) in stored(empty)
+
+
+def test_rows_that_a_file_repeats_stay_rows_of_their_own(empty):
+    twice = b"title,tags\nsea,x\nsea,x\n"
+    assert counts(imported(empty, twice, name="t.csv", label_column="tags")) == [2, 0, 0]
+    assert counts(imported(empty, twice, name="t.csv", label_column="tags")) == [0, 0, 2]
+
+
+def test_an_import_without_ids_keeps_what_somebody_edited(empty):
+    imported(empty, b"title\nsea\n", name="t.csv")
+    (item,) = empty.get("/api/items")["items"]
+    empty.client.put(f"/api/items/{item['id']}", json={"content": {"title": "the sea"}})
+    assert counts(imported(empty, b"title\nsea\n", name="t.csv")) == [0, 0, 1]
+    assert stored(empty) == [("the sea", [])]
+
+
+def test_an_id_that_a_file_repeats_is_a_problem(empty):
+    job = imported(empty, b"id,title\na,one\nb,two\na,three\n", name="t.csv", id_column="id")
+    assert counts(job) == [2, 0, 0]
+    assert job["problems"] == [
+        {"row": 3, "problem": "The row has the same id as row 1, and was left out."},
+    ]
+    assert [title for title, _ in stored(empty)] == ["one", "two"]
+
+
+def test_a_column_that_is_not_there_is_said_before_the_server_starts(tmp_path):
+    table = tmp_path / "films.csv"
+    table.write_text("title,tags\nsea,x\n")
+    done = served(tmp_path / "desk", "--import", str(table), "--label-column", "Wrong")
+    assert done.returncode == 2
+    assert " is at " not in done.stdout
+    shown = "".join(done.stderr.replace("│", " ").split())  # a long path breaks lines anywhere
+    for words in ("films.csv", "--label-column", "'Wrong'", "'title','tags'"):
+        assert words in shown
+    assert not (tmp_path / "desk").exists()
+    assert served(tmp_path / "desk", "--import", str(tmp_path / "absent.csv")).returncode == 2
+
+
+def test_too_many_rows_for_its_bytes_are_refused(empty):
+    repeated = _packed(pd.DataFrame({"n": [0] * 3_000_000}).to_parquet)
+    job = imported(empty, repeated, name="t.parquet")
+    assert job["state"] == "failed"
+    assert "3,000,000 rows" in job["problems"][0]["problem"]
+    assert empty.get("/api/status")["items"] == {"waiting": 0, "done": 0}
+
+
+LONG = 50_000  # rows: long enough to be at it when something happens
+
+
+def long_import(server):
+    text = "title,tags\n" + "".join(f"film {i} of the sea and the sun,x\n" for i in range(LONG))
+    asked = {"name": "long.csv", "label_column": "tags"}
+    return server.client.post("/api/imports", params=asked, content=text.encode()).json()["id"]
+
+
+def reading(server):
+    """The processes that read a table for a server."""
+    psutil = pytest.importorskip("psutil", reason="psutil is not installed")
+    children = psutil.Process(server.process.pid).children()
+    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in alive if any("_parsing" in word for word in child.cmdline())]
+
+
+# a server whose readers send nothing
+STUCK = "import simlabel.server._parsing as p; p._MAIN = 'import time; time.sleep(300)  # _parsing'; " + MAIN
+
+
+def killed_while_it_reads(server, attempt=1):
+    """End a `STUCK` server, and what reads for it, once the attempt is in the store."""
+    with closing(opened(server.folder)) as db:
+        query = "SELECT 1 FROM jobs WHERE json_extract(data, '$.attempts') = ?"
+        until(lambda: db.execute(query, (attempt,)).fetchall())
+    (child,) = reading(server)
+    server.kill()
+    child.kill()
+
+
+def until(found, seconds=120):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what := found():
+            return what
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds} s in vain")
+
+
+def test_a_reader_that_crashes_is_started_twice_and_the_server_goes_on(empty):
+    """As a compiled reader does that aborts on a damaged file."""
+    number = long_import(empty)
+    (first,) = until(lambda: reading(empty))
+    os.kill(first.pid, signal.SIGABRT)
+    (second,) = until(lambda: [one for one in reading(empty) if one.pid != first.pid])
+    os.kill(second.pid, signal.SIGABRT)
+    job = ended(empty, number)
+    assert job["state"] == "failed"
+    assert "SIGABRT" in job["problems"][-1]["problem"]
+    assert counts(imported(empty, b"title\nsea\n", name="t.csv")) == [1, 0, 0]
+    assert list((empty.folder / "incoming").iterdir()) == []
+
+
+def test_a_server_that_is_killed_twice_over_a_file_leaves_it(tmp_path):
+    folder = tmp_path / "desk"
+    with Server(folder, main=STUCK) as server:
+        number = long_import(server)
+        killed_while_it_reads(server)
+    with Server(folder, main=STUCK) as server:
+        killed_while_it_reads(server, 2)
+    with Server(folder) as server:
+        assert ended(server, number)["problems"][-1]["problem"].startswith("The server ended")
+
+
+def test_an_import_is_canceled(empty):
+    number = long_import(empty)
+    until(lambda: empty.get("/api/status")["items"]["done"])
+    canceled = empty.client.delete(f"/api/jobs/{number}")
+    assert (canceled.status_code, canceled.json()["state"]) == (200, "canceled")
+    until(lambda: not reading(empty))
+    assert empty.client.delete(f"/api/jobs/{number}").status_code == 409
+    assert empty.client.delete("/api/jobs/99").status_code == 404
+    assert list((empty.folder / "incoming").iterdir()) == []
+    assert imported(empty, b"title\nsea\n", name="t.csv")["state"] == "done"  # the next one has its turn
+    job = empty.get(f"/api/jobs/{number}")
+    assert job["state"] == "canceled"
+    assert 0 < job["new"] == empty.get("/api/status")["items"]["done"] < LONG
+
+
+def test_an_import_is_canceled_in_the_terminal(tmp_path):
+    folder = tmp_path / "desk"
+    with Server(folder, main=STUCK) as server:
+        number = long_import(server)
+        killed_while_it_reads(server)
+    assert served(folder, "--cancel-import", str(number)).returncode == 0
+    assert served(folder, "--cancel-import", "99").returncode == 1
+    with Server(folder) as server:
+        assert server.get(f"/api/jobs/{number}")["state"] == "canceled"
+        assert server.get("/api/status")["items"] == {"waiting": 0, "done": 0}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux alone")
+def test_the_memory_of_a_reader_is_limited(tmp_path):
+    """To 1 GiB for a small file, beyond what the process begins with."""
+    (tmp_path / "t.csv").write_text("title\nsea\n")
+    code = "import sys; from pathlib import Path; from simlabel.server._parsing import limit_memory\n"
+    code += (
+        "limit_memory(Path(sys.argv[1])); bytearray(1 << 28); print('here', flush=True); bytearray(2 << 30)"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "t.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "here\n"
+    assert "MemoryError" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="time is limited on POSIX systems alone")
+def test_the_time_of_a_reader_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr("simlabel.server._parsing._seconds", lambda file: 1)
+    (tmp_path / "t.csv").write_text("title,tags\n" + "the sea and the sun,x\n" * 500_000)
+    match = "took longer than 1 s"
+    with TableReader(tmp_path / "t.csv", ImportOptions()) as reader, pytest.raises(Crashed, match=match):
+        list(reader)
