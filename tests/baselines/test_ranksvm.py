@@ -186,6 +186,7 @@ def test_a_gap_that_is_not_reached_is_told():
     ("parameters", "message"),
     [
         ({"kernel": "sigmoid"}, r"kernel must be one of poly, rbf, linear, got 'sigmoid'"),
+        ({"kernel": ["rbf"]}, r"kernel must be one of poly, rbf, linear, got \['rbf'\]"),
         ({"C": 0}, r"C must be a number above 0 or 'auto', got 0"),
         ({"degree": 2.5}, r"degree must be a whole number of at least 1, got 2\.5"),
         ({"gamma": "scale"}, r"gamma must be a number above 0 or 'auto', got 'scale'"),

@@ -177,7 +177,7 @@ class RankSVM(BaselineClassifier):
         self.duality_gap_, self.n_iter_ = solution.gap, solution.n_passes
 
     def _check_settings(self) -> None:
-        if self.kernel not in _KERNELS:
+        if self.kernel not in list(_KERNELS):  # what is compared may have no hash
             raise ValueError(f"RankSVM: kernel must be one of {', '.join(_KERNELS)}, got {self.kernel!r}.")
         check_number("RankSVM", "C", self.C, above=0, also=("auto",))
         check_number("RankSVM", "degree", self.degree, at_least=1, integer=True)

@@ -146,8 +146,8 @@ def _share(hits: FloatArray) -> tuple[float, float, float]:
     if trials == 0:
         return float("nan"), 0.0, 1.0
     share = float(weights @ right) / trials
-    spread = float(weights @ (right - share * of) ** 2) / trials**2  # the variance, rows being independent
-    worth = min(trials, share * (1 - share) / spread) if spread > 0 else trials
-    middle = (share + _Z**2 / (2 * worth)) / (1 + _Z**2 / worth)
-    half = _Z / (1 + _Z**2 / worth) * math.sqrt(share * (1 - share) / worth + (_Z / (2 * worth)) ** 2)
+    spread = float(weights / trials @ (right - share * of) ** 2)  # `trials` times the variance
+    worth = min(trials, trials * (share * (1 - share) / spread)) if spread > 0 else trials
+    middle = (share * worth + _Z**2 / 2) / (worth + _Z**2)
+    half = _Z / (worth + _Z**2) * math.sqrt(share * (1 - share) * worth + _Z**2 / 4)
     return share, max(0.0, middle - half), min(1.0, middle + half)

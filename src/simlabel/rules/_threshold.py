@@ -73,17 +73,12 @@ class Threshold(LabelRule):
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])
             targets, asked = _targets(F, block)
             weighted = F1 * (block.weights * asked)[:, None]
-            with np.errstate(over="ignore", invalid="ignore"):  # it is refused below, in words
+            with np.errstate(over="ignore", invalid="ignore"):  # `_solved` refuses it
                 A = A + weighted.T @ F1
                 b = b + weighted.T @ targets
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            raise ValueError(
-                "Threshold: the squares of the label weights overflow. Normalize the features "
-                "(normalizer='l2'), or take another rule."
-            )
         fitted = copy.copy(self)
         if self.literal:
-            solution = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
+            solution = _solved(A, b)
             fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])
         else:
             fitted.coef_, fitted.intercept_ = _regularized(A, b)
@@ -111,10 +106,23 @@ def _regularized(A: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
     n, sums = A[-1, -1], A[-1, :-1]
     if not (len(sums) and n > 0):
         return np.zeros(len(sums)), float(b[-1] / n) if n > 0 else 0.0
-    C = A[:-1, :-1] - np.outer(sums, sums) / n
-    C[np.diag_indices(len(C))] += max(0.0, float(np.trace(C))) / (len(C) * n)
-    coef = scipy.linalg.lstsq(C, b[:-1] - sums * (b[-1] / n), cond=_RANK_TOLERANCE)[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        C = A[:-1, :-1] - np.outer(sums, sums) / n
+        C[np.diag_indices(len(C))] += max(0.0, float(np.trace(C))) / (len(C) * n)
+        c = b[:-1] - sums * (b[-1] / n)
+    coef = _solved(C, c)
     return coef, float((b[-1] - sums @ coef) / n)
+
+
+def _solved(A: FloatArray, b: FloatArray) -> FloatArray:
+    """The solution of normal equations, of several the one of minimum norm."""
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise ValueError(
+            "Threshold: the squares of the label weights overflow. Normalize the features "
+            "(normalizer='l2'), or take another rule."
+        )
+    solution: FloatArray = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
+    return solution
 
 
 def _targets(F: FloatArray, block: TrainingBlock) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

@@ -125,7 +125,7 @@ class LeaveOneOutCalibration(BaseEstimator):
         known, kept = self.__dict__.get("_kept", (None, None))
         if known is not self.curves_:  # a copy for other labels has other curves
             smooth = [k for k, curve in enumerate(self.curves_) if isinstance(curve, LogisticCurve)]
-            parts = np.array([_parts(self.curves_[k]) for k in smooth]).reshape(-1, 3)
+            parts = np.array([_parts(self.curves_[k]) for k in smooth], dtype=np.float64).reshape(-1, 3)
             kept = smooth, LogisticCurve(*parts.T)
             self._kept = self.curves_, kept
         return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -9,6 +10,8 @@ from heapq import heappop, heappush
 from typing import Any, TypeVar
 
 Task = TypeVar("Task")
+
+_ROOM = 16 << 20  # bytes of address space that are free where threads are begun
 
 
 def run_tasks(
@@ -29,7 +32,7 @@ def run_tasks(
         before it, so that their order does not depend on the threads.
     """
     n_threads = min(n_threads, len(tasks))
-    if n_threads <= 1:
+    if n_threads <= 1 or not _room_for_threads():
         return [work(task, _never) for task in tasks]
     queue = _Queue(work, tasks, alone_with)
     with ThreadPoolExecutor(n_threads, thread_name_prefix="simlabel") as pool:
@@ -44,6 +47,15 @@ def run_tasks(
             queue.end()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _room_for_threads() -> bool:
+    """Whether there is memory to begin threads: Python waits forever for one that cannot begin."""
+    try:
+        mmap.mmap(-1, _ROOM).close()  # an array could come from memory that was freed before
+    except OSError:
+        return False
+    return True
 
 
 def _never() -> bool:
