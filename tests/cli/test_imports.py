@@ -83,7 +83,7 @@ def test_options_offer_what_the_rooms_have():
 def test_names_are_there_when_they_are_asked_for():
     code = (
         "import simlabel; assert set(simlabel.__all__) <= set(dir(simlabel))\n"
-        "simlabel.model.persistence; from simlabel import *; load; similarity_sums; SMLClassifier\n"
+        "simlabel.datasets; from simlabel import *; load; similarity_sums; SMLClassifier\n"
         "assert not hasattr(simlabel, 'nosuch')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
