@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from simlabel.experiments._fold import dense_labels, take_rows
 from simlabel.experiments._stratified import parts
 from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
-from simlabel.metrics import find_criterion, rank_constant_labels
-from simlabel.metrics._outputs import constant_labels, label_scores, label_sets
+from simlabel.metrics import constant_labels, find_criterion, label_scores, label_sets, rank_constant_labels
 from simlabel.support.validation import FloatArray, IntArray
 from simlabel.tuning import search_results
 

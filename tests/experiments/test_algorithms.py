@@ -16,7 +16,7 @@ from made_data import make_data
 from simlabel.baselines._powerset import LabelPowerset
 from simlabel.datasets import Dataset
 from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
-from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
+from simlabel.metrics import label_probabilities, label_scores, label_sets
 
 QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]
 

@@ -22,8 +22,7 @@ from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
 from simlabel.fitted import Model, Notes, Outputs, one_thread_changes
 from simlabel.inspection import advise_on_copies
-from simlabel.metrics import Truth
-from simlabel.metrics._set_criteria import exact_rows
+from simlabel.metrics import Truth, exact_rows
 from simlabel.rows import n_rows
 from simlabel.support.threads import held_to, within_n_jobs
 from simlabel.support.validation import FloatArray, Rows, check_same_length

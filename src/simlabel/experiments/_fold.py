@@ -22,16 +22,14 @@ from simlabel.metrics import (
     MORE_CRITERIA,
     Evaluation,
     Metric,
+    constant_labels,
     evaluate,
     find_criterion,
-    propensities,
-    rank_constant_labels,
-)
-from simlabel.metrics._outputs import (
-    constant_labels,
     label_probabilities,
     label_scores,
     label_sets,
+    propensities,
+    rank_constant_labels,
 )
 from simlabel.support.validation import FloatArray, IntArray, Rows
 

@@ -24,8 +24,7 @@ from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
-from simlabel.metrics import Criterion
-from simlabel.metrics._own import OwnMetric
+from simlabel.metrics import Criterion, UserMetric
 from simlabel.support.replacing import replacing
 
 _COUNTED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages whose versions are looked at
@@ -130,7 +129,7 @@ def algorithm_key(algorithm: Algorithm) -> str:
 
 def metrics_key(metrics: Iterable[Criterion]) -> str:
     """A digest of metrics of one's own and their sources; empty without any."""
-    own = [one for one in metrics if isinstance(one, OwnMetric)]
+    own = [one for one in metrics if isinstance(one, UserMetric)]
     return "\n".join(f"{one.name} {_state(one.function)} {_sources(_parts(one.function))}" for one in own)
 
 
