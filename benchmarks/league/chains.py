@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_random_state
 
-from simlabel.baselines._powerset import OrConstant
+from simlabel.baselines import OrConstant
 from simlabel.support.validation import FloatArray, check_number
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel.baselines import BoosTexter
-from simlabel.baselines._conditions import Weights, searching
+from simlabel.baselines._weak_learners import Weights, searching
 
 
 def problem(seed, n_rows=25, n_features=4, n_labels=3):

@@ -13,7 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
-from simlabel.baselines._powerset import LabelPowerset
+from simlabel.baselines import LabelPowerset
 from simlabel.datasets import Dataset
 from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
 from simlabel.metrics import label_probabilities, label_scores, label_sets

@@ -5,6 +5,7 @@ queries is enough to use every core. No signature is declared: read-only arrays 
 """
 
 from simlabel._kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
+from simlabel._kernels._compile import inlined, kernel
 from simlabel._kernels._conformal import (
     count_larger_residuals,
     count_weaker_shares,
@@ -49,7 +50,9 @@ __all__ = [
     "count_larger_residuals",
     "count_weaker_shares",
     "in_panels",
+    "inlined",
     "invert_lower_in_place",
+    "kernel",
     "l1_distances",
     "laplacian_sums",
     "negative_exponential",

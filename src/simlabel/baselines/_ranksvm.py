@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
@@ -19,31 +17,26 @@ from simlabel.support.limits import limits
 from simlabel.support.memory import available_memory
 from simlabel.support.validation import FloatArray, Rows, check_number
 
-_ROUNDING = 1e-6  # of the scores of all labels: what differs by less is level
-_PAIR_BYTES = 48  # of each pair of a true and a false label of a row: its place, its variable, copies of it
+_ROUNDING = 1e-6  # relative: columns of scores that vary less count as constant
+_PAIR_BYTES = 48  # of each pair of a true and a false label of a row: position, variable, and their copies
 
-# (A, B, gamma, coef0, degree) -> (len(A), len(B))
-_KERNELS: dict[str, Callable[[Rows, Rows, float, float, int], Any]] = {
-    "poly": lambda A, B, gamma, coef0, degree: polynomial_kernel(A, B, degree, gamma, coef0),
-    "rbf": lambda A, B, gamma, coef0, degree: rbf_kernel(A, B, gamma),
-    "linear": lambda A, B, gamma, coef0, degree: linear_kernel(A, B),
-}
+_KERNELS = ("poly", "rbf", "linear")
 
 
 class RankSVM(BaselineClassifier):
     """Kernel ranking SVM with a learned set size, by Elisseeff and Weston (2001).
 
-    One linear function per label in the kernel's feature space; of every row, each true label should score
-    higher by 1 than each false one. A row's losses are averaged over its pairs of labels. A label is
-    predicted where its score is above a threshold that is a linear function of all scores of the row.
+    One linear function per label in the kernel's feature space: each true label of a row should score higher
+    by 1 than each false one. A row's losses are averaged over its pairs of labels. A label is predicted if
+    its score is above a threshold that is a linear function of all scores of the row.
 
     Parameters
     ----------
     kernel : {"poly", "rbf", "linear"}, default="poly"
         ``(gamma <x, z> + coef0)^degree``, ``exp(-gamma |x - z|^2)``, or ``<x, z>``.
     C : float or "auto", default="auto"
-        Weight of the losses. "auto" is 1 / median K(x, x), so that it does not depend on the scale of
-        the kernel; it is not tuned to any data. The paper leaves C open: search for it to compare fairly.
+        Weight of the losses. "auto" is 1 / median K(x, x), which does not depend on the scale of the kernel;
+        it is not tuned to any data. The paper leaves C open: tune it for a fair comparison.
     degree : int, default=8
         Degree of the polynomial.
     gamma : float or "auto", default="auto"
@@ -54,7 +47,7 @@ class RankSVM(BaselineClassifier):
     tol : float, default=1e-3
         Relative duality gap, (primal - dual) / primal, at which the solver stops.
     max_iter : int, default=5000
-        Passes over the rows after which it stops in any case; a ``ConvergenceWarning`` then tells the gap.
+        Maximum number of passes over the rows; a ``ConvergenceWarning`` reports the gap reached.
     verbose : bool, default=False
         Whether to show a progress bar in fit.
 
@@ -187,7 +180,7 @@ class RankSVM(BaselineClassifier):
         check_number("RankSVM", "max_iter", self.max_iter, at_least=1, integer=True)
 
     def _gram(self, X: Rows) -> npt.NDArray[np.float64]:
-        """Kernel between all rows; of sparse rows block by block, whose products take memory of their own."""
+        """Return the kernel between all rows; for sparse rows block by block, to save memory."""
         if isinstance(X, np.ndarray):
             return np.ascontiguousarray(self._kernel(X, X))
         K = np.empty((X.shape[0], X.shape[0]))
@@ -197,7 +190,8 @@ class RankSVM(BaselineClassifier):
         return K
 
     def _kernel(self, A: Rows, B: Rows) -> npt.NDArray[np.float64]:
-        return np.asarray(_KERNELS[self.kernel](A, B, self.gamma_, self.coef0, self.degree))
+        parameters = {"gamma": self.gamma_, "coef0": self.coef0, "degree": self.degree}
+        return np.asarray(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **parameters))
 
     def _score(self, X: Rows) -> Scores:
         K = self._kernel(X.astype(np.float64), self.support_vectors_)
@@ -209,16 +203,16 @@ class RankSVM(BaselineClassifier):
 
 
 def row_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> FloatArray:
-    """The t(x) of each row; an interval without end reaches one mean gap beyond the last score."""
+    """Return t(x) of each row; an open interval ends one mean gap beyond the last score."""
     gap = np.ptp(scores, axis=1) / (scores.shape[1] - 1)
     return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
 def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[Scores, float]:
-    """Least squares of the thresholds on the scores, and the intercept.
+    """Return the least-squares coefficients of the thresholds on the scores, and the intercept.
 
-    The scores of a label that no row has, or every row, differ by the solver's rounding only: in centered
-    columns that is told from what varies, and such a label gets no coefficient in place of a huge one.
+    The scores of a label that no row has, or every row, differ by rounding only: centering the columns shows
+    that, and such a label gets the coefficient 0 instead of a huge one.
     """
     share, root = weights / weights.sum(), np.sqrt(weights)
     middle, level = share @ scores, share @ targets
@@ -228,11 +222,11 @@ def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[S
 
 
 def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
-    """Refuse rows whose kernel does not fit: the system would end the process in the middle of it."""
+    """Raise MemoryError if the kernel does not fit into memory: the system would kill the process."""
     n_rows, n_labels = labels.shape
     n_true = labels.sum(axis=1)
-    beside = n_rows * n_labels**2 + _PAIR_BYTES * int((n_true * (n_labels - n_true)).sum())
-    needed, free = 8 * n_rows**2 + beside, available_memory()
+    pairs = n_rows * n_labels**2 + _PAIR_BYTES * int((n_true * (n_labels - n_true)).sum())
+    needed, free = 8 * n_rows**2 + pairs, available_memory()
     if free is None or needed <= free:
         return
     raise MemoryError(
@@ -244,12 +238,12 @@ def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
 
 def _mean_square(X: Rows, weights: FloatArray) -> float:
     squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix, where X is one
+    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix if X is one
     return float(weights @ lengths / weights.sum())
 
 
 def _median(values: FloatArray, weights: FloatArray) -> float:
-    """The median of values that count several times."""
+    """Return the weighted median."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     at = [np.searchsorted(reached, reached[-1] / 2, side) for side in ("left", "right")]
