@@ -7,8 +7,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel.datasets import Dataset
-from simlabel.experiments import Split
-from simlabel.experiments._fold import take_rows
+from simlabel.experiments import Split, take_rows
 from simlabel.inspection._copies import row_keys
 from simlabel.support.validation import FloatArray, IntArray
 

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from simlabel.experiments._fold import dense_labels, take_rows
-from simlabel.experiments._stratified import parts
+from simlabel.experiments import dense_labels, stratified_parts, take_rows, train_and_test
 from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.metrics import constant_labels, find_criterion, label_scores, label_sets, rank_constant_labels
 from simlabel.support.validation import FloatArray, IntArray
@@ -160,9 +159,7 @@ class Searched(ClassifierMixin, BaseEstimator):
 def _inner(Y: sp.csr_array, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     large = Y.shape[0] > _LARGE
     n_parts = max(_FOLDS, Y.shape[0] // _LARGE + 1) if large else _FOLDS
-    part = parts(Y, n_parts, seed, None)
-    for fold in range(1 if large else n_parts):
-        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+    yield from train_and_test(stratified_parts(Y, n_parts, seed), 1 if large else n_parts)
 
 
 def _together(criterion: str, pairs: Sequence[tuple[sp.csr_array, sp.csr_array]]) -> float:

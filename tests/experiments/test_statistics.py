@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from simlabel.experiments import rank_algorithms
-from simlabel.experiments._statistics import critical_difference, holm
+from simlabel.experiments import critical_difference, holm, rank_algorithms
 
 # Demšar (2006), table 6: AUC of C4.5 with four settings on 14 sets; mean ranks 3.143, 2.000, 2.893, 1.964
 DEMSAR = pd.DataFrame(

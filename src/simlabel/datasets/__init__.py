@@ -1,7 +1,7 @@
 """Multi-label data sets: from files in the formats that people have, and by name."""
 
 from simlabel.datasets._chunks import FeatureChunks
-from simlabel.datasets._dataset import Dataset
+from simlabel.datasets._dataset import TEST, TRAIN, Dataset
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import Format
 from simlabel.datasets._formats import FORMATS
@@ -19,6 +19,8 @@ __all__ = [
     "load_dataset",
     "list_datasets",
     "Dataset",
+    "TRAIN",
+    "TEST",
     "DatasetError",
     "FeatureChunks",
     "FORMATS",
