@@ -14,7 +14,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from joblib import parallel_config
-from joblib._parallel_backends import ThreadingBackend
+from joblib.parallel import ThreadingBackend
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler

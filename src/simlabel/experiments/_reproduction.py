@@ -46,28 +46,38 @@ class Figure:
         return f"{self.mean:.3f} ± {self.std:.3f}"
 
 
-def _row(*figures: tuple[float, float] | None) -> dict[str, Figure | None]:
-    pairs = zip(CRITERIA, figures, strict=True)
-    return {name: None if figure is None else Figure(*figure) for name, figure in pairs}
+_COLUMNS = ("SML", "ML-kNN", "BoosTexter", "ADTBoost.MH", "Rank-SVM")
+
+# a line per criterion, in the order of CRITERIA: mean and standard deviation of each algorithm
+_TABLES = {
+    "yeast": """
+        0.193 0.013 | 0.194 0.010 | 0.220 0.011 | 0.207 0.010 | 0.207 0.013
+        0.220 0.021 | 0.230 0.030 | 0.278 0.034 | 0.244 0.035 | 0.243 0.039
+        6.082 0.184 | 6.275 0.240 | 6.550 0.243 | 6.390 0.203 | 7.090 0.503
+        0.155 0.011 | 0.167 0.016 | 0.186 0.015 |     N/A     | 0.195 0.021
+        0.783 0.016 | 0.765 0.021 | 0.737 0.022 | 0.744 0.025 | 0.749 0.026
+    """,
+    "image": """
+        0.140 0.009 | 0.169 0.016 | 0.179 0.015 | 0.193 0.014 | 0.253 0.055
+        0.252 0.026 | 0.300 0.046 | 0.311 0.041 | 0.375 0.049 | 0.491 0.135
+        0.984 0.112 | 0.939 0.100 | 0.939 0.092 | 1.102 0.111 | 1.382 0.381
+        0.164 0.020 | 0.168 0.024 | 0.168 0.020 |     N/A     | 0.278 0.096
+        0.852 0.016 | 0.803 0.027 | 0.798 0.024 | 0.755 0.027 | 0.682 0.093
+    """,
+}
+
+
+def _parsed(table: str) -> dict[str, dict[str, Figure | None]]:
+    cells = [[cell.split() for cell in line.split("|")] for line in table.strip().splitlines()]
+    values = [[None if cell == ["N/A"] else Figure(*map(float, cell)) for cell in line] for line in cells]
+    columns = zip(*values, strict=True)
+    return {
+        name: dict(zip(CRITERIA, column, strict=True)) for name, column in zip(_COLUMNS, columns, strict=True)
+    }
 
 
 #: data set -> algorithm -> criterion -> value (None if the paper has none)
-PUBLISHED: dict[str, dict[str, dict[str, Figure | None]]] = {
-    "yeast": {
-        "SML": _row((0.193, 0.013), (0.220, 0.021), (6.082, 0.184), (0.155, 0.011), (0.783, 0.016)),
-        "ML-kNN": _row((0.194, 0.010), (0.230, 0.030), (6.275, 0.240), (0.167, 0.016), (0.765, 0.021)),
-        "BoosTexter": _row((0.220, 0.011), (0.278, 0.034), (6.550, 0.243), (0.186, 0.015), (0.737, 0.022)),
-        "ADTBoost.MH": _row((0.207, 0.010), (0.244, 0.035), (6.390, 0.203), None, (0.744, 0.025)),
-        "Rank-SVM": _row((0.207, 0.013), (0.243, 0.039), (7.090, 0.503), (0.195, 0.021), (0.749, 0.026)),
-    },
-    "image": {
-        "SML": _row((0.140, 0.009), (0.252, 0.026), (0.984, 0.112), (0.164, 0.020), (0.852, 0.016)),
-        "ML-kNN": _row((0.169, 0.016), (0.300, 0.046), (0.939, 0.100), (0.168, 0.024), (0.803, 0.027)),
-        "BoosTexter": _row((0.179, 0.015), (0.311, 0.041), (0.939, 0.092), (0.168, 0.020), (0.798, 0.024)),
-        "ADTBoost.MH": _row((0.193, 0.014), (0.375, 0.049), (1.102, 0.111), None, (0.755, 0.027)),
-        "Rank-SVM": _row((0.253, 0.055), (0.491, 0.135), (1.382, 0.381), (0.278, 0.096), (0.682, 0.093)),
-    },
-}
+PUBLISHED = {name: _parsed(table) for name, table in _TABLES.items()}
 
 
 Table = Mapping[str, Mapping[str, Figure]]  # algorithm -> criterion -> value

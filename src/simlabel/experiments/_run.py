@@ -16,7 +16,7 @@ from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_al
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._splits import KFolds, Protocol, Split, as_protocol
-from simlabel.experiments._store import FoldStore, data_key, metrics_key
+from simlabel.experiments._store import data_key, fold_path, metrics_key, read_fold, write_fold
 from simlabel.inspection import advise_on_shared_rows
 from simlabel.labels import LabelSpace
 from simlabel.metrics import Criterion, Metric, as_metrics
@@ -90,7 +90,7 @@ def compare(
     chosen_metrics = () if metrics is None else tuple(as_metrics(metrics))
     chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
     sets = [data] if isinstance(data, Dataset | str) or _is_pair(data) else list(data)
-    store = None if folder is None else FoldStore(Path(folder))
+    store = None if folder is None else Path(folder)
     results: dict[tuple[str, str], tuple[FoldResult, ...]] = {}
     for number, item in enumerate(sets):
         dataset = _as_dataset(item, "data" if len(sets) == 1 else f"data-{number + 1}")
@@ -209,7 +209,7 @@ class _Runner:
         data: Dataset,
         algorithms: list[Algorithm],
         protocol: Protocol,
-        store: FoldStore | None,
+        folder: Path | None,
         jobs: int,
         metrics: Sequence[Criterion] = (),
     ) -> None:
@@ -225,14 +225,14 @@ class _Runner:
         self.criteria = list({one.name: one for one in (*usual, *shown)}.values())
         self.tasks = [(algorithm, split) for algorithm in algorithms for split in self.splits]
         self.paths: list[Path | None] = [None] * len(self.tasks)
-        if store is not None:
+        if folder is not None:
             keys = data_key(data), metrics_key(metrics)
-            self.paths = [store.path(data, one, protocol, split, *keys) for one, split in self.tasks]
+            self.paths = [fold_path(folder, data, one, protocol, split, *keys) for one, split in self.tasks]
 
     def run(self, report: Progress) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
         """Return results by algorithm, and failures."""
         names = [one.name for one in self.criteria]
-        finished = [None if path is None else FoldStore.read(path, names) for path in self.paths]
+        finished = [None if path is None else read_fold(path, names) for path in self.paths]
         outcomes: dict[int, _Outcome] = {
             number: result for number, result in enumerate(finished) if result is not None
         }
@@ -287,5 +287,5 @@ def _run_task(
         text = " ".join(str(error).split())
         return number, f"{type(error).__name__}: {text}" if text else type(error).__name__
     if path is not None:
-        FoldStore.write(path, result)
+        write_fold(path, result)
     return number, result

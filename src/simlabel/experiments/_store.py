@@ -47,40 +47,31 @@ def write_atomically(path: Path, content: str) -> None:
         file.write(content.encode())
 
 
-class FoldStore:
-    """A folder of finished folds.
+def fold_path(
+    folder: Path, data: Dataset, algorithm: Algorithm, protocol: Protocol, split: Split, *keys: str
+) -> Path:
+    """Return the file of a finished fold; `keys` are digests of the data and of the metrics.
 
     A stored fold is used only for the same rows, algorithm, parameters, source, protocol and versions, so
     that many comparisons can share a folder.
-
-    Parameters
-    ----------
-    folder : path
-        Created if it does not exist.
     """
+    parts = (*filter(None, keys), algorithm_key(algorithm), repr(protocol), split.name)
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+    return folder / _slug(data.name) / _slug(algorithm.name) / f"{split.name}-{key}.json"
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = Path(folder)
 
-    def path(self, data: Dataset, algorithm: Algorithm, protocol: Protocol, split: Split, *keys: str) -> Path:
-        """Return the file of a fold; `keys` are digests of the data and of the metrics."""
-        parts = (*filter(None, keys), algorithm_key(algorithm), repr(protocol), split.name)
-        key = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
-        return self.folder / _slug(data.name) / _slug(algorithm.name) / f"{split.name}-{key}.json"
+def read_fold(path: Path, criteria: list[str]) -> FoldResult | None:
+    """Return a finished fold with all criteria, or None."""
+    try:
+        result = FoldResult.from_dict(json.loads(path.read_text()))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None  # missing, damaged or of another version: the fold is run again
+    return result if set(criteria) <= set(result.evaluation.values) else None
 
-    @staticmethod
-    def read(path: Path, criteria: list[str]) -> FoldResult | None:
-        """Return a finished fold with all criteria, or None."""
-        try:
-            result = FoldResult.from_dict(json.loads(path.read_text()))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return None  # missing, damaged or of another version: the fold is run again
-        return result if set(criteria) <= set(result.evaluation.values) else None
 
-    @staticmethod
-    def write(path: Path, result: FoldResult) -> None:
-        """Store a finished fold."""
-        write_atomically(path, json.dumps(result.to_dict()))
+def write_fold(path: Path, result: FoldResult) -> None:
+    """Store a finished fold."""
+    write_atomically(path, json.dumps(result.to_dict()))
 
 
 def data_key(data: Dataset) -> str:
