@@ -20,14 +20,15 @@ from simlabel.support.limits import limits
 from simlabel.support.progress import progress
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import (
-    FloatArray,
     Rows,
     check_features,
     check_same_length,
     check_sample_weight,
 )
 
-Scores = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 def rounds(n_rounds: int, description: str, verbose: bool) -> Iterator[int]:
@@ -48,15 +49,15 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: npt.NDArray[Any]
     _space: LabelSpace
-    _absent: npt.NDArray[np.bool_]
+    _absent: Mask
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         raise NotImplementedError
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         raise NotImplementedError
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         raise NotImplementedError
 
     @within_n_jobs
@@ -92,7 +93,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @within_n_jobs
-    def decision_function(self, X: Any) -> Scores:
+    def decision_function(self, X: Any) -> Floats:
         """Score the labels.
 
         Parameters
@@ -148,7 +149,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         exact = exact_rows(Truth(Y), self._predicted(X)) * ~unknown
         return float(np.average(exact, weights=check_sample_weight(sample_weight, X.shape[0])))
 
-    def _scores(self, X: Rows) -> Scores:
+    def _scores(self, X: Rows) -> Floats:
         """Score all rows, block by block, (n_rows, n_labels)."""
         scores = np.empty((X.shape[0], len(self.classes_)))
         for start in range(0, X.shape[0], limits().block_rows):
@@ -173,12 +174,12 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             relevant = self._relevant(scores)
         return sp.csr_array(relevant.astype(np.int8))
 
-    def _present(self, scores: Scores) -> Scores:
+    def _present(self, scores: Floats) -> Floats:
         """Reduce the scores of two classes to one column, as scikit-learn does."""
         two_classes = self._space.kind == "single" and scores.shape[1] == 2
         return scores[:, 1] - scores[:, 0] if two_classes else scores
 
-    def _absent_labels(self) -> npt.NDArray[np.bool_]:
+    def _absent_labels(self) -> Mask:
         """Return which labels no training row had, for scorers."""
         return self._absent
 
@@ -224,7 +225,7 @@ class LabelPowerset(ClassifierMixin, BaseEstimator):
         """Return the most likely set of each row, (n_rows, n_labels)."""
         return self.sets_[self.estimator_.predict(X)]
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the summed probability of the sets with each label, (n_rows, n_labels)."""
         return np.clip(self.estimator_.predict_proba(X) @ self.sets_, 0.0, 1.0)
 
@@ -258,7 +259,7 @@ class OrConstant(ClassifierMixin, BaseEstimator):
         """Return 0 or 1 for each row, (n_rows,)."""
         return self.estimator_.predict(X)
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of 0 and 1, (n_rows, 2)."""
         given = self.estimator_.predict_proba(X)
         shares = np.zeros((len(given), 2))

@@ -10,12 +10,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.baselines._base import BaselineClassifier, Scores, rounds
+from simlabel.baselines._base import BaselineClassifier, Floats, Mask, rounds
 from simlabel.baselines._weak_learners import (
     LOWER,
     Condition,
     ConditionSearch,
-    Mask,
     Weights,
     evaluate,
     searching,
@@ -28,8 +27,6 @@ from simlabel.support.validation import Rows, check_number
 class _BoostingClassifier(BaselineClassifier):
     """A sum of confidences, one for every round; a label is predicted if the sum is above 0."""
 
-    words_: bool
-
     def __init__(self, n_rounds: int, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         self.n_rounds = n_rounds
         self.n_jobs = n_jobs
@@ -39,7 +36,7 @@ class _BoostingClassifier(BaselineClassifier):
         check_number(type(self).__name__, "n_rounds", self.n_rounds, at_least=1, integer=True)
         return rounds(int(self.n_rounds), name, self.verbose)
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         return scores > 0
 
 
@@ -99,15 +96,10 @@ class BoosTexter(_BoostingClassifier):
     True
     """
 
-    stump_columns_: npt.NDArray[np.int64]
-    stump_thresholds_: npt.NDArray[np.float64]
-    stump_scores_: npt.NDArray[np.float64]
-    normalizers_: npt.NDArray[np.float64]
-
     def __init__(self, n_rounds: int = 500, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         each_round = self._rounds("BoosTexter")
         pairs = Weights(Y.toarray().astype(np.float64), weights)
         every_row = np.ones(X.shape[0], dtype=bool)
@@ -130,12 +122,12 @@ class BoosTexter(_BoostingClassifier):
         holds = evaluate(X, self.stump_columns_, self.stump_thresholds_, self.words_)
         return holds.astype(np.intp)
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         fails, holds = self.stump_scores_[:, 0], self.stump_scores_[:, 1]
         side = self._sides(X).astype(np.float64)
         return np.asarray(side @ holds + (1 - side) @ fails)
 
-    def staged_decision_function(self, X: Any) -> Iterator[Scores]:
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Score the labels after each round.
 
         Parameters
@@ -229,16 +221,10 @@ class ADTBoostMH(_BoostingClassifier):
     (1) red >= 0.6: sea -0.69, sunset +0.69
     """
 
-    n_features_in_: int
-    test_nodes_: npt.NDArray[np.int64]
-    test_columns_: npt.NDArray[np.int64]
-    test_thresholds_: npt.NDArray[np.float64]
-    node_scores_: npt.NDArray[np.float64]
-
     def __init__(self, n_rounds: int = 50, *, n_jobs: int | None = None, verbose: bool = False) -> None:
         super().__init__(n_rounds, n_jobs=n_jobs, verbose=verbose)
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         each_round = self._rounds("ADTBoost.MH")
         pairs = Weights(Y.toarray().astype(np.float64), weights)
         reached = [np.ones(X.shape[0], dtype=bool)]
@@ -264,7 +250,7 @@ class ADTBoostMH(_BoostingClassifier):
         self.test_thresholds_ = np.array([choice.condition.threshold for choice in choices])
         self.node_scores_ = np.stack(scores)
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         return np.asarray(self._reached(X).astype(np.float64) @ self.node_scores_)
 
     def _reached(self, X: Rows) -> Mask:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.baselines._base import BaselineClassifier, Floats, Ints, Mask
 from simlabel.labels import Indicator
-from simlabel.support.validation import FloatArray, Rows, check_number
+from simlabel.support.validation import Rows, check_number
 
 
 class MLkNN(BaselineClassifier):
@@ -69,10 +69,6 @@ class MLkNN(BaselineClassifier):
     [{'sea'}, {'sunset'}]
     """
 
-    n_neighbors_: int
-    prior_: npt.NDArray[np.float64]
-    likelihood_: npt.NDArray[np.float64]
-
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -86,7 +82,7 @@ class MLkNN(BaselineClassifier):
         self.scale = scale
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         check_number("MLkNN", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
         check_number("MLkNN", "smoothing", self.smoothing, above=0)
         X, Y = _repeated(X, Y, weights)
@@ -104,7 +100,7 @@ class MLkNN(BaselineClassifier):
         table = _count_table(counts, present, self.n_neighbors_ + 1)
         self.likelihood_ = (s + table) / (s * table.shape[2] + table.sum(axis=2, keepdims=True))
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         """Return the posterior probability of every label, (n_rows, n_labels)."""
         label = np.arange(len(self.classes_))
         counts = self._count_labels(self._index.kneighbors(self._scaled(X), return_distance=False))
@@ -112,10 +108,10 @@ class MLkNN(BaselineClassifier):
         present = self.prior_ * self.likelihood_[1, label, counts]
         return np.asarray(present / (present + absent))
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         return scores > 0.5
 
-    def predict_proba(self, X: Any) -> Scores:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of every label.
 
         Parameters
@@ -138,7 +134,7 @@ class MLkNN(BaselineClassifier):
             return (X - self._origin) * self._factor
         return X @ sp.diags_array(self._factor)
 
-    def _count_labels(self, neighbors: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    def _count_labels(self, neighbors: npt.NDArray[np.intp]) -> Ints:
         """Count the neighbors with each label, (n_rows, n_labels)."""
         n_rows, k = neighbors.shape
         ones = np.ones(neighbors.size, dtype=np.int64)
@@ -147,7 +143,7 @@ class MLkNN(BaselineClassifier):
         return np.asarray((chosen @ self._Y).toarray())
 
 
-def _repeated(X: Rows, Y: Indicator, weights: FloatArray) -> tuple[Rows, Indicator]:
+def _repeated(X: Rows, Y: Indicator, weights: Floats) -> tuple[Rows, Indicator]:
     """Repeat each row by its weight: neighbors are counted, so weights must be whole numbers."""
     if (weights == 1).all():
         return X, Y
@@ -161,7 +157,7 @@ def _repeated(X: Rows, Y: Indicator, weights: FloatArray) -> tuple[Rows, Indicat
     return X[rows], Y[rows]
 
 
-def _column_ranges(X: Rows, scale: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _column_ranges(X: Rows, scale: bool) -> tuple[Floats, Floats]:
     """Return the offset and the factor of each column."""
     if not scale:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -173,9 +169,7 @@ def _column_ranges(X: Rows, scale: bool) -> tuple[npt.NDArray[np.float64], npt.N
     return low.astype(np.float64), factor
 
 
-def _count_table(
-    counts: npt.NDArray[np.int64], present: npt.NDArray[np.bool_], width: int
-) -> npt.NDArray[np.float64]:
+def _count_table(counts: Ints, present: Mask, width: int) -> Floats:
     """Count rows: table[h, l, j] are without (h = 0) or with (h = 1) label l, and j neighbors have it."""
     n_labels = counts.shape[1]
     cell = (present * n_labels + np.arange(n_labels)) * width + counts

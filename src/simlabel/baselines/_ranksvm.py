@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.baselines._base import BaselineClassifier, Floats, Mask
 from simlabel.baselines._ranksvm_dual import solve_dual
 from simlabel.label_rules import best_thresholds
 from simlabel.labels import Indicator
@@ -106,17 +105,6 @@ class RankSVM(BaselineClassifier):
     True
     """
 
-    C_: float
-    gamma_: float
-    support_: npt.NDArray[np.int64]
-    support_vectors_: Rows
-    dual_coef_: npt.NDArray[np.float64]
-    intercept_: npt.NDArray[np.float64]
-    threshold_coef_: npt.NDArray[np.float64]
-    threshold_intercept_: float
-    duality_gap_: float
-    n_iter_: int
-
     def __init__(
         self,
         kernel: str = "poly",
@@ -138,7 +126,7 @@ class RankSVM(BaselineClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         self._check_settings()
         X, labels = X.astype(np.float64), Y.toarray().astype(bool)
         ranked = np.flatnonzero(labels.any(axis=1) & ~labels.all(axis=1))
@@ -179,7 +167,7 @@ class RankSVM(BaselineClassifier):
         check_number("RankSVM", "tol", self.tol, above=0)
         check_number("RankSVM", "max_iter", self.max_iter, at_least=1, integer=True)
 
-    def _gram(self, X: Rows) -> npt.NDArray[np.float64]:
+    def _gram(self, X: Rows) -> Floats:
         """Return the kernel between all rows; for sparse rows block by block, to save memory."""
         if isinstance(X, np.ndarray):
             return np.ascontiguousarray(self._kernel(X, X))
@@ -189,26 +177,26 @@ class RankSVM(BaselineClassifier):
             K[rows] = self._kernel(X[rows], X)
         return K
 
-    def _kernel(self, A: Rows, B: Rows) -> npt.NDArray[np.float64]:
+    def _kernel(self, A: Rows, B: Rows) -> Floats:
         parameters = {"gamma": self.gamma_, "coef0": self.coef0, "degree": self.degree}
         return np.asarray(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **parameters))
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         K = self._kernel(X.astype(np.float64), self.support_vectors_)
         return np.asarray(K @ self.dual_coef_ + self.intercept_)
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         threshold = scores @ self.threshold_coef_ + self.threshold_intercept_
         return np.asarray(scores > threshold[:, None])
 
 
-def row_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> FloatArray:
+def row_thresholds(scores: Floats, labels: Mask) -> FloatArray:
     """Return t(x) of each row; an open interval ends one mean gap beyond the last score."""
     gap = np.ptp(scores, axis=1) / (scores.shape[1] - 1)
     return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
-def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[Scores, float]:
+def _regression(scores: Floats, targets: FloatArray, weights: Floats) -> tuple[Floats, float]:
     """Return the least-squares coefficients of the thresholds on the scores, and the intercept.
 
     The scores of a label that no row has, or every row, differ by rounding only: centering the columns shows
@@ -221,7 +209,7 @@ def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[S
     return coef, float(level - middle @ coef)
 
 
-def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
+def _check_memory(labels: Mask) -> None:
     """Raise MemoryError if the kernel does not fit into memory: the system would kill the process."""
     n_rows, n_labels = labels.shape
     n_true = labels.sum(axis=1)
@@ -236,13 +224,13 @@ def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
     )
 
 
-def _mean_square(X: Rows, weights: FloatArray) -> float:
+def _mean_square(X: Rows, weights: Floats) -> float:
     squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
     lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix if X is one
     return float(weights @ lengths / weights.sum())
 
 
-def _median(values: FloatArray, weights: FloatArray) -> float:
+def _median(values: Floats, weights: Floats) -> float:
     """Return the weighted median."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])

@@ -17,13 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from simlabel._kernels import inlined, kernel
-from simlabel.baselines._base import rounds
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from simlabel.baselines._base import Floats, Ints, Mask, rounds
 
 _ROW_PASSES = 10  # passes over the pairs of one row, which are cheap compared with updating the other rows
 _SETTLED = 1e-3  # of the cap: the passes end once all pairs of the row move less
@@ -43,7 +39,7 @@ class DualSolution:
     bias : array, (n_labels,)
         Intercepts.
     scores : array, (n_rows, n_labels)
-        Scores of the rows themselves.
+        Floats of the rows themselves.
     gap : float
         (primal - dual) / primal, of this solution and the best dual value found.
     n_passes : int
@@ -60,7 +56,7 @@ class DualSolution:
 class _Pairs:
     """All (row, true label, false label), with the cap of each row."""
 
-    def __init__(self, Y: npt.NDArray[np.bool_], C: Floats) -> None:
+    def __init__(self, Y: Mask, C: Floats) -> None:
         per_row = Y.sum(axis=1) * (~Y).sum(axis=1)
         self.indptr = np.concatenate([[0], np.cumsum(per_row)])
         self.true, self.false = np.nonzero(Y[:, :, None] & ~Y[:, None, :])[1:]
@@ -106,9 +102,7 @@ class _Pairs:
         return out
 
 
-def solve_dual(
-    K: Floats, Y: npt.NDArray[np.bool_], C: Floats, *, tol: float, max_iter: int, verbose: bool
-) -> DualSolution:
+def solve_dual(K: Floats, Y: Mask, C: Floats, *, tol: float, max_iter: int, verbose: bool) -> DualSolution:
     """Solve the dual to a relative duality gap of `tol`.
 
     Parameters

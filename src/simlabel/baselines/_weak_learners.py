@@ -14,11 +14,10 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from simlabel._kernels import inlined, kernel
+from simlabel.baselines._base import Floats, Mask
 from simlabel.support.validation import Rows
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 # A later condition must be better by more than rounding errors, so that the first of equal ones wins.
 LOWER = 1 - 1e-9
