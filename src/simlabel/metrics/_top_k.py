@@ -54,9 +54,11 @@ def _top_gains(truth: Truth, scores: npt.ArrayLike | None, k: int, gain: FloatAr
     for start in range(0, truth.shape[0], step):
         part = slice(start, start + step)
         true = truth.Y[part].toarray()
-        gains = true * gain
-        order = np.lexsort((true, -(gains if shown is None else shown[part])), axis=1)[:, :k]
-        sums[part] = np.take_along_axis(gains, order, axis=1).sum(axis=1)
+        if shown is None:
+            sums[part] = np.sort(true * gain, axis=1)[:, -k:].sum(axis=1)
+        else:
+            order = np.lexsort((true, -shown[part]), axis=1)[:, :k]
+            sums[part] = (np.take_along_axis(true, order, axis=1) * gain[order]).sum(axis=1)
     return sums
 
 
