@@ -1,4 +1,4 @@
-"""Metrics of one's own in comparisons: results, tables, ranks, reports, and folds that are found again."""
+"""User-defined metrics in comparisons: results, tables, ranks, reports, and stored folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finished folds are kept; a run that was killed goes on to the figures of one that was not."""
+"""Finished folds are stored; a killed run continues to the results of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from made_data import make_data
 from simlabel.experiments import Algorithm, KFolds, algorithm_key, compare, data_key, write_atomically
 
-# an algorithm that, where it is told so, waits for the kill once two folds are finished
+# an algorithm that waits to be killed once two folds are finished, if WAIT is set
 SCRIPT = """
 import os, sys, time
 from pathlib import Path
@@ -49,12 +49,12 @@ def finished(folder):
 
 def criteria(folder):
     kept = [json.loads(path.read_text()) for path in finished(folder)]
-    apart = ("_seconds", "_mib")  # what a fold took is another every time
+    apart = ("_seconds", "_mib")  # time and memory differ in every run
     return [{key: fold[key] for key in fold if not key.endswith(apart)} for fold in kept]
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_killed_run_goes_on_to_identical_figures(tmp_path, jobs):
+def test_a_killed_run_continues_to_identical_results(tmp_path, jobs):
     script = tmp_path / "run.py"
     tests = os.path.dirname(os.path.dirname(__file__))
     script.write_text(textwrap.dedent(SCRIPT.format(tests=tests)))
@@ -76,7 +76,7 @@ def test_a_killed_run_goes_on_to_identical_figures(tmp_path, jobs):
     assert criteria(broken) == criteria(whole)
 
 
-def test_only_what_is_missing_is_run(made, tmp_path):
+def test_only_missing_folds_are_run(made, tmp_path):
     first = compare(made, ["knn", "sml"], KFolds(4), folder=tmp_path)
     assert len(finished(tmp_path)) == 8
     finished(tmp_path)[0].unlink()
@@ -110,7 +110,7 @@ def test_keys():
     assert data_key(make_data()) == data_key(make_data(name="other"))
 
 
-def test_processes_give_what_one_gives(made):
+def test_several_processes_give_the_same_result(made):
     one, two = (compare(made, ["knn", "br"], KFolds(3), jobs=jobs) for jobs in (1, 2))
     for name in ("knn", "br"):
         for criterion in one.criteria("made"):
@@ -147,7 +147,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_two_sets_of_one_name_are_refused(made):
+def test_two_data_sets_of_one_name_raise(made):
     with pytest.raises(ValueError, match="two data sets are called 'made'"):
         compare([made, made], ["knn"], KFolds(3))
 

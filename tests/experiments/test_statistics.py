@@ -67,7 +67,7 @@ def test_nemenyi_and_holm_agree_with_scikit_posthocs():
         assert pair.p_holm == pytest.approx(table.loc[pair.first, pair.second])
 
 
-def test_equal_algorithms_are_not_told_apart():
+def test_equal_algorithms_do_not_differ_significantly():
     means = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.3]})
     ranking = rank_algorithms(means, "hamming_loss")
     assert ranking.mean_ranks == {"a": 1.5, "b": 1.5}
@@ -76,7 +76,7 @@ def test_equal_algorithms_are_not_told_apart():
     assert "at least three algorithms" in str(ranking)
 
 
-def test_too_little_is_said():
+def test_too_few_data_sets_raise():
     with pytest.raises(ValueError, match="at least 2 data sets and 2 algorithms"):
         rank_algorithms(DEMSAR.iloc[:1], "hamming_loss")
 

@@ -76,7 +76,7 @@ def test_it_serves_as_cv_in_scikit_learn(kind):
         assert np.isfinite(scores).all()
 
 
-def test_what_cannot_be_dealt_is_said():
+def test_what_cannot_be_split_raises():
     with pytest.raises(ValueError, match="7 folds need at least 7 rows; there are 3"):
         next(StratifiedFolds(7).split(None, [{"a"}, {"b"}, {"a"}]))
     with pytest.raises(ValueError, match="must be a whole number of at least 2, got 1"):

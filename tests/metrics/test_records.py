@@ -1,4 +1,4 @@
-"""What a record says of a criterion is so; a truth is checked once, however often it serves."""
+"""The fields of criteria are correct, and a truth is validated once for many criteria."""
 
 from __future__ import annotations
 
