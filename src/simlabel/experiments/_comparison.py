@@ -270,14 +270,14 @@ class Ranking:
         if math.isnan(self.friedman):
             lines.append("Friedman's test needs at least three algorithms.")
         else:
-            verdict = "differ" if self.friedman < self.alpha else "are not told apart"
+            verdict = "differ" if self.friedman < self.alpha else "do not differ significantly"
             lines.append(
                 f"Friedman: p = {self.friedman:.3g}, the algorithms {verdict} at {self.alpha:g}. "
                 f"Nemenyi: critical difference {self.critical_difference:.2f}."
             )
         apart = [pair for pair in self.pairs if pair.p_holm < self.alpha]
         named = "; ".join(f"{pair.first} and {pair.second} (p = {pair.p_holm:.3g})" for pair in apart)
-        lines.append(f"Wilcoxon with Holm tells apart: {for_terminal(named) or 'no pair'}.")
+        lines.append(f"Significant by Wilcoxon with Holm: {for_terminal(named) or 'no pair'}.")
         return "\n".join(lines)
 
 
@@ -307,8 +307,8 @@ def rank_algorithms(
     >>> means = pd.DataFrame({"A": [0.9, 0.8, 0.7], "B": [0.8, 0.7, 0.6], "C": [0.7, 0.6, 0.65]})
     >>> print(rank_algorithms(means, "average_precision"))
     Mean ranks by Average precision on 3 data sets: A 1.00, B 2.33, C 2.67.
-    Friedman: p = 0.097, the algorithms are not told apart at 0.05. Nemenyi: critical difference 1.91.
-    Wilcoxon with Holm tells apart: no pair.
+    Friedman: p = 0.097, the algorithms do not differ significantly at 0.05. Nemenyi: critical difference 1.91.
+    Significant by Wilcoxon with Holm: no pair.
     """
     values = means.dropna()
     n_sets, n_algorithms = values.shape

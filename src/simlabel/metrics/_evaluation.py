@@ -248,6 +248,6 @@ def evaluate(
     Precision@1        1.0000
     """
     truth = Truth.of(Y_true)
-    asked = as_metrics(list(CRITERIA) if criteria is None else criteria)
-    values = {each.name: each.measure(truth, Y_pred, scores, propensity, sample_weight) for each in asked}
-    return Evaluation(values, {each.name: each.n_undefined(truth) for each in asked}, truth.Y.shape[0])
+    chosen = as_metrics(list(CRITERIA) if criteria is None else criteria)
+    values = {each.name: each.measure(truth, Y_pred, scores, propensity, sample_weight) for each in chosen}
+    return Evaluation(values, {each.name: each.n_undefined(truth) for each in chosen}, truth.Y.shape[0])
