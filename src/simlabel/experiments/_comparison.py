@@ -307,7 +307,8 @@ def rank_algorithms(
     >>> means = pd.DataFrame({"A": [0.9, 0.8, 0.7], "B": [0.8, 0.7, 0.6], "C": [0.7, 0.6, 0.65]})
     >>> print(rank_algorithms(means, "average_precision"))
     Mean ranks by Average precision on 3 data sets: A 1.00, B 2.33, C 2.67.
-    Friedman: p = 0.097, the algorithms do not differ significantly at 0.05. Nemenyi: critical difference 1.91.
+    Friedman: p = 0.097, the algorithms do not differ significantly at 0.05.
+    Nemenyi: critical difference 1.91.
     Significant by Wilcoxon with Holm: no pair.
     """
     values = means.dropna()
