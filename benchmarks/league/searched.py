@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.experiments import dense_labels, stratified_parts, take_rows, train_and_test
-from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.metrics import constant_labels, find_criterion, label_scores, label_sets, rank_constant_labels
-from simlabel.support.validation import FloatArray, IntArray
+from simlabel.rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.tuning import search_results
 
 _FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once

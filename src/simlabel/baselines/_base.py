@@ -13,18 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.fitted import drop_weightless
+from simlabel._utils.limits import limits
+from simlabel._utils.progress import progress
+from simlabel._utils.threads import within_n_jobs
+from simlabel._utils.validation import Rows, check_features, check_same_length, check_sample_weight
 from simlabel.labels import Indicator, LabelSpace
 from simlabel.metrics import Truth, exact_rows
-from simlabel.support.limits import limits
-from simlabel.support.progress import progress
-from simlabel.support.threads import within_n_jobs
-from simlabel.support.validation import (
-    Rows,
-    check_features,
-    check_same_length,
-    check_sample_weight,
-)
+from simlabel.model import drop_weightless
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,18 +10,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._utils.text import PLAIN, for_terminal
+from simlabel._utils.validation import Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Floats, Mask, rounds
-from simlabel.baselines._weak_learners import (
-    LOWER,
-    Condition,
-    ConditionSearch,
-    Weights,
-    evaluate,
-    searching,
-)
+from simlabel.baselines._weak_learners import LOWER, Condition, ConditionSearch, Weights, evaluate, searching
 from simlabel.labels import Indicator
-from simlabel.support.text import PLAIN, for_terminal
-from simlabel.support.validation import Rows, check_number
 
 
 class _BoostingClassifier(BaselineClassifier):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlabel._kernels import inlined, kernel
+from simlabel._utils.kernels import inlined, kernel
 from simlabel.baselines._base import Floats, Ints, Mask, rounds
 
 _ROW_PASSES = 10  # passes over the pairs of one row, which are cheap compared with updating the other rows

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
-from simlabel._kernels import inlined, kernel
+from simlabel._utils.kernels import inlined, kernel
+from simlabel._utils.validation import Rows
 from simlabel.baselines._base import Floats, Mask
-from simlabel.support.validation import Rows
 
 Ints = npt.NDArray[np.int32]
 

@@ -21,14 +21,7 @@ from simlabel.experiments._comparison import (
     holm,
     rank_algorithms,
 )
-from simlabel.experiments._fold import (
-    FoldResult,
-    criteria_for,
-    dense_labels,
-    run_fold,
-    summarize,
-    take_rows,
-)
+from simlabel.experiments._fold import FoldResult, criteria_for, dense_labels, run_fold, summarize, take_rows
 from simlabel.experiments._reproduction import (
     FULL,
     PUBLISHED,

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from simlabel._utils.text import for_terminal, one_line
+from simlabel._utils.validation import FloatArray
 from simlabel.experiments._fold import FoldResult
 from simlabel.metrics import CRITERIA, Criterion, Evaluation, find_criterion
-from simlabel.support.text import for_terminal, one_line
-from simlabel.support.validation import FloatArray
 
 FEWEST_SETS, FEWEST_ALGORITHMS = 2, 3  # of Friedman's test
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
@@ -31,7 +32,6 @@ from simlabel.metrics import (
     propensities,
     rank_constant_labels,
 )
-from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _BINS = 10  # of the calibration curve
 

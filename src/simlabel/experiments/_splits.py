@@ -21,10 +21,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, ShuffleSplit
 
+from simlabel._utils.rows import group_codes
+from simlabel._utils.validation import IntArray, check_groups, check_number, check_same_length
 from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.labels import LabelSpace
-from simlabel.rows import group_codes
-from simlabel.support.validation import IntArray, check_groups, check_number, check_same_length
 
 Pair = tuple[IntArray, IntArray]
 

@@ -20,12 +20,12 @@ import scipy.sparse as sp
 import sklearn
 
 import simlabel
+from simlabel._utils.replacing import replacing
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._splits import Protocol, Split
 from simlabel.metrics import Criterion, UserMetric
-from simlabel.support.replacing import replacing
 
 _VERSIONED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages identified by their versions
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change the result

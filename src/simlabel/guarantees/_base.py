@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from simlabel.fitted import Model
+from simlabel._utils.text import some_names
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.guarantees._grounds import Grounds
-from simlabel.support.text import some_names
-from simlabel.support.validation import FloatArray, Rows, check_number
+from simlabel.model import Model
 
 Inside = npt.NDArray[np.bool_]
 #: normalized queries -> their scores, and which labels are in the set, (n_queries, n_labels) both

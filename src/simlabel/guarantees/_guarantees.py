@@ -32,10 +32,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import bdtr
 
+from simlabel._utils.limits import limits
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.guarantees._base import Chooser, Guarantee, Inside, Measured, Promise, Sets, Truths, mean_share
 from simlabel.guarantees._grounds import CalibrationRows, Grounds
-from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows, check_number
 
 _CANDIDATES = 400  # thresholds: quantiles of the scores of training rows
 _ROUNDING = 1e-9
@@ -66,7 +66,7 @@ class Recall(Guarantee):
 
     See Also
     --------
-    simlabel.label_rules.AimedRule : An aim without a guarantee.
+    simlabel.rules.AimedRule : An aim without a guarantee.
     SetCoverage : No true label is missed.
     LabelCoverage : Each label separately.
 

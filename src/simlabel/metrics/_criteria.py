@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._kernels import ranking_criteria
+from simlabel._utils.kernels import ranking_criteria
+from simlabel._utils.validation import FloatArray, check_sample_weight
 from simlabel.metrics._truth import (
     LabelMatrix,
     Mask,
@@ -22,7 +23,6 @@ from simlabel.metrics._truth import (
     no_true_label,
     nothing_known,
 )
-from simlabel.support.validation import FloatArray, check_sample_weight
 
 
 def mean_of_defined(rows: FloatArray, sample_weight: Weights = None) -> float:

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._utils.html import escaped, table
+from simlabel._utils.validation import check_sample_weight
 from simlabel.metrics._criteria import CRITERIA, Criterion
 from simlabel.metrics._sets import SET_CRITERIA
 from simlabel.metrics._top_k import TOP_K_CRITERIA
 from simlabel.metrics._truth import LabelMatrix, Truth, Weights, check_scores, check_sets
-from simlabel.support.html import escaped, table
-from simlabel.support.validation import check_sample_weight
 
 #: a metric: a name for `find_criterion`, ``function(Y_true, Y_pred, scores)``, or a result of `make_metric`
 Metric: TypeAlias = "str | Callable[..., float] | Criterion"

@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from simlabel._utils.validation import FloatArray, check_sample_weight
 from simlabel.labels import LabelSpace, moved
 from simlabel.metrics._criteria import Criterion
 from simlabel.metrics._evaluation import find_criterion
 from simlabel.metrics._top_k import propensities
 from simlabel.metrics._truth import Mask, Truth, Weights
-from simlabel.support.validation import FloatArray, check_sample_weight
 from simlabel.tables import label_sets as read_label_sets
 
 

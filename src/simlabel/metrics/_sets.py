@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray, check_sample_weight
 from simlabel.labels import LabelSpace, as_hierarchy, moved
 from simlabel.metrics._criteria import Criterion, mean_of_defined
 from simlabel.metrics._truth import LabelMatrix, Truth, Weights, check_sets, nothing_known
-from simlabel.support.validation import FloatArray, check_sample_weight
 
 
 def _row_counts(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
