@@ -50,7 +50,9 @@ __all__ = [
     "count_larger_residuals",
     "count_weaker_shares",
     "in_panels",
+    "inlined",
     "invert_lower_in_place",
+    "kernel",
     "l1_distances",
     "laplacian_sums",
     "negative_exponential",
@@ -69,6 +71,4 @@ __all__ = [
     "weighted_set_sums",
     "worst_ridge",
     "worst_shares",
-    "inlined",
-    "kernel",
 ]

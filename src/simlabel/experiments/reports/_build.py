@@ -8,8 +8,8 @@ from typing import Any
 from simlabel.datasets import Dataset
 from simlabel.experiments._comparison import Comparison
 from simlabel.experiments._fold import FoldResult
-from simlabel.experiments._protocols import Protocol, as_protocol
 from simlabel.experiments._reproduction import Reproduction
+from simlabel.experiments._splits import Protocol, as_protocol
 from simlabel.experiments.reports import _sections as sections
 from simlabel.experiments.reports._page import Block, Report, Section, Text
 from simlabel.experiments.reports._showcase import model_showcase, showcase

@@ -14,7 +14,7 @@ from markupsafe import escape
 
 from simlabel._utils.text import PLAIN, for_figure
 from simlabel._utils.validation import FloatArray
-from simlabel.experiments._statistics import Ranking
+from simlabel.experiments._comparison import Ranking
 
 # Colours that are drawn, and the page's own that take their place
 _INK, _FAINT = "#010101", "#020202"

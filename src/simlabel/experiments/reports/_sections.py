@@ -9,9 +9,8 @@ import numpy as np
 
 from simlabel._utils.text import one_line
 from simlabel.datasets import Dataset
-from simlabel.experiments._comparison import Comparison
+from simlabel.experiments._comparison import Comparison, Ranking
 from simlabel.experiments._reproduction import Reproduction
-from simlabel.experiments._statistics import Ranking
 from simlabel.experiments.reports import _figures as figures
 from simlabel.experiments.reports import _summaries as summaries
 from simlabel.experiments.reports._page import Block, Cell, Picture, Pictures, Section, Text, table

@@ -14,7 +14,7 @@ from simlabel._utils.advice import SimlabelWarning
 from simlabel._utils.rows import take_rows
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import find_algorithm
-from simlabel.experiments._protocols import Protocol
+from simlabel.experiments._splits import Protocol
 from simlabel.experiments.reports import _figures as figures
 from simlabel.experiments.reports._page import Block, Example, Examples, Picture
 from simlabel.model.inspection import told
