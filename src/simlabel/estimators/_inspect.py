@@ -23,7 +23,7 @@ from simlabel.inspection import (
     Explanation,
     contradicting_duplicates,
     data_values,
-    largest_terms,
+    explain,
     left_out_evidence,
     novelty,
     suggest,
@@ -34,15 +34,12 @@ from simlabel.inspection import (
 from simlabel.labels import refuse_unknown
 from simlabel.rows import n_rows, spaced_rows, take_rows
 from simlabel.support.limits import limits
-from simlabel.support.text import some_names
 from simlabel.support.threads import within_n_jobs
 from simlabel.support.validation import FloatArray, check_number
 from simlabel.tuning import TuningResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_INSTANCES = 10  # that an explanation lists
 
 
 class InspectionMixin(PickedMixin):
@@ -132,32 +129,15 @@ class InspectionMixin(PickedMixin):
          beach            0.1104        10.0%  0.2                ██
          everything else  0             0.0%
         """
-        if top is not None:
-            check_number("explain", "top", top, at_least=1, integer=True)
         model, X = self._check_queries(X)
         refuse_estimates(model, "explain")
-        described = None if labels is None else _places(labels, model.labels.classes.tolist())
-        scorer, Q = model.scorer, model.normalized(X)
-        references = scorer.references
-        terms = largest_terms(scorer, Q, top or _INSTANCES)
-        used, mean = scorer.solved.used, scorer.solved.intercept
-        outputs = model.outputs(X)
-        return Explanation(
-            references.ids if used is None else references.ids[used],
-            model.labels.classes,
-            references.sizes,
-            outputs.columns,
-            terms,
-            np.zeros(terms.totals.shape[1]) if mean is None else mean,
-            outputs.probabilities,
-            scorer.label_shares,
+        return explain(
             model,
             X,
-            Q,
-            getattr(self, "feature_names_in_", None),
-            getattr(self, "title_column_", None),
-            described,
-            top,
+            top=top,
+            labels=labels,
+            feature_names=getattr(self, "feature_names_in_", None),
+            title_column=getattr(self, "title_column_", None),
         )
 
     @within_n_jobs
@@ -327,13 +307,3 @@ class InspectionMixin(PickedMixin):
         picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
         self._remember_picked(take_rows(X, picked))
         return picked
-
-
-def _places(labels: Any, known: list[Any]) -> tuple[int, ...]:
-    """The positions of labels by their names; an unknown name is an error."""
-    names = [labels] if isinstance(labels, str) else list(labels)
-    wrong = [name for name in names if name not in known]
-    if wrong:
-        named = some_names([repr(name) for name in known])
-        raise ValueError(f"explain: the model has no label {wrong[0]!r}; it has {named}.")
-    return tuple(known.index(name) for name in dict.fromkeys(names))
