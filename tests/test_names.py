@@ -14,7 +14,7 @@ from simlabel import SMLClassifier
 from simlabel.calibration import ABSENCES, CALIBRATIONS
 from simlabel.engines import ENGINES
 from simlabel.influence import INFLUENCES
-from simlabel.inspection._values import data_values
+from simlabel.inspection import data_values
 from simlabel.label_rules import LABEL_RULES, AutoRule, CutoffRule, PerLabel
 from simlabel.label_rules._sweeps import TUNED
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from simlabel.datasets import Dataset
 from simlabel.experiments import Split
 from simlabel.experiments._fold import take_rows
-from simlabel.inspection._copies import row_keys
+from simlabel.inspection import row_keys
 from simlabel.support.validation import FloatArray, IntArray
 
 _FEW = 20  # columns that together are 1 in every row: fewer are a category

@@ -179,14 +179,14 @@ class InspectionMixin(PickedMixin):
         check_is_fitted(self)
         check_number("suspicious_labels", "top", top, at_least=1, integer=True, also=(None,))
         model, references = self._model, self._model.scorer.references
-        found, knowledge = left_out_evidence(model), references.knowledge
+        (probabilities, how), knowledge = left_out_evidence(model), references.knowledge
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
         labels = model.labels.classes
         given = references.Y, references.ids, labels
         unknown = None if knowledge is None else knowledge.entries
-        frame = suspicious_labels(found.probabilities, *given, top, shown, unknown)
-        frame.attrs["evidence"] = found.how
+        frame = suspicious_labels(probabilities, *given, top, shown, unknown)
+        frame.attrs["evidence"] = how
         return frame
 
     @within_n_jobs

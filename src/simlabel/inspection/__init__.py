@@ -1,32 +1,37 @@
-"""What a fitted model says besides labels: what decided, what is wrong, what is new, what to label."""
+"""Explanations and diagnostics of a fitted model: why, label errors, copies, novelty, what to label next."""
 
-from simlabel.inspection._copies import advise_on_copies, advise_on_shared_rows, row_keys
+from simlabel.inspection._data_values import data_values
 from simlabel.inspection._decisions import compare_with_rate, legend, turning_point
-from simlabel.inspection._duplicates import contradicting_duplicates
+from simlabel.inspection._duplicates import (
+    advise_on_copies,
+    advise_on_shared_rows,
+    contradicting_duplicates,
+    row_keys,
+)
 from simlabel.inspection._explanation import Explanation, explain, titles_of
 from simlabel.inspection._features import rbf_contributions, shared_words
-from simlabel.inspection._left_out import left_out_evidence
-from simlabel.inspection._novelty import novelty
-from simlabel.inspection._quality import LeftOutQuality, left_out_quality
+from simlabel.inspection._label_errors import LeftOutQuality, left_out_quality, suspicious_labels
+from simlabel.inspection._leave_one_out import GivenLabels, combine_views, left_out_evidence
+from simlabel.inspection._new_rows import novelty, suggest, uncertainty
 from simlabel.inspection._sentences import Told, headline, told
-from simlabel.inspection._suggestion import suggest, uncertainty
-from simlabel.inspection._suspicious import suspicious_labels
-from simlabel.inspection._terms import Terms
-from simlabel.inspection._values import data_values
+from simlabel.inspection._terms import Neighbors, Terms
 
 __all__ = [
     "advise_on_copies",
     "advise_on_shared_rows",
+    "combine_views",
+    "compare_with_rate",
     "contradicting_duplicates",
     "data_values",
-    "compare_with_rate",
     "explain",
     "Explanation",
+    "GivenLabels",
     "headline",
-    "legend",
     "left_out_evidence",
     "left_out_quality",
     "LeftOutQuality",
+    "legend",
+    "Neighbors",
     "novelty",
     "rbf_contributions",
     "row_keys",

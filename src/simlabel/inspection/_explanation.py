@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,7 @@ class Explanation:
     def names(self, positions: IntArray) -> list[tuple[Any, str | None]]:
         """Return the id and the title of some references; None for a title if there is no title column."""
         ids, rows = self.ids[positions].tolist(), self.model.scorer.references.raw
-        titles = titles_of(self.model, self.title_column, rows, positions)
+        titles: Sequence[str | None] | None = titles_of(self.model, self.title_column, rows, positions)
         return list(zip(ids, titles or [None] * len(ids), strict=True))
 
     def score_block(self, query: int) -> ScoreBlock:
@@ -232,9 +233,13 @@ class Explanation:
         scorer, row, column = self.model.scorer, self._query(query), self._column(label)
         S, _ = similarities(scorer, self._queries[row : row + 1])
         found = nearest_of(having_each(scorer.references)[:, [column]].indices, S[0], n)
-        ids, titles = zip(*self.names(found.positions), strict=True) if len(found.positions) else ((), ())
+        names = self.names(found.positions)
         frame = pd.DataFrame(
-            {"id": object_array(ids), "title": object_array(titles), "similarity": found.similarities}
+            {
+                "id": object_array([who for who, _ in names]),
+                "title": [title for _, title in names],
+                "similarity": found.similarities,
+            }
         )
         return frame if self.title_column is not None else frame.drop(columns="title")
 

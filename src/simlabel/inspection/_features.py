@@ -55,7 +55,7 @@ def word_contributions(model: Model, cells: Row, q: Rows, columns: Sequence[int]
     X = scorer.prepared.by_column(scorer.stages.similarity.leaves()[0].key)
     V = np.asarray(dense_rows(scorer.V[:][:, list(columns)]))
     by_feature = row.data[:, None] * np.asarray(X[:, row.indices].T @ V)
-    general = np.zeros(len(columns))
+    general: FloatArray = np.zeros(len(columns))
     if leaf is not None:  # add the RBF similarity of the numbers, feature by feature
         numbers = scorer.prepared.by_column(leaf.key).toarray()
         found, general = rbf_contributions(leaf.view(row).toarray()[0], numbers, V, leaf.similarity.gamma)
@@ -65,12 +65,12 @@ def word_contributions(model: Model, cells: Row, q: Rows, columns: Sequence[int]
         by_feature[places[places >= 0]] += leaf.factor * found[places >= 0]  # a feature of 0 brings nothing
         general = leaf.factor * general
     terms: dict[tuple[str, str], int] = {}
-    entries = [
-        (share, terms.setdefault((column, term), len(terms)), slot)
-        for column, (slot, term, share) in encoder.readable(cells)
-    ]
-    shares, places, slots = zip(*entries, strict=True) if entries else ((), (), ())
-    parts = sp.csr_array((shares, (places, slots)), shape=(len(terms), encoder.width_))
+    rows, slots, shares = [], [], []
+    for column, (slot, term, share) in encoder.readable(cells):
+        rows.append(terms.setdefault((column, term), len(terms)))
+        slots.append(slot)
+        shares.append(share)
+    parts = sp.csr_array((shares, (rows, slots)), shape=(len(terms), encoder.width_))
     by_term = np.vstack([parts[:, row.indices] @ by_feature, general])
     if scorer.known is not None:  # which makes sums comparable where not all labels are known
         by_term = by_term * scorer.known_factors(row)[:, list(columns)]

@@ -100,9 +100,10 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
 
 def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> Told:
     instances = neighbors(why, why.having[query, k])
-    shown = None if words is None or words.empty else _informative(why, query, words)
-    table = None if shown is None else shown.head(why.top or _TABLE_WORDS)
-    named = None if table is None else table.head(_TABLE_WORDS)  # words of the table, whatever `top` is
+    table = named = None
+    if words is not None and not words.empty:
+        shown = _informative(why, query, words).head(why.top or _TABLE_WORDS)
+        table, named = word_bars(words, shown), shown.head(_TABLE_WORDS)
     if k in why.chosen[query]:
         aside, sentence = why_given(why, query, k), _reasons_for(why, query, k, named, instances)
     else:
@@ -112,7 +113,7 @@ def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None
         str(why.labels[k]),
         heading,
         f"{heading}{aside}: {sentence}",
-        None if table is None else word_bars(words, table),
+        table,
         tuple(instance_bars(why, query, k)),
         nearest_bars(why, distinct(instances)[: why.top or _N_ROWS]) if why.is_learned else None,
         similar_bars(why, query, k) if why.is_learned else None,
