@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.labels import Indicator, UnknownLabels
-from simlabel.persistence._layout import ModelFileError, State, told
+from simlabel.persistence._file import ModelFileError, State, told
 from simlabel.persistence._values import Reader
 from simlabel.rows import Chunk, Groups, Ids, number_after
 from simlabel.support.forks import cached_property
@@ -93,13 +93,13 @@ class StoredChunk(Chunk):
         kind = state["is"]
         if kind == "texts" and (part == "X") == (self._n_cells is None):
             return Form(kind)
-        entry = arrays.entry(state["data"]["name"] if kind != "array" else state["name"])
-        shape = entry.shape if kind == "array" else tuple(state["shape"])
-        if len(shape) != 2 or shape[0] != len(self) or type(shape[1]) is not int or entry.dtype.kind != "f":
+        dtype, shape = arrays.entry(state["data"]["name"] if kind != "array" else state["name"])
+        shape = shape if kind == "array" else tuple(state["shape"])
+        if len(shape) != 2 or shape[0] != len(self) or type(shape[1]) is not int or dtype.kind != "f":
             raise ModelFileError(
-                f"{part} of a chunk has {entry.dtype} of shape {shape}, which is not {len(self)} rows."
+                f"{part} of a chunk has {dtype} of shape {shape}, which is not {len(self)} rows."
             )
-        return Form(kind, entry.dtype, shape[1])
+        return Form(kind, dtype, shape[1])
 
     @cached_property
     def X(self) -> Rows:

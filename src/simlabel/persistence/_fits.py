@@ -9,7 +9,7 @@ import numpy as np
 
 from simlabel.fitted import Model
 from simlabel.normalization import Chain, Normalizer
-from simlabel.persistence._layout import ModelFileError
+from simlabel.persistence._file import ModelFileError
 from simlabel.persistence._schema import check_n_jobs
 from simlabel.similarities import ColumnView, OnColumns, Product, Scaled, Sum
 from simlabel.sketching import PrototypeSums

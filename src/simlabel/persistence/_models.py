@@ -12,8 +12,8 @@ from simlabel.fitted import Model, Scorer
 from simlabel.influence import Solved, Stages
 from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.persistence._chunks import restored_chunks
+from simlabel.persistence._file import State, told
 from simlabel.persistence._fits import check_model, check_rows
-from simlabel.persistence._layout import State, told
 from simlabel.persistence._schema import (
     OUTSIDE,
     PARTS,

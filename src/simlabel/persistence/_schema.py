@@ -18,7 +18,7 @@ from simlabel.fitted import Model
 from simlabel.influence import Solved, Stages
 from simlabel.label_rules import AutoRule
 from simlabel.labels import FRAMES, SETS, Hierarchy
-from simlabel.persistence._layout import ModelFileError
+from simlabel.persistence._file import ModelFileError
 from simlabel.sketching import FeatureSums, PrototypeSums
 from simlabel.support.validation import check_ids, check_number
 from simlabel.tuning import TuningResult

@@ -13,10 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.normalization import NORMALIZERS
-from simlabel.persistence._arrays import MOST_COPIES, Arrays
-from simlabel.persistence._container import is_storable
+from simlabel.persistence._file import MAX_COPIES, Arrays, ModelFileError, State, is_storable, told
 from simlabel.persistence._functions import function, name_of
-from simlabel.persistence._layout import ModelFileError, State, told
 from simlabel.persistence._stages import CLASSES, KEYS, parameters
 from simlabel.similarities import Similarity
 from simlabel.support.validation import Rows, object_array
@@ -72,7 +70,7 @@ class Writer:
             items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(np.asarray(array).tolist())]
             text = np.frombuffer(json.dumps(items).encode("ascii"), dtype=np.uint8)
             # an array gives each text the memory of the longest one; `load` allocates a multiple of the file
-            wide = array.nbytes > MOST_COPIES // 2 * text.nbytes
+            wide = array.nbytes > MAX_COPIES // 2 * text.nbytes
             dtype = "|O" if wide else array.dtype.str
             return {**self.array(text, where), "is": "texts", "dtype": dtype}
         if not is_storable(array):
