@@ -1,11 +1,9 @@
 """Models in files: safetensors for arrays, JSON for the rest, checksums for all, and never code."""
 
+from simlabel.persistence._checks import check_fitted
 from simlabel.persistence._file import Arrays, ModelFileError, header_checksum, read_file, told, write_file
-from simlabel.persistence._functions import register
 from simlabel.persistence._models import model_state, restored_model
-from simlabel.persistence._schema import check_fitted
-from simlabel.persistence._stages import CLASSES
-from simlabel.persistence._values import Reader, Writer
+from simlabel.persistence._values import CLASSES, Reader, Writer, register
 
 __all__ = [
     "Arrays",

@@ -27,7 +27,7 @@ from simlabel.support.validation import Rows, check_finite
 State = dict[str, Any]
 FORMAT = 1  # the version that is written, and the only one that is read
 _MAGIC = "simlabel model"
-_DTYPES = {
+_DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype(np.float64),
     "F32": np.dtype(np.float32),
     "I64": np.dtype(np.int64),
@@ -107,7 +107,7 @@ def rows_per_block(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 
 def _digest(block: npt.NDArray[Any]) -> str:
     little = np.ascontiguousarray(block, dtype=block.dtype.newbyteorder("<"))
-    return hashlib.blake2b(little.reshape(-1).view(np.uint8), digest_size=16).hexdigest()
+    return hashlib.blake2b(little.reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
 
 
 def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[State, Arrays]:
@@ -179,7 +179,7 @@ class Arrays:
         for name, (code, shape) in described.items():
             if code not in _DTYPES or not 1 <= len(shape) <= 2:
                 raise ModelFileError(f"its header describes no array by {name!r}: {code} of shape {shape}.")
-            self.entries[name] = _DTYPES[code], tuple(shape)
+            self.entries[name] = (_DTYPES[code], tuple(shape))
         return json.loads(metadata["state"])
 
     @property
@@ -236,9 +236,8 @@ class Arrays:
             now = _identity(os.stat(self.path))
             if self._identity is not None and now[:2] == self._identity[:2] and now != self._identity:
                 raise ModelFileError(
-                    f"{self.path} was written to after it was loaded with mmap=True, so the model that "
-                    f"stayed in it is gone. Load it again; put a new file in place of a mapped one, as `save` "
-                    f"does."
+                    f"{self.path} was written to after it was loaded with mmap=True, so the model in it is "
+                    f"gone. Load it again; replace a mapped file by a new one, as `save` does."
                 )
 
 
