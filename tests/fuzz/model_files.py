@@ -287,8 +287,7 @@ def file_bytes(state, arrays, twist=None):
     for name, change in twist.items():
         if name in entries:
             entries[name] = {**entries[name], **change}
-    described = {name: (entry["dtype"], entry["shape"]) for name, entry in entries.items()}
-    metadata["checksum"] = header_checksum(metadata, described)
+    metadata["checksum"] = header_checksum(metadata, entries)
     text = json.dumps({"__metadata__": metadata, **entries}).encode()
     return len(text).to_bytes(8, "little") + text + content[end:]
 

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from simlabel.support.limits import limits
 from simlabel.support.replacing import replacing
@@ -70,28 +69,47 @@ def is_storable(array: npt.NDArray[Any]) -> bool:
 
 
 def write_file(path: str | os.PathLike[str], state: State, arrays: Mapping[str, Any]) -> None:
-    """Write state and arrays, so that the old file or the new one is there, whole, at any moment."""
-    contiguous = {
-        name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-        for name, array in arrays.items()
-    }
+    """Write state and arrays, so that the old file or the new one is there, whole, at any moment.
+
+    Not by `safetensors.numpy`: its `save` needs the memory of all arrays once more, and its `save_file` puts
+    another file in place of the one that `replacing` has locked.
+    """
+    order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
+    little = {name: np.ascontiguousarray(arrays[name], _little(arrays[name].dtype)) for name in order}
+    entries, start = {}, 0
+    for name, array in little.items():
+        offsets = [start, start := start + array.nbytes]
+        code = _CODES[array.dtype.newbyteorder("=")]
+        entries[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": offsets}
     metadata = {
         "format": _MAGIC,
         "version": str(FORMAT),
         "state": json.dumps(state),
-        "blocks": json.dumps({name: list(map(_digest, _blocks(a))) for name, a in contiguous.items()}),
+        "blocks": json.dumps({name: list(map(_digest, _blocks(array))) for name, array in little.items()}),
     }
-    metadata["checksum"] = header_checksum(
-        metadata, {name: (_CODES[array.dtype], list(array.shape)) for name, array in contiguous.items()}
-    )
+    metadata["checksum"] = header_checksum(metadata, entries)
+    header = {"__metadata__": metadata, **entries}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
     with replacing(Path(path)) as file:
-        file.write(save(contiguous, metadata))
+        file.write(len(text).to_bytes(8, "little") + text)
+        for array in little.values():
+            file.write(_bytes(array))
 
 
-def header_checksum(metadata: Mapping[str, str], entries: Mapping[str, tuple[str, list[int]]]) -> str:
+def _little(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype.newbyteorder("<")
+
+
+def _bytes(array: npt.NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def header_checksum(metadata: Mapping[str, str], entries: Mapping[str, Any]) -> str:
     """Return the checksum of a header: of its metadata and of the dtype and the shape of each array."""
+    described = {name: (entry["dtype"], entry["shape"]) for name, entry in entries.items()}
     texts = [metadata[name] for name in ("format", "version", "state", "blocks")]
-    return _digest(np.frombuffer(json.dumps([texts, entries], sort_keys=True).encode(), dtype=np.uint8))
+    return _digest(np.frombuffer(json.dumps([texts, described], sort_keys=True).encode(), dtype=np.uint8))
 
 
 def _blocks(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
@@ -106,8 +124,7 @@ def rows_per_block(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 
 
 def _digest(block: npt.NDArray[Any]) -> str:
-    little = np.ascontiguousarray(block, dtype=block.dtype.newbyteorder("<"))
-    return hashlib.blake2b(little.reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
+    return hashlib.blake2b(_bytes(block.astype(_little(block.dtype), copy=False)), digest_size=16).hexdigest()
 
 
 def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[State, Arrays]:
@@ -170,16 +187,14 @@ class Arrays:
                 f"simlabel."
             )
         slices = {name: self.file.get_slice(name) for name in self.file.offset_keys()}
-        described = {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
-        if header_checksum(metadata, described) != metadata["checksum"]:
-            raise ModelFileError("it is damaged: its header has changed.")
+        entries = {name: {"dtype": s.get_dtype(), "shape": s.get_shape()} for name, s in slices.items()}
         self.digests = json.loads(metadata["blocks"])
-        if not isinstance(self.digests, dict) or set(self.digests) != set(described):
-            raise ModelFileError("its header has checksums of other arrays than it names.")
-        for name, (code, shape) in described.items():
-            if code not in _DTYPES or not 1 <= len(shape) <= 2:
-                raise ModelFileError(f"its header describes no array by {name!r}: {code} of shape {shape}.")
-            self.entries[name] = (_DTYPES[code], tuple(shape))
+        if header_checksum(metadata, entries) != metadata["checksum"] or set(self.digests) != set(entries):
+            raise ModelFileError("it is damaged: its header has changed.")
+        for name, entry in entries.items():
+            if entry["dtype"] not in _DTYPES or not 1 <= len(entry["shape"]) <= 2:
+                raise ModelFileError(f"its header describes no array by {name!r}: {entry}.")
+            self.entries[name] = (_DTYPES[entry["dtype"]], tuple(entry["shape"]))
         return json.loads(metadata["state"])
 
     @property
