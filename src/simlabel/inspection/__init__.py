@@ -10,8 +10,14 @@ from simlabel.inspection._duplicates import (
 )
 from simlabel.inspection._explanation import Explanation, explain, titles_of
 from simlabel.inspection._features import rbf_contributions, shared_words
-from simlabel.inspection._label_errors import LeftOutQuality, left_out_quality, suspicious_labels
-from simlabel.inspection._leave_one_out import GivenLabels, combine_views, left_out_evidence
+from simlabel.inspection._label_errors import (
+    GivenLabels,
+    LeftOutQuality,
+    combine_views,
+    left_out_evidence,
+    left_out_quality,
+    suspicious_labels,
+)
 from simlabel.inspection._new_rows import novelty, suggest, uncertainty
 from simlabel.inspection._sentences import Told, headline, told
 from simlabel.inspection._terms import Neighbors, Terms

@@ -111,7 +111,7 @@ def nearest_bars(why: Explanation, instances: Sequence[tuple[Named, float]]) -> 
 
 def similar_bars(why: Explanation, query: int, column: int) -> Bars:
     """Return the most similar instances: above 0 those that have a label, below 0 the others."""
-    having = set(why.having[query, column].positions.tolist())
+    having = set(why.having[query][column].positions.tolist())
     similar = why.similar[query]
     rows = [
         Bar(_texts(names), value := similarity if at in having else -similarity, value)

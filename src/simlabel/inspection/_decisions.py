@@ -158,7 +158,7 @@ def _origin(rule: LabelRule, k: int) -> str:
 
 def legend(why: Explanation) -> str:
     """Say what a percentage means, by the example of the first that is shown; "" if none is."""
-    first = next(((query, k) for query in range(len(why)) for k in why.described(query)), None)
+    first = next(((query, k) for query in range(len(why)) for k in why.described[query]), None)
     if first is None:
         return ""
     likely = percent(why.probabilities[first])

@@ -18,6 +18,7 @@ from simlabel.inspection._terms import (
     Terms,
     having_each,
     nearest_of,
+    nearest_of_each,
     similarities,
 )
 from simlabel.label_rules import ScoreBlock
@@ -67,8 +68,14 @@ class Explanation:
         The share of the labeled instances, by weight, that have each label and each set size.
     similar : list of Neighbors
         For each query the labeled instances that are most similar to it.
-    having : dict of (query, column) to Neighbors
-        Of these, the most similar that have a described label, or the predicted set size.
+    having : list of dict of int to Neighbors
+        For each query, the most similar that have each described label, or the predicted set size.
+    described : list of list of int
+        For each query the labels that are described: those passed to `explain`, else the predicted ones.
+    describes_predicted : bool
+        Whether these are the predicted ones.
+    top : int or None
+        The number of instances and words to list.
 
     Examples
     --------
@@ -93,15 +100,16 @@ class Explanation:
     usual: FloatArray
     frequencies: FloatArray
     similar: list[Neighbors]
-    having: dict[tuple[int, int], Neighbors]
+    having: list[dict[int, Neighbors]]
+    described: list[list[int]]
+    describes_predicted: bool
+    top: int | None
     _sums: FloatArray
     model: Model
     _given: Rows
     _queries: Rows
     _feature_names: npt.NDArray[Any] | None
     title_column: str | None
-    _described: tuple[int, ...] | None
-    top: int | None
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -115,15 +123,6 @@ class Explanation:
     def is_learned(self) -> bool:
         """Whether influence is learned, so that similarities do not add up to scores."""
         return self.model.scorer.stages.influence.learned
-
-    @property
-    def describes_predicted(self) -> bool:
-        """Whether the predicted labels are described, and not labels passed to `explain`."""
-        return self._described is None
-
-    def described(self, query: int) -> list[int]:
-        """Return the labels that are described: those passed to `explain`, else the predicted ones."""
-        return self.chosen[query].tolist() if self._described is None else list(self._described)
 
     @property
     def scores(self) -> FloatArray:
@@ -370,7 +369,7 @@ def explain(
     sums, probabilities = np.empty((n_rows(Q), V.shape[1])), np.empty((n_rows(Q), references.n_labels))
     chosen: list[IntArray] = []
     similar: list[Neighbors] = []
-    nearest: dict[tuple[int, int], Neighbors] = {}
+    nearest: list[dict[int, Neighbors]] = []
     for part in blocks(n_rows(Q), max(1, limits().block_bytes // (8 * references.n_rows))):
         S, psi = similarities(scorer, Q[part])
         sums[part] = psi @ V
@@ -380,33 +379,32 @@ def explain(
         scores = scorer.block(sums[part])
         sets, probabilities[part] = model.choose(scores), model.to_probabilities(scores)
         chosen += np.split(sets.indices, sets.indptr[1:-1])
-        for query, row in enumerate(S, part.start):
-            similar.append(nearest_of(np.flatnonzero(row > 0), row, _N_SIMILAR))
-            columns = chosen[query].tolist() if described is None else list(described)
-            size = np.flatnonzero(references.sizes == len(chosen[query])) + references.n_labels
-            for k in (*columns, *size.tolist()):
-                rows = having.indices[having.indptr[k] : having.indptr[k + 1]]
-                nearest[query, k] = nearest_of(rows, row, max(_N_HAVING, top or 0))
+        similar += [nearest_of(np.flatnonzero(row > 0), row, _N_SIMILAR) for row in S]
+        for row, predicted in zip(S, chosen[part], strict=True):
+            size = np.flatnonzero(references.sizes == len(predicted)) + references.n_labels
+            columns = [*(predicted if described is None else described), *size]
+            nearest.append(nearest_of_each(columns, having, row, max(_N_HAVING, top or 0)))
     return Explanation(
-        references.ids,
-        model.labels.classes,
-        references.sizes,
-        chosen,
-        terms.found,
-        np.zeros(V.shape[1]) if intercept is None else intercept,
-        probabilities,
-        scorer.label_shares,
-        np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
-        similar,
-        nearest,
-        sums,
-        model,
-        X,
-        Q,
-        feature_names,
-        title_column,
-        described,
-        top,
+        ids=references.ids,
+        labels=model.labels.classes,
+        sizes=references.sizes,
+        chosen=chosen,
+        terms=terms.found,
+        mean=np.zeros(V.shape[1]) if intercept is None else intercept,
+        probabilities=probabilities,
+        usual=scorer.label_shares,
+        frequencies=np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
+        similar=similar,
+        having=nearest,
+        described=[each.tolist() if described is None else list(described) for each in chosen],
+        describes_predicted=described is None,
+        top=top,
+        _sums=sums,
+        model=model,
+        _given=X,
+        _queries=Q,
+        _feature_names=feature_names,
+        title_column=title_column,
     )
 
 

@@ -87,7 +87,7 @@ def headline(why: Explanation, query: int) -> str:
 
 def told(why: Explanation, query: int) -> Iterator[Told]:
     """Yield why each described label, and why so many of them if the number follows from similarities."""
-    described = why.described(query)
+    described = why.described[query]
     words: Sequence[pd.DataFrame | None] = [None] * len(described)
     if why.has_words and described:
         words = why.words_of(query, described)
@@ -99,7 +99,7 @@ def told(why: Explanation, query: int) -> Iterator[Told]:
 
 
 def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> Told:
-    instances = neighbors(why, why.having[query, k])
+    instances = neighbors(why, why.having[query][k])
     table = named = None
     if words is not None and not words.empty:
         shown = _informative(why, query, words).head(why.top or _TABLE_WORDS)
@@ -131,7 +131,7 @@ def _count_told(why: Explanation, query: int, n: int) -> Told:
     elif voted > n == rule.maximum:
         reason = f"no row gets more; similar rows have {voted}"
     else:
-        reason = _compared(why, query, column, count, neighbors(why, why.having[query, column]))
+        reason = _compared(why, query, column, count, neighbors(why, why.having[query][column]))
     gets = "the label that scores highest" if n == 1 else f"the {n} labels that score highest"
     return Told(
         count,
@@ -211,7 +211,7 @@ def _compared(why: Explanation, query: int, column: int, what: str, instances: I
 def _count_similar(why: Explanation, query: int, column: int) -> tuple[int, int]:
     """Return how many of the most similar rows have a label or a set size, and how many rows these are."""
     similar = why.similar[query].positions
-    return int(np.isin(similar, why.having[query, column].positions).sum()), len(similar)
+    return int(np.isin(similar, why.having[query][column].positions).sum()), len(similar)
 
 
 def _counted(why: Explanation, query: int, column: int, what: str, usual: float, similar: Instances) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,6 +80,14 @@ def nearest_of(positions: IntArray, similar: FloatArray, n: int) -> Neighbors:
     """Return those of some references that are most similar to a query, at most `n`."""
     first = positions[np.argsort(-similar[positions], kind="stable")[:n]]
     return Neighbors(first, similar[first])
+
+
+def nearest_of_each(
+    columns: Iterable[int], having: sp.csc_array, similar: FloatArray, n: int
+) -> dict[int, Neighbors]:
+    """Return the most similar references that have each of some labels or set sizes."""
+    bounds = {int(k): slice(having.indptr[k], having.indptr[k + 1]) for k in columns}
+    return {k: nearest_of(having.indices[part], similar, n) for k, part in bounds.items()}
 
 
 class LargestTerms:

@@ -222,12 +222,12 @@ def _check_stages(model: Model, lengths: Mapping[str, int]) -> None:
     single, width = model.labels.kind == "single", lengths["features"]
     _check_normalizer(model.normalizer, width)
     _check_similarity(stages.similarity, width, lengths)
-    _check_learnt(model.rule, lengths)
+    _check_learned(model.rule, lengths)
     sizes = getattr(model.rule, "sizes_", scorer.set_sizes)
     good = np.array_equal(sizes, scorer.set_sizes)
     _require(good, f"the rule is for the set sizes {sizes}, which are not those of the references.")
     if calibration is not None:
-        _check_learnt(calibration, lengths, "curves_" if single else "temperature_")
+        _check_learned(calibration, lengths, "curves_" if single else "temperature_")
         _require(calibration.single_ == single, "the calibration is for another kind of labels.")
     sketch = scorer.sketch
     if isinstance(sketch, PrototypeSums):
@@ -242,12 +242,12 @@ def _check_stages(model: Model, lengths: Mapping[str, int]) -> None:
         check_numbers("a model", "scales", stages.scales, (None,), above=0)
 
 
-def _check_learnt(stage: Any, lengths: Mapping[str, int], but: str = "") -> None:
+def _check_learned(stage: Any, lengths: Mapping[str, int], but: str = "") -> None:
     """Check that all fitted attributes of a stage but one are there, and their lengths."""
     for name in type(stage).fitted_state:
         if name == but:
             continue
-        _require(hasattr(stage, name), f"{stage!r} is without {name}, which it learns.")
+        _require(hasattr(stage, name), f"{stage!r} lacks {name}, which it learns.")
         if name in _LENGTHS:
             n, wanted = len(getattr(stage, name)), lengths[_LENGTHS[name]]
             _require(n == wanted, f"{stage!r} has {n} numbers as {name}, not {wanted} ({_LENGTHS[name]}).")
@@ -257,7 +257,7 @@ def _check_normalizer(normalizer: Any, width: int) -> None:
     if normalizer is None:
         return
     _require(isinstance(normalizer, Normalizer), f"{str(normalizer)[:60]} is no normalizer.")
-    _check_learnt(normalizer, {"features": width})
+    _check_learned(normalizer, {"features": width})
     for step in normalizer.fitted_ if isinstance(normalizer, Chain) else ():
         _check_normalizer(step, width)
 
@@ -269,7 +269,7 @@ def _check_similarity(similarity: Any, width: int, lengths: Mapping[str, int]) -
     elif isinstance(similarity, Scaled):
         _check_similarity(similarity.similarity, width, lengths)
     elif isinstance(similarity, OnColumns):
-        _check_learnt(similarity, lengths)
+        _check_learned(similarity, lengths)
         view = similarity._view
         good = isinstance(view, ColumnView) and _are_positions(view.columns, width)
         _require(good, f"{similarity!r} has columns that are not among {width}.")

@@ -109,35 +109,45 @@ class Writer:
 
     def encode(self, value: Any, where: str) -> Any:
         """Return JSON for a value; `where` names it in an error."""
-        kind, known = type(value), _registered_name(value)
+        kind = type(value)
         if kind in _PLAIN:
             return value
-        if kind in _CONTAINERS.values():
-            items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(value)]
-            return {"is": kind.__name__, "items": items}
-        if kind is dict:
-            pairs = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
-            return {"is": "dict", "items": pairs}
-        if kind in (slice, range):
-            parts = [self.encode(part, where) for part in (value.start, value.stop, value.step)]
-            return {"is": kind.__name__, "items": parts}
-        if isinstance(value, np.generic) and value.dtype.kind in "biufU":
-            return {"is": "scalar", "dtype": value.dtype.str, "value": value.item()}
-        if isinstance(value, np.dtype) and value.kind in "biufU":
-            return {"is": "dtype", "dtype": value.str}
+        if kind in _CONTAINERS.values() or kind in (dict, slice, range):
+            return self._container(value, where)
         if kind in _KEYS:
             return {"is": "stage", "class": _KEYS[kind], "values": self._attributes(value, where)}
         if kind in _SPARSE.values():
             arrays = {part: self.array(getattr(value, part), f"{where}.{part}") for part in _CSR}
             return {"is": kind.__name__, "shape": [int(n) for n in value.shape], **arrays}
+        if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+            return {"is": "scalar", "dtype": value.dtype.str, "value": value.item()}
+        if isinstance(value, np.dtype) and value.kind in "biufU":
+            return {"is": "dtype", "dtype": value.str}
         if hasattr(value, "__array__") and hasattr(value, "dtype"):
             return self.array(value, where)
-        if known is not None:
-            return {"is": "function", "name": known}
-        own = _registered_name(kind) if isinstance(value, Similarity) else None
-        if own is not None:
-            return {"is": "registered", "name": own, "values": self._attributes(value, where)}
-        raise TypeError(_refusal(value, where))
+        return self._named(value, where)
+
+    def _container(self, value: Any, where: str) -> State:
+        kind, items = type(value), value
+        if kind is dict:
+            pairs = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
+            return {"is": "dict", "items": pairs}
+        if kind in (slice, range):
+            items = (value.start, value.stop, value.step)
+        return {
+            "is": kind.__name__,
+            "items": [self.encode(item, f"{where}[{i}]") for i, item in enumerate(items)],
+        }
+
+    def _named(self, value: Any, where: str) -> State:
+        """Return JSON for a registered function, or an object of a registered class."""
+        name = _registered_name(value)
+        if name is not None:
+            return {"is": "function", "name": name}
+        name = _registered_name(type(value)) if isinstance(value, Similarity) else None
+        if name is None:
+            raise TypeError(_refusal(value, where))
+        return {"is": "registered", "name": name, "values": self._attributes(value, where)}
 
     def array(self, value: Any, where: str) -> State:
         """Return JSON that names an array; text and objects become the bytes of their own JSON."""
