@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import stat
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -135,25 +136,36 @@ def read_file(path: str | os.PathLike[str], *, mapped: bool = False) -> tuple[St
     mapped : bool
         Whether rows stay in the file. Otherwise it may change or go as soon as the arrays are read.
     """
-    path = Path(path).absolute()
-    while True:  # until the status is that of the file that was opened
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelFileError(f"{path} is no regular file, and so no model that `save` wrote.")
+    path = Path(path)
+    while True:
+        _refuse_special(path, os.stat(path))
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # it may have become a pipe
         try:
+            _refuse_special(path, os.fstat(handle))
             file = safe_open(path, framework="numpy", backend="mmap" if mapped else "pread")
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                break  # both have opened the same file
         except SafetensorError as error:
+            os.close(handle)
             raise ModelFileError(
                 f"{path} is not a model file of simlabel, or it is cut or damaged: {error}."
             ) from error
-        if _identity(os.stat(path)) == _identity(status):
-            break
-    arrays = Arrays(path, file, _identity(status) if mapped else None)
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+    arrays = Arrays(path, file, handle, mapped=mapped)
     with told(path):
         return arrays.verified_state(), arrays
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def _refuse_special(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(f"{path} is no regular file, and so no model that `save` wrote.")
+
+
+def _identity(handle: int) -> tuple[int, ...]:
+    status = os.fstat(handle)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -166,12 +178,16 @@ class Arrays:
         The file.
     file : safe_open
         The same, opened.
-    identity : tuple or None
-        Device, number, size and time of a mapped file; None if all is read into memory.
+    handle : int
+        A descriptor of the same, which is closed with this object.
+    mapped : bool
+        Whether rows stay in the file.
     """
 
-    def __init__(self, path: Path, file: Any, identity: tuple[int, ...] | None) -> None:
-        self.path, self.file, self._identity = path, file, identity
+    def __init__(self, path: Path, file: Any, handle: int, *, mapped: bool) -> None:
+        self.path, self.file, self.mapped = path, file, mapped
+        self._handle, self._identity = handle, _identity(handle)
+        weakref.finalize(self, os.close, handle)
         self.entries: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
         self.digests: dict[str, list[str]] = {}
         self._n_claimed = 0
@@ -213,7 +229,7 @@ class Arrays:
         dtype, shape = self.entry(name)
         if len(shape) != 2 or dtype.kind != "f":
             raise ModelFileError(f"{self.path}: {name!r} has {dtype} of shape {shape}, not rows.")
-        if self._identity is not None:
+        if self.mapped:
             return MappedRows(self, name)
         rows = self.whole(name)
         check_finite(rows, name)
@@ -247,13 +263,11 @@ class Arrays:
 
     def check_unchanged(self) -> None:
         """Refuse a mapped file that was written to; a file that took its name since is another one."""
-        with contextlib.suppress(FileNotFoundError):
-            now = _identity(os.stat(self.path))
-            if self._identity is not None and now[:2] == self._identity[:2] and now != self._identity:
-                raise ModelFileError(
-                    f"{self.path} was written to after it was loaded with mmap=True, so the model in it is "
-                    f"gone. Load it again; replace a mapped file by a new one, as `save` does."
-                )
+        if self.mapped and _identity(self._handle) != self._identity:
+            raise ModelFileError(
+                f"{self.path} was written to after it was loaded with mmap=True, so the model in it is gone. "
+                f"Load it again; replace a mapped file by a new one, as `save` does."
+            )
 
 
 class MappedRows:
