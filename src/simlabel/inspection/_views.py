@@ -45,11 +45,9 @@ def terminal_lines(why: Explanation) -> Iterator[Text | Table]:
 
 
 def _terminal_table(bars: Bars) -> Table:
-    shown = Table(*bars.headings, "", box=None)
+    shown, largest = Table(*bars.headings, "", box=None), bars.largest
     for row, cells in bars.cells():
-        length = (
-            0 if row.faint or not row.value else max(1, round(_BAR_WIDTH * abs(row.value) / bars.largest))
-        )
+        length = 0 if row.faint or not row.value else max(1, round(_BAR_WIDTH * abs(row.value) / largest))
         bar = ("█" if row.value > 0 else "░") * length
         shown.add_row(*(Text(for_terminal(c)) for c in cells), bar, style="dim" if row.faint else None)
     return shown
@@ -70,7 +68,8 @@ def html_page(why: Explanation) -> str:
 
 
 def _html_table(bars: Bars) -> str:
-    rows = [[*map(escaped, cells), _html_bar(row, bars.largest)] for row, cells in bars.cells()]
+    largest = bars.largest
+    rows = [[*map(escaped, cells), _html_bar(row, largest)] for row, cells in bars.cells()]
     return table([*bars.headings, ""], rows, bars.title)
 
 
