@@ -13,8 +13,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.influence import Ridge
-from simlabel.persistence import (
+from simlabel.model.persistence import (
     CLASSES,
     ModelFileError,
     header_checksum,
@@ -22,10 +21,10 @@ from simlabel.persistence import (
     register,
     write_file,
 )
-from simlabel.sampling import UniformSampler
+from simlabel.model.sketches import Condense, RandomFeatures
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
-from simlabel.sketching import Condense, RandomFeatures
-from simlabel.weightings import TopK
+from simlabel.sums import TopK, UniformSampler
 
 SECONDS = 20.0
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from simlabel.inspection import rbf_contributions
+from simlabel.model.inspection import rbf_contributions
 
 
 def total(z, X, V, gamma):

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, Tagger
-from simlabel.engines import Auto, Exact
-from simlabel.influence import Ridge
-from simlabel.sampling import UniformSampler
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Function, Laplacian, Linear
-from simlabel.weightings import Power, TopK
+from simlabel.sums import Auto, Exact, Power, TopK, UniformSampler
 
 NAMES = ["desert", "sea", "sunset"]
 GAMMA = 3.0

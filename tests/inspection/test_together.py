@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.inspection import GivenLabels, combine_views
+from simlabel.model.inspection import GivenLabels, combine_views
 
 
 def all_known(Y, weights=None):

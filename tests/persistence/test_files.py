@@ -14,9 +14,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
-from simlabel.persistence import CLASSES, ModelFileError, read_file, write_file
+from simlabel._utils.replacing import replacing
+from simlabel.model.persistence import CLASSES, ModelFileError, read_file, write_file
 from simlabel.similarities import RBF, Linear
-from simlabel.support.replacing import replacing
 
 X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
 

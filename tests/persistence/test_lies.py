@@ -12,7 +12,7 @@ import pytest
 
 from fuzz import model_files as campaign
 from simlabel import load
-from simlabel.persistence import CLASSES, ModelFileError, read_file
+from simlabel.model.persistence import CLASSES, ModelFileError, read_file
 
 NAN, INF = float("nan"), float("inf")
 GONE = "(deleted)"

@@ -18,16 +18,16 @@ from sklearn.base import clone
 import simlabel
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
-from simlabel.calibration import LeaveOneOutCalibration
-from simlabel.influence import Ridge
-from simlabel.label_rules import AimedRule, PerLabel
-from simlabel.persistence import read_file, register, write_file
+from simlabel.model.persistence import read_file, register, write_file
+from simlabel.ridge import Ridge
+from simlabel.rules import AimedRule, PerLabel
+from simlabel.rules.calibration import LeaveOneOutCalibration
 from simlabel.similarities import RBF, Function, Linear, OnColumns, Similarity
-from simlabel.weightings import CustomWeighting
+from simlabel.sums import CustomWeighting
 
 NAMES = list("abcde")
 # shares of what a function makes of similarities are saved all the same
-pytestmark = pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
 
 
 def problem(rng, n=24):
