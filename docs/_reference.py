@@ -20,6 +20,7 @@ _INNER = {
     "fold",
     "group_codes",
     "current_name",
+    "rbf_contributions",
 }
 #: rooms that users import from, in the order in which they meet them, with what is in them
 ROOMS = {

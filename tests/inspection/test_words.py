@@ -253,7 +253,7 @@ def test_a_letter_that_an_apostrophe_splits_off_is_shown_with_its_word(apostroph
 
 
 def test_numbers_and_dates_have_a_direction(objects):
-    where = objects.evidence.direction
+    where = objects.direction
     assert where(0, "Datierung") == "earlier than most"  # whole numbers from 1500 to 1900 are years
     assert where(0, "Eingang") == "later than most"
     assert where(0, "Breite") == "higher than most"

@@ -96,7 +96,7 @@ def examples(
         predicted = [names[k] for k in explanation.chosen[query]]
         instances.append(
             Example(
-                explanation.evidence.query_title(query) or f"Row {row}",
+                explanation.query_title(query) or f"Row {row}",
                 tuple((name, name in true) for name in predicted),
                 tuple(sorted(true - set(predicted))),
                 tuple(_reasons(explanation, query, names, described or {})),
@@ -109,7 +109,7 @@ def _reasons(
     explanation: Any, query: int, names: Sequence[str], described: Mapping[Any, str]
 ) -> Iterator[str]:
     """Of a table, why each label; else the strongest label's references, with their shares."""
-    if explanation.evidence.has_words:
+    if explanation.has_words:
         yield from (each.sentence for each in told(explanation, query))
         return
     for column in explanation.chosen[query][:1]:

@@ -1,4 +1,4 @@
-"""What each labelled instance is worth: the exact effect of leaving it out on a criterion."""
+"""The value of each labeled instance: the exact effect of leaving it out on a metric."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DECIMALS = 10  # of learned scores, which are near 0 and 1
 
 
 def data_values(scorer: Scorer, criterion: str) -> FloatArray:
-    """How much better the others are scored because an instance is there.
+    """Return how much each instance improves the scores of the others.
 
-    Every instance is scored by all others, and by all others but one; the mean of the criterion's
-    difference is that one's value, positive where it helps. Every resolved value is held.
+    Every instance is scored by all others, and by all others but one; the mean difference of the criterion
+    is the value of that one, positive if it helps. All resolved parameters are kept.
 
     Parameters
     ----------
@@ -42,27 +42,26 @@ def data_values(scorer: Scorer, criterion: str) -> FloatArray:
         return _learned_values(scorer, influence, CRITERIA[criterion])
     if isinstance(influence, Uniform):
         return _summed_values(scorer, CRITERIA[criterion])
-    raise ValueError(f"data values are known for influence 'uniform' and 'ridge', not {influence!r}.")
+    raise ValueError(f"data_values is defined for influence 'uniform' and 'ridge', not {influence!r}.")
 
 
 def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> FloatArray:
-    """By closed-form leave-one-out, with and without each instance."""
+    """Compute the values by closed-form leave-one-out, with and without each instance."""
     references, rows = scorer.references, criterion.rows
     truth, weights, n_labels = Truth.of(references.settled_Y), references.weights, references.n_labels
-    everyone = np.arange(references.n_rows)
     without_each = influence.without_each(scorer.problem)
     assert scorer.solved.left_out is not None
     assert rows is not None
 
-    def judged(truth: Truth, scores: FloatArray) -> FloatArray:
+    def evaluate(truth: Truth, scores: FloatArray) -> FloatArray:
         # labels that the same rows have score the same: rounding must not decide which is ahead
         return rows(truth, np.round(scores[:, :n_labels], _DECIMALS))
 
-    whole = judged(truth, scorer.solved.left_out)
+    whole = evaluate(truth, scorer.solved.left_out)
     values = np.zeros(references.n_rows)
     for j, scores in enumerate(without_each):
-        others = everyone[everyone != j]
-        gain = whole[others] - judged(truth[others], scores)
+        others = np.flatnonzero(np.arange(references.n_rows) != j)
+        gain = whole[others] - evaluate(truth[others], scores)
         there = ~np.isnan(gain)
         if there.any():
             values[j] = np.average(gain[there], weights=weights[others][there])
@@ -70,11 +69,12 @@ def _learned_values(scorer: Scorer, influence: Ridge, criterion: Criterion) -> F
 
 
 def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
-    """By taking one term off the sums."""
+    """Compute the values by removing one term from the sums."""
     references, stages, weighting = scorer.references, scorer.stages, scorer.stages.weighting
     if weighting is not None and weighting.scope == "row":
         raise ValueError(
-            f"data values need sums that add up; leaving one out under {weighting!r} moves others."
+            f"data_values needs sums of independent terms; with {weighting!r}, leaving one row out changes "
+            f"the terms of others."
         )
     n, weights = references.n_rows, references.weights
     truth = Truth.of(references.settled_Y)
@@ -98,7 +98,7 @@ def _summed_values(scorer: Scorer, criterion: Criterion) -> FloatArray:
 def _gains(
     terms: FloatArray, rows_of: Sequence[npt.NDArray[np.integer]], truth: Truth, criterion: Criterion
 ) -> FloatArray | None:
-    """By how much each reference betters the criterion of one row; None where that is undefined.
+    """Return how much each reference improves the criterion of one row; None if that is undefined.
 
     `truth` is the row's, once for all references together and once without each.
     """
@@ -112,10 +112,10 @@ def _gains(
 def _with_and_without(
     terms: FloatArray, rows_of: Sequence[npt.NDArray[np.integer]]
 ) -> tuple[FloatArray, FloatArray]:
-    """Label weights from all terms, and without each of them, rounded once, so that equal sums are ties.
+    """Return label weights with all terms and without each, rounded once, so that equal sums are ties.
 
-    The sum is kept with what rounding took from it, and a term is taken off both; the largest, which
-    may be nearly all there is, is left out by masking.
+    The sum is kept with its rounding error, and a term is subtracted from both; the largest, which
+    may be nearly the whole sum, is left out by masking.
     """
     whole = np.zeros(len(rows_of))
     without = np.zeros((len(terms), len(rows_of)))
