@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from film_tables import films, write_csv
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 
 @pytest.fixture(scope="session")

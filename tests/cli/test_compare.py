@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from made_data import make_data
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.experiments import PUBLISHED
 
 
@@ -112,7 +112,7 @@ def test_protocols(run, csv):
         (["compare", "mine.csv", "--criteria", "f2"], 2, "unknown criterion 'f2'"),
         (["compare", "mine.csv", "--criteria", "ndcg@7"], 2, "k = 1, 3 and 5"),
         (["compare", "mine.csv", "--report", "r.pdf"], 1, "a report ends in .html"),
-        (["compare", "mine.csv", "-a", "knn"], 1, "--label-column 'tags'"),
+        (["compare", "mine.csv", "-a", "knn"], 1, "label_column='tags'"),
         (["compare", "mine.csv", "--label-column", "tags", "--folds", "1"], 2, "--folds"),
         (["reproduce", "scene"], 2, "scene"),
         (["datasets", "nosuch.arff"], 1, "there is no such file"),
@@ -146,7 +146,7 @@ def test_an_option_that_a_format_lacks_is_misuse(run, tmp_path):
     path.write_text("0,1 1:0.5\n1 2:0.5\n")
     result = run("datasets", path, "--label-prefix", "x")
     assert result.exit_code == 2
-    assert "takes no option --label-prefix" in " ".join(result.stderr.replace("│", " ").split())
+    assert "takes no option 'label_prefix'" in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_datasets_of_a_folder_and_of_a_file(run, csv, tmp_path, monkeypatch):

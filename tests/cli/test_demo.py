@@ -6,7 +6,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.experiments import PUBLISHED
 
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import load
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.guarantees import Recall, SetCoverage
 
 NAMES = ["deep", "round", "sweet"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 CSV = b"a,b,l1,l2\n" + b"".join(b"%d,%d,%d,%d\n" % (k, k * k % 7, k % 2, 1 - k % 2) for k in range(12))
 READ = ("--label-prefix", "l")
@@ -63,7 +63,7 @@ def test_no_file_makes_a_trace(folder, monkeypatch, verb, file):
     result = CliRunner().invoke(app, [word.format(file=f"./{file}") for word in VERBS[verb]])
     assert result.exit_code in (0, 1, 2), result.output
     assert not result.exception or isinstance(result.exception, SystemExit)
-    assert "--debug" not in result.stderr, result.stderr  # the hint at an error that nobody foresaw
+    assert "--debug" not in result.stderr, result.stderr  # the hint at an unexpected error
     if result.exit_code == 1 and verb != "compare":
         assert result.stderr.strip().count("\n") == 0
         assert result.stderr.strip().startswith("error: ")

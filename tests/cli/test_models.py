@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import load
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.datasets import load_dataset
 from simlabel.engines import Exact
 from simlabel.metrics import CRITERIA, evaluate
@@ -226,7 +226,7 @@ def test_fit_from_svmlight(run, files):
         (
             ["fit", "train.csv", "--label-column", "tags", "-o", "m", "--similarity", "rfb"],
             2,
-            "Did you mean 'rbf'",
+            "'rfb' is not one of 'rbf'",
         ),
         (
             ["fit", "train.csv", "--label-column", "tags", "-o", "m", "--auto", "--influence", "ridge"],
@@ -237,11 +237,11 @@ def test_fit_from_svmlight(run, files):
         (["predict", "nosuch.simlabel", "new.csv"], 1, "nosuch.simlabel"),
         (["predict", "train.csv", "new.csv"], 1, "train.csv"),
         (["predict", "fruit.simlabel", "nosuch.csv"], 1, "there is no such file"),
-        (["predict", "fruit.simlabel", "new.csv", "-o", "out.xls"], 2, "predictions go to .csv, .xlsx"),
+        (["predict", "fruit.simlabel", "new.csv", "-o", "out.xls"], 2, "--output must end in .csv, .xlsx"),
         (["predict", "fruit.simlabel", "new.csv", "--to", "xlsx"], 2, "--output"),
         (["predict", "fruit.simlabel", "new.csv", "--to", "parquet"], 2, "--output"),
         (["predict", "fruit.simlabel", "new.csv", "--separator", "a"], 2, "--separator"),
-        (["explain", "fruit.simlabel", "new.csv", "--rows", "x"], 2, "rows are numbers"),
+        (["explain", "fruit.simlabel", "new.csv", "--rows", "x"], 2, "--rows must be numbers"),
     ],
 )
 def test_errors_say_what_to_do(run, model, words, code, said):

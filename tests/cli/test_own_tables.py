@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import load
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 WORDS = {"toxic": ["idiot", "stupid"], "threat": ["kill", "hurt"], "insult": ["fool", "loser"]}
 LABELS = ",".join(WORDS)
@@ -61,7 +61,7 @@ def test_label_columns_of_0_and_1_make_a_tagger(run, folder):
     assert set(model.classes_) == set(WORDS)
     assert model.n_references_ == 59  # one row has no known label
     shown = " ".join((folder / "fitted.txt").read_text().split())
-    assert "each in a column of its own" in shown
+    assert "each in its own column" in shown
     train = pd.read_csv("train.csv")
     for name in WORDS:
         assert f"{name} ({int(train[name].sum())})" in shown
@@ -180,4 +180,4 @@ def test_an_array_of_rows_with_a_file_of_labels(run, form):
     run("explain", "x.simlabel", "X.npy")
     scores = run("evaluate", "x.simlabel", "X.npy", "--labels", form, "--criteria", "f1_micro", "--json")
     assert json.loads(scores.stdout)["criteria"]["f1_micro"] > 0.8
-    assert "name another file with --labels" in plain(run("fit", "X.npy", "-o", "y.simlabel", code=1))
+    assert "name another file with labels=" in plain(run("fit", "X.npy", "-o", "y.simlabel", code=1))

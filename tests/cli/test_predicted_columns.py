@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.label_rules import CutoffRule
 
 # with linear similarity the label weights of a row are its own numbers

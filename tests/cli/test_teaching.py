@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from film_tables import films, said, write_csv
 from simlabel import SMLClassifier, load
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.datasets import read_table
 
 TAUGHT = "gargoyle"
@@ -48,7 +48,7 @@ def same(one, other, rows):
 def test_teach_is_partial_fit(shell, more):
     taught = load("films.simlabel").partial_fit(more.drop(columns="tags"), more["tags"])
     shown = shell("teach", "films.simlabel", "more.csv", "--label-column", "tags").stdout
-    assert "3 rows taught: the model has 43 rows and 4 labels now." in shown
+    assert "3 rows taught: the model now has 43 rows and 4 labels." in shown
     same(load("films.simlabel"), taught, read_table("new.csv").frame)
 
 
@@ -91,7 +91,7 @@ def test_correct_gives_rows_other_labels_and_keeps_the_rest(shell, tmp_path):
     (tmp_path / "right.csv").write_text("id,labels,note\ntt1-2,crime|heist,x\ntt1-4,,y\n")
     wanted = load("films.simlabel").correct(["tt1-2", "tt1-4"], [{"crime", "heist"}, set()])
     shown = shell("correct", "films.simlabel", "right.csv").stdout
-    assert "2 rows corrected: the model has 40 rows and 4 labels now." in shown
+    assert "2 rows corrected: the model now has 40 rows and 4 labels." in shown
     corrected = load("films.simlabel")
     same(corrected, wanted, read_table("new.csv").frame)
     doubted = corrected.suspicious_labels(top=None)
@@ -115,7 +115,7 @@ def test_the_column_of_labels_is_remembered(shell, more):
     python = load("films.simlabel")
     del python.label_column_  # as of a model that Python has fitted
     python.save("python.simlabel")
-    assert "name the column of labels with --label-column" in said(
+    assert "name the label column with --label-column" in said(
         shell("evaluate", "python.simlabel", "films.csv", code=2)
     )
 
@@ -211,12 +211,12 @@ def test_correct_knows_the_models_column_of_ids(shell, film_folder, tmp_path):
     assert "4 rows corrected" in shell("correct", "r.simlabel", "right.csv", "--label-column", "tags").stdout
 
 
-def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
+def test_the_ids_of_rows_are_described(shell, film_folder, tmp_path):
     write_csv("plain.csv", films(40, 1))
     told = shell("fit", "plain.csv", "--label-column", "tags", "-o", "p.simlabel").stdout
-    assert "Rows are called by their numbers; by 'id' with --id 'id'." in told
-    assert "Rows are compared by inner products, numbers and dates" in told
-    assert "its rows are called '0', '1', '2' and so on" in said(
+    assert "The ids of rows are their numbers; to use column 'id', add --id 'id'." in told
+    assert "Similarity of rows: inner products, numbers and dates" in told
+    assert "its ids are '0', '1', '2' and so on" in said(
         shell("forget", "p.simlabel", "--ids", "tt1-0", code=2)
     )
 
@@ -236,10 +236,10 @@ def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
         (
             ["correct", "films.simlabel", "more.csv", "--label-column", "tags"],
             2,
-            "no labelled rows called 'tt4-0'",
+            "no rows with the ids 'tt4-0'",
         ),
         (["forget", "films.simlabel"], 2, "one of --ids and --ids-file"),
-        (["forget", "films.simlabel", "--ids", "tt1-0,nosuch"], 2, "no labelled rows called 'nosuch'"),
+        (["forget", "films.simlabel", "--ids", "tt1-0,nosuch"], 2, "no rows with the ids 'nosuch'"),
         (["forget", "films.simlabel", "--ids", " , "], 2, "no ids"),
         (["forget", "films.simlabel", "--ids-file", "nosuch.txt"], 1, "nosuch.txt"),
         (["suspicious", "films.simlabel", "-o", "s.txt"], 2, ".csv, .xlsx or .jsonl"),
@@ -264,4 +264,4 @@ def test_labels_that_are_new_are_named_and_empty_cells_are_told(shell):
     assert f"{empty} rows with an empty cell in 'tags': left out as untagged" in told
     pd.DataFrame({"id": [frame["id"][0]], "tags": ["slow;french"]}).to_csv("fix.csv", index=False)
     told = shell("correct", "some.simlabel", "fix.csv", "--label-column", "tags").stderr
-    assert "1 new label (this model separates labels by '|'): 'slow;french'" in told
+    assert "1 new label (the separator of this model is '|'): 'slow;french'" in told

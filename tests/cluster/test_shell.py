@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.cluster import DaskEngine
 from simlabel.engines import Exact
 from simlabel.similarities import RBF

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.datasets import FORMATS, Dataset, FeatureChunks, Format, list_datasets, load_dataset
 from simlabel.datasets._formats import detect_format
 

@@ -17,7 +17,7 @@ from simlabel import SMLClassifier, load
 from simlabel.persistence import ModelFileError, _container, _layout
 from simlabel.persistence._stages import CLASSES
 from simlabel.similarities import RBF, Linear
-from simlabel.support.replacing import replacing
+from simlabel.support.files import replacing
 
 X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
 

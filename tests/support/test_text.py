@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
 from simlabel.baselines import ADTBoostMH
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.experiments import Comparison, Failure, rank_algorithms
 from simlabel.reports import _figures as figures
 from simlabel.reports import to_html, to_latex, to_markdown

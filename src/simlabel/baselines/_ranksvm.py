@@ -15,8 +15,7 @@ from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
 from simlabel.label_rules import best_thresholds
 from simlabel.labels import Indicator
-from simlabel.support.limits import limits
-from simlabel.support.memory import available_memory
+from simlabel.support.limits import available_memory, limits
 from simlabel.support.validation import FloatArray, Rows, check_number
 
 _ROUNDING = 1e-6  # of the scores of all labels: what differs by less is level

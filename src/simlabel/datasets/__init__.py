@@ -1,10 +1,10 @@
 """Multi-label data sets: from files in the formats that people have, and by name."""
 
 from simlabel.datasets._chunks import FeatureChunks
-from simlabel.datasets._dataset import Dataset
+from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import Format
-from simlabel.datasets._formats import FORMATS
+from simlabel.datasets._formats import FORMATS, detect_format, find_format
 from simlabel.datasets._load import list_datasets, load_dataset
 from simlabel.datasets.tables import (
     TABLE_FORMATS,
@@ -22,6 +22,9 @@ __all__ = [
     "DatasetError",
     "FeatureChunks",
     "FORMATS",
+    "detect_format",
+    "find_format",
+    "Numbered",
     "Format",
     "read_table",
     "table_chunks",

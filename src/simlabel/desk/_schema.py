@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from simlabel.desk._problems import DeskError, StoreError
-from simlabel.support.replacing import replacing, replacing_path
+from simlabel.support.files import replacing, replacing_path
 
 if sys.platform != "win32":
     import fcntl

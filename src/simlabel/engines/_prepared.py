@@ -24,8 +24,8 @@ from simlabel.rows import (
 )
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows, check_nonnegative
 
 

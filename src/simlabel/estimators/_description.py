@@ -12,8 +12,7 @@ import numpy as np
 from simlabel.fitted import Model, told_probabilities
 from simlabel.labels import odd_name
 from simlabel.metrics import find_criterion
-from simlabel.support.html import element, escaped, table
-from simlabel.support.text import for_terminal
+from simlabel.support.text import element, escaped, for_terminal, html_table
 from simlabel.tables import TableEncoder
 
 if TYPE_CHECKING:
@@ -65,11 +64,11 @@ class Description:
         return text.getvalue()
 
     def _repr_html_(self) -> str:
-        facts = table(["what", "value"], [[escaped(what), escaped(value)] for what, value in self.facts])
+        facts = html_table(["what", "value"], [[escaped(what), escaped(value)] for what, value in self.facts])
         parts = [element("h4", escaped(self.title)), facts]
         for caption, frame in self.tables:
             rows = [[escaped(_shown(value)) for value in row] for row in frame.head(_MOST_ROWS).to_numpy()]
-            parts.append(table(list(map(str, frame.columns)), rows, caption))
+            parts.append(html_table(list(map(str, frame.columns)), rows, caption))
         return element("div", "".join(parts))
 
 

@@ -26,7 +26,7 @@ from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
 from simlabel.metrics import Criterion
 from simlabel.metrics._own import OwnMetric
-from simlabel.support.replacing import replacing
+from simlabel.support.files import replacing
 
 _COUNTED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages whose versions are looked at
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simlabel.influence import Problem
 from simlabel.rows import dense_rows, group_sums, pieces
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 

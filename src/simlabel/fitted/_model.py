@@ -27,7 +27,7 @@ from simlabel.normalization import Normalizer
 from simlabel.rows import n_rows, transformed
 from simlabel.similarities import RBF, Leaf, Linear, Sum
 from simlabel.support.advice import advise
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 from simlabel.tables import TableEncoder
 

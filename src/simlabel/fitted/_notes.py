@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from simlabel.engines import Job, Prepared, ReduceCall, prepare, reducer_for
 from simlabel.fitted._model import Model
 from simlabel.rows import joined, n_rows, take_rows
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows, check_same_length
 
 _EDGE = 1e-4  # nothing is certain

@@ -28,8 +28,8 @@ from simlabel.label_rules import ScoreBlock
 from simlabel.labels import refuse_unknown
 from simlabel.rows import References, Stack, blocks, is_lazy, n_rows, pieces, take_rows
 from simlabel.sketching import FeatureSums, FittedSketch, what_is_cheaper
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 Influences: TypeAlias = FloatArray | sp.csr_array | Stack

@@ -31,7 +31,7 @@ from simlabel.rows import (
     transformed,
 )
 from simlabel.sketching import PrototypeSums
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import (
     FloatArray,
     IntArray,

@@ -16,8 +16,8 @@ from simlabel.influence import LabelMean, Ridge, Uniform, fits_in_matrix
 from simlabel.label_rules import ScoreBlock
 from simlabel.labels import refuse_unknown
 from simlabel.rows import Codes, content_order, is_lazy, is_remote, take_rows
-from simlabel.support.forks import cached_property
 from simlabel.support.text import some_names
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 _HELD = 0.3  # share of the rows, or groups, that a split holds out

@@ -14,8 +14,8 @@ from simlabel.engines import Engine, Exact, Job, Keep, Prepared, ReduceCall, pre
 from simlabel.metrics import Truth
 from simlabel.rows import References, blocks, n_rows
 from simlabel.similarities import Similarity
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.weightings import Weighting
 

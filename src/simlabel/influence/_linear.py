@@ -29,8 +29,8 @@ from simlabel.influence._tiles import NotPositiveDefinite
 from simlabel.rows import blocks, by_parts, content_units, dense_rows, fold_numbers, is_lazy, n_rows
 from simlabel.similarities import Leaf, Similarity
 from simlabel.support.arithmetic import squared_lengths
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 Systems = Callable[[slice], RidgeSystem]  # for some columns of the targets

@@ -15,7 +15,7 @@ from simlabel.fitted import Model
 from simlabel.inspection._bent import rbf_by_column
 from simlabel.label_rules import ScoreBlock
 from simlabel.rows import Stack, dense_rows, take_rows
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows, object_array
 from simlabel.tables import NUMBERS, Cell
 

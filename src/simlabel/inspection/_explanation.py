@@ -14,7 +14,7 @@ from simlabel.fitted import Model
 from simlabel.inspection._columns import columns_frame
 from simlabel.inspection._evidence import Evidence, most_telling
 from simlabel.inspection._terms import Terms
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows, check_number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simlabel.inspection._bars import Bar, Bars
 from simlabel.inspection._likely import legend
 from simlabel.inspection._told import Told, headline, told
-from simlabel.support.html import element, escaped, table
+from simlabel.support.text import element, escaped, html_table
 
 if TYPE_CHECKING:
     from simlabel.inspection._explanation import Explanation
@@ -38,7 +38,7 @@ def _table(bars: Bars) -> str:
     for row in bars.rows:
         notes = (*row.notes, *[""] * (len(bars.headings) - len(row.names) - 1 - len(row.notes)))
         rows.append([*map(escaped, (*row.names, f"{row.value:.4g}", *notes)), _bar(row, bars.largest)])
-    return table([*bars.headings, ""], rows, bars.title)
+    return html_table([*bars.headings, ""], rows, bars.title)
 
 
 def _bar(row: Bar, largest: float) -> str:

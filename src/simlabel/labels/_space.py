@@ -23,7 +23,7 @@ from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
 from simlabel.labels._nesting import closed, completed, raised, still_unknown
 from simlabel.labels._reading import Kind, encoded_sets, found_labels
 from simlabel.labels._unknown import UnknownLabels
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray
 
 

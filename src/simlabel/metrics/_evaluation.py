@@ -12,7 +12,7 @@ from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._named import find_criterion
 from simlabel.metrics._own import Metric, as_metrics, is_known
 from simlabel.metrics._truth import LabelMatrix, Truth, Weights
-from simlabel.support.html import escaped, table
+from simlabel.support.text import escaped, html_table
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Evaluation:
             ]
             for name, value in self.values.items()
         ]
-        return table(["criterion", "value", "rows left out: undefined"], rows, f"{self.n_rows:,} rows")
+        return html_table(["criterion", "value", "rows left out: undefined"], rows, f"{self.n_rows:,} rows")
 
     def __str__(self) -> str:
         lines = []

@@ -13,7 +13,7 @@ from simlabel.labels import Indicator, UnknownLabels
 from simlabel.persistence._layout import ModelFileError, State, told
 from simlabel.persistence._values import Reader
 from simlabel.rows import Chunk, Groups, Ids, number_after
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import (
     FloatArray,
     Rows,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from simlabel.persistence._arrays import Arrays, MappedFile
 from simlabel.persistence._layout import NAMES, ModelFileError, State, byte_blocks, header, parsed, told
-from simlabel.support.replacing import replacing
+from simlabel.support.files import replacing
 
 
 def is_storable(array: npt.NDArray[Any]) -> bool:

@@ -1,19 +1,29 @@
-"""Reports: one self-contained HTML file, and the same as Markdown and LaTeX."""
+"""Reports on comparisons, reproductions and models: one self-contained HTML file, Markdown or LaTeX."""
 
-from simlabel.reports._build import comparison_report, evaluation_report, reproduction_report
-from simlabel.reports._html import to_html
-from simlabel.reports._page import Report
-from simlabel.reports._text import to_latex, to_markdown
-from simlabel.reports._write import check_report_path, write_report
+from simlabel.reports._document import (
+    Report,
+    Table,
+    check_report_path,
+    to_html,
+    to_latex,
+    to_markdown,
+    write_report,
+)
+from simlabel.reports._reports import comparison_report, evaluation_report, reproduction_report
+from simlabel.reports._sections import comparison_tables, guarantee_table, published_table
 
 __all__ = [
     "comparison_report",
     "reproduction_report",
     "evaluation_report",
+    "comparison_tables",
+    "guarantee_table",
+    "published_table",
     "write_report",
     "check_report_path",
     "to_html",
     "to_markdown",
     "to_latex",
     "Report",
+    "Table",
 ]

@@ -15,8 +15,8 @@ from simlabel.labels import Indicator, UnknownLabels, joined_unknown, label_coun
 from simlabel.rows._containers import blocks, take_rows
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._stack import fold, joined
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 Positions = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simlabel.rows._containers import Index
 from simlabel.support.files import too_large
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 _NPZ_KEY = "X"

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel.rows._containers import Index, Sliced, Source, blocks
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import Rows
 
 Result = TypeVar("Result")

@@ -31,8 +31,8 @@ from simlabel.rows._groups import Codes, group_codes
 from simlabel.rows._lazy import LazyRows
 from simlabel.rows._order import content_order, content_units
 from simlabel.rows._stack import joined, spliced, stacked
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 

@@ -13,7 +13,7 @@ from simlabel.engines import Exclude, Job, Plan, Prepared, ReduceCall
 from simlabel.influence import Stages
 from simlabel.rows import References, take_rows
 from simlabel.similarities import Similarity
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _CHECKED_ROWS = 1000  # rows on which the error is measured

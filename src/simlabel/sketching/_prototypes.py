@@ -13,8 +13,8 @@ from simlabel.engines import Exact, Job, Plan, Prepared, ReduceCall, SumReducer,
 from simlabel.rows import References, blocks, dense_rows, n_rows, take_rows
 from simlabel.similarities import Similarity
 from simlabel.sketching._base import FittedSketch, Sketch, SketchProblem
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, IntArray, Rows, check_finite, check_number, check_numbers
 
 _LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -137,3 +138,33 @@ def changed_limits(**changes: float) -> Iterator[Limits]:
         yield limits()
     finally:
         _current.pop()
+
+
+_SYSTEM = Path("/proc/meminfo")
+_CONTAINER = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def available_memory() -> int | None:
+    """Bytes that can be had without swapping, at most the limit of a container; None where nothing tells.
+
+    Examples
+    --------
+    >>> free = available_memory()
+    >>> free is None or free > 0
+    True
+    """
+    found = []
+    try:
+        lines = _SYSTEM.read_text().splitlines()
+        found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):  # another system
+        pass
+    for path in _CONTAINER:
+        try:
+            found.append(int(path.read_text()))
+        except (OSError, ValueError):  # no container, or one without a limit
+            continue
+    return min(found, default=None)

@@ -6,9 +6,10 @@ through one of these, so that no name is read as markup, a formula or an order t
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # Categories that a reader does not see but a terminal or a page obeys: control characters, line and
@@ -53,6 +54,10 @@ _MARKDOWN = re.compile(
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 _LATER_FORMULA = re.compile(r"(?<=[;\t\r\n])( *)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms of the first
+
+
+_CELL = "text-align:left;padding:0.15em 1em 0.15em 0"  # a page's own colours, light or dark
+_CAPTION = "text-align:left;font-style:italic;padding:0.6em 0 0.2em"
 
 
 def for_terminal(text: object) -> str:
@@ -161,3 +166,33 @@ def for_spreadsheet(text: object) -> str:
     """
     shown = _LATER_FORMULA.sub(r"\1'", str(text))
     return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA) else shown
+
+
+def escaped(text: object) -> str:
+    """Show a text as it is, whatever stands in it.
+
+    Examples
+    --------
+    >>> escaped("<b>sea</b>")
+    '&lt;b&gt;sea&lt;/b&gt;'
+    """
+    return html.escape(for_terminal(text))
+
+
+def element(name: str, inside: str) -> str:
+    """An element around what is HTML already.
+
+    Examples
+    --------
+    >>> element("p", escaped("a < b"))
+    '<p>a &lt; b</p>'
+    """
+    return f"<{name}>{inside}</{name}>"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """A table; headings and caption are texts, cells are HTML already."""
+    head = element("tr", "".join(f'<th scope="col" style="{_CELL}">{escaped(h)}</th>' for h in headings))
+    body = "".join(element("tr", "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row)) for row in rows)
+    named = f'<caption style="{_CAPTION}">{escaped(caption)}</caption>' if caption else ""
+    return f"<table>{named}<thead>{head}</thead><tbody>{body}</tbody></table>"

@@ -23,6 +23,7 @@ from simlabel.support.validation import check_number
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
@@ -170,3 +171,14 @@ def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Re
             return method(*args, **kwargs)
 
     return held
+
+
+class cached_property(functools.cached_property[Value]):  # it stands in for Python's
+    """Python's, as it is from 3.12 on: 3.11 holds one lock for all instances while it works out a value.
+
+    Two threads may both work out a value that nothing has asked for before; one of the two is kept.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        super().__init__(function)
+        self.lock = contextlib.nullcontext()  # what 3.11 enters; later versions do not look at it

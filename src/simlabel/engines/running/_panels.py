@@ -15,7 +15,7 @@ from simlabel.engines._prepared import Prepared, Side
 from simlabel.engines.reducers import Arrays, Exclude, InfluenceColumns, PartialResult, PartialSum, SumReducer
 from simlabel.engines.running._tiles import TileSums
 from simlabel.rows import n_rows, row_width
-from simlabel.support.forks import cached_property
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 

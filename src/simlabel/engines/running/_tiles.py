@@ -11,8 +11,8 @@ from simlabel.engines._prepared import Prepared, Side, statistic
 from simlabel.engines.reducers import Exclude, PartialResult, turned_over
 from simlabel.rows import n_rows
 from simlabel.similarities import Similarity
-from simlabel.support.forks import cached_property
 from simlabel.support.limits import limits
+from simlabel.support.threads import cached_property
 from simlabel.support.validation import FloatArray, Rows
 
 

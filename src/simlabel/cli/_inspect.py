@@ -1,0 +1,179 @@
+"""The commands that inspect a model: `explain`, `suggest` and `suspicious`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simlabel.cli import _options as options
+from simlabel.cli._console import Terminal, command, records, show_frame, show_json
+from simlabel.support.text import some_names
+
+if TYPE_CHECKING:
+    from simlabel.cli._rows import RowSource
+    from simlabel.support.validation import Rows
+
+_MOST_ROWS = 10_000
+
+ListFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write the list to a file (.csv, .xlsx, .jsonl), not to stdout."),
+]
+
+
+@command
+def explain(
+    model: options.Model,
+    data: options.Rows,
+    *,
+    rows: Annotated[
+        str | None, typer.Option(help="Row numbers, starting at 0: 0,5,7-9.", show_default="0")
+    ] = None,
+    ids: Annotated[str | None, typer.Option(help="Row ids, in the id column of the model: R7,R12.")] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A label to explain, predicted or not: its score, the threshold, and what counts for and "
+            "against it. Repeatable; by default the predicted labels."
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of words and labeled rows to list for each label.",
+            show_default="8 words and 3 rows, for a matrix 10 rows",
+        ),
+    ] = None,
+    index_base: options.IndexBase = None,
+    reading: options.FileReading,
+    json: options.Json = False,
+) -> None:
+    """Show which labeled rows determine each predicted label and the number of labels."""
+    from simlabel.cli._models import FittedModel
+
+    if rows is not None and ids is not None:
+        raise typer.BadParameter("give either --rows or --ids, not both.")
+    numbers = _parse_rows(rows or "0")
+    fitted = FittedModel.open(model)
+    source = fitted.rows(data, reading, index_base=index_base)
+    numbers, X = _rows_by_id(source, data, ids) if ids is not None else _rows_at(source, data, numbers)
+    source.report()
+    names = source.names(X)
+    labels = label or []
+    explanation = fitted.explain(X, top, labels)
+    if json:
+        frame = explanation.to_frame()
+        frame["row"] = [numbers[query] for query in frame["query"]]
+        for what, cells in names.items():
+            frame[f"row_{what}"] = [cells[query] for query in frame["query"]]
+        shown = frame[frame["label"].astype(str).isin(labels) if labels else frame["predicted"]]
+        show_json(records(shown.drop(columns=["query"] if labels else ["query", "predicted"])))
+        return
+    if names or numbers != list(range(len(numbers))):
+        listed = [
+            f"query {query} is row {row}" + "".join(f", {what} {names[what][query]}" for what in names)
+            for query, row in enumerate(numbers)
+        ]
+        Terminal().print(f"{data}: {'; '.join(listed)}")
+    Terminal().print(explanation)
+
+
+def _parse_rows(text: str) -> list[int]:
+    rows: dict[int, None] = {}
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise typer.BadParameter(f"--rows must be numbers and ranges, such as 0,5,7-9; got {text!r}.")
+        several = range(int(first), int(last if dash else first) + 1)
+        if len(rows) + len(several) > _MOST_ROWS:
+            raise typer.BadParameter(f"--rows selects at most {_MOST_ROWS:,} rows; got {text!r}.")
+        rows |= dict.fromkeys(several)
+    return list(rows)
+
+
+def _rows_at(source: RowSource, path: Path, rows: list[int]) -> tuple[list[int], Rows]:
+    """Return the rows of a file at these numbers."""
+    from simlabel.cli._rows import stacked, taken
+
+    found: dict[int, Rows] = {}
+    first = 0
+    for X in source.blocks():
+        found |= {row: taken(X, [row - first]) for row in rows if first <= row < first + X.shape[0]}
+        first += X.shape[0]
+        if len(found) == len(rows):
+            break
+    missing = [row for row in rows if row not in found]
+    if missing:
+        raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {missing[0]}.")
+    return rows, stacked([found[row] for row in rows])
+
+
+def _rows_by_id(source: RowSource, path: Path, ids: str) -> tuple[list[int], Rows]:
+    """Return the numbers and the rows of a file with these ids."""
+    from simlabel.cli._rows import stacked, taken
+
+    if "id" not in source.name_columns:
+        raise typer.BadParameter(
+            f"--ids: {path} does not have the id column of the model (fit --id names it); use --rows."
+        )
+    names = options.split_names(ids)
+    found: dict[str, list[tuple[int, Rows]]] = {name: [] for name in names}
+    first = 0
+    for X in source.blocks():
+        for position, name in enumerate(source.names(X)["id"]):
+            if name in found:
+                found[name].append((first + position, taken(X, [position])))
+        first += X.shape[0]
+    missing = [repr(name) for name in names if not found[name]]
+    if missing or not names:
+        raise typer.BadParameter(f"--ids: {path} has no row with the id {some_names(missing)}.")
+    numbers, parts = zip(*(each for name in names for each in found[name]), strict=True)
+    return list(numbers), stacked(parts)
+
+
+@command
+def suggest(
+    model: options.Model,
+    data: options.Rows,
+    *,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of rows to select.")] = 10,
+    output: ListFile = None,
+    spreadsheet_safe: options.SpreadsheetSafe = True,
+    index_base: options.IndexBase = None,
+    reading: options.FileReading,
+    json: options.Json = False,
+) -> None:
+    """Select the unlabeled rows whose labels would help the model most, the most useful first."""
+    import pandas as pd
+
+    from simlabel.cli._models import FittedModel
+    from simlabel.cli._rows import all_rows, taken
+
+    fitted = FittedModel.open(model)
+    source = fitted.rows(data, reading, index_base=index_base)
+    pool = all_rows(source, data)
+    selected = fitted.call(partial(fitted.estimator.suggest, n=n), pool).tolist()
+    rows = taken(pool, selected)
+    sets = [", ".join(labels) for labels in fitted.sets(fitted.outputs(rows))]
+    frame = pd.DataFrame({"row": selected, **source.names(rows), "predicted": sets})
+    show_frame(frame, output, json, spreadsheet_safe)
+
+
+@command
+def suspicious(
+    model: options.Model,
+    *,
+    top: Annotated[int, typer.Option(min=1, help="Number of labels to list.")] = 100,
+    output: ListFile = None,
+    spreadsheet_safe: options.SpreadsheetSafe = True,
+    json: options.Json = False,
+) -> None:
+    """List labels of the model's rows that are probably wrong or missing, the most suspicious first."""
+    from simlabel.cli._models import FittedModel
+
+    fitted = FittedModel.open(model)
+    show_frame(fitted.estimator.suspicious_labels(top), output, json, spreadsheet_safe)
