@@ -14,13 +14,24 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 from typer.testing import CliRunner
 
+from made_data import make_data
 from simlabel import SMLClassifier
 from simlabel.baselines import ADTBoostMH
 from simlabel.cli import app
-from simlabel.experiments import Comparison, Failure, rank_algorithms
-from simlabel.reports import _figures as figures
-from simlabel.reports import to_html, to_latex, to_markdown
-from simlabel.reports._page import Example, Examples, Report, Section, Text, table
+from simlabel.experiments import Comparison, Failure, KFolds, compare, rank_algorithms
+from simlabel.reports import (
+    Cell,
+    Example,
+    Examples,
+    Report,
+    Section,
+    Table,
+    Text,
+    comparison_report,
+    to_html,
+    to_latex,
+    to_markdown,
+)
 from simlabel.support.text import for_markdown, for_spreadsheet, for_terminal, for_tex
 
 NAMES = [
@@ -199,13 +210,20 @@ def test_figures_show_names(explanation, name):
     tree.plot(feature_names=[name], ax=figure.add_subplot())
     assert any(f"{shown} <" in text for text in drawn_texts(figure))
     assert only_shows(tree.to_text(feature_names=[name]))
-    values = np.array([0.1, 0.5, 0.9])
-    for svg in (
-        figures.box_plot({name: values, "b": values}, name),
-        figures.calibration_plot({name: (values, values), "b": (values, values)}),
-    ):
-        assert any(figures.short(name) == text.strip() for text in Page(svg).shown)
-        assert "img" not in Page(svg).tags
+
+
+@pytest.mark.parametrize("start", range(0, len(NAMES), 8))
+def test_drawings_of_reports_show_names(start):
+    data, names = make_data(), NAMES[start : start + 8]
+    folds = compare(data, ["knn"], KFolds(3)).results["made", "knn"]
+    titles = {f"a{k}": name for k, name in enumerate(names)}
+    found = Comparison("3 folds", titles, {("made", name): folds for name in titles})
+    page = to_html(comparison_report(found, [data], KFolds(3)))
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):  # box plots and calibration curves
+        shown = [text.strip() for text in Page(drawing).shown]
+        for name in map(for_terminal, names):
+            assert name in shown or f"{name[:21]}…" in shown
+        assert "img" not in Page(drawing).tags
 
 
 def drawn_texts(figure):
@@ -218,7 +236,8 @@ def drawn_texts(figure):
 @pytest.mark.parametrize("name", NAMES)
 def test_reports_show_names(name):
     example = Example(name, ((name, True), (name, False)), (name,), (name,))
-    blocks = (Text(name), table([name, name], [[name, name]], name), Examples((example,)))
+    table = Table((name, name), ((Cell(name), Cell(name)),), name)
+    blocks = (Text(name), table, Examples((example,)))
     page, shown = Report(name, name, ((name, name),), (Section(name, blocks),)), for_terminal(name)
     found = Page(to_html(page))
     assert not {"script", "img"} & set(found.tags)

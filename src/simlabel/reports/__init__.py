@@ -1,8 +1,15 @@
 """Reports on comparisons, reproductions and models: one self-contained HTML file, Markdown or LaTeX."""
 
 from simlabel.reports._document import (
+    Cell,
+    Example,
+    Examples,
+    Picture,
+    Pictures,
     Report,
+    Section,
     Table,
+    Text,
     check_report_path,
     to_html,
     to_latex,
@@ -25,5 +32,12 @@ __all__ = [
     "to_markdown",
     "to_latex",
     "Report",
+    "Section",
     "Table",
+    "Cell",
+    "Text",
+    "Picture",
+    "Pictures",
+    "Example",
+    "Examples",
 ]

@@ -26,6 +26,7 @@ from simlabel.reports import _sections as sections
 from simlabel.reports._document import Block, Example, Examples, Picture, Report, Section, Text
 from simlabel.rows import take_rows
 from simlabel.support.advice import SimlabelWarning
+from simlabel.support.text import one_line
 
 _SHOWN_CLOSELY = ("sml", "autosml")  # algorithms whose tuning and examples are shown
 _EXAMPLES, _REASONS = 6, 3
@@ -180,7 +181,7 @@ def evaluation_report(
         "Criteria": [*sections.comparison_tables(comparison, data.name, criteria)]
     }
     if measured:
-        statements = [Text(str(promise)) for promise, _ in measured]
+        statements = [Text(one_line(promise)) for promise, _ in measured]
         found["Sets with a guarantee"] = [sections.guarantee_table(measured), *statements]
     found |= _label_sections(comparison, data, "model")
     rows = np.random.default_rng(0).permutation(data.n_rows)[:_EXAMPLES]
