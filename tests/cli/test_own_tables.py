@@ -116,7 +116,7 @@ def test_ids_given_twice_are_refused_with_their_lines(run, verb):
     }[verb]
     before = Path("m.simlabel").read_bytes()
     told = plain(run(*words, code=1))
-    assert "'a' is on lines 2 and 5" in told  # a quoted line end counts, as in an editor
+    assert "'a' (lines 2, 5)" in told  # a quoted line end counts, as in an editor
     assert "--group-column" in told
     assert Path("m.simlabel").read_bytes() == before
 

@@ -43,10 +43,8 @@ def evaluate_model(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Data
     names = [*fitted.labels, *extra]
     position = {name: k for k, name in enumerate(names)}
     places = np.array([position[str(name)] for name in data.label_names], dtype=np.int64)
-    rows = np.repeat(np.arange(data.n_rows), np.diff(data.Y.indptr))
-    ones = np.ones(len(rows), dtype=np.int8)
     shape = (data.n_rows, len(names))
-    truth = sp.csr_array((ones, (rows, places[data.Y.indices])), shape=shape)
+    truth = sp.csr_array((data.Y.data, places[data.Y.indices], data.Y.indptr), shape=shape, copy=True)
     truth.sort_indices()
     scores, probabilities = np.zeros(shape), np.zeros(shape)
     parts = []
@@ -63,14 +61,13 @@ def evaluate_model(fitted: FittedModel, data: Dataset) -> tuple[FoldResult, Data
     seconds = time.perf_counter() - started
     sets = sp.vstack(parts, format="csr")
     sets.resize(shape)
-    sets.sort_indices()
     found = getattr(data, "unknown", None)
     # labels without a column in the file are unknown, too
     unknown = None if found is None else found.moved(places, len(names)).entries
     if unknown is not None:  # predictions of unknown entries are neither right nor wrong
         sets = sp.csr_array(sets - sets.multiply(unknown))
         sets.eliminate_zeros()
-        sets.sort_indices()
+    sets.sort_indices()
     criteria = [name for name in criteria_for(len(names)) if not find_criterion(name).needs_propensities]
     evaluation = evaluate(Truth(truth, unknown), sets, scores, criteria=criteria)
     result = summarize(evaluation, truth, sets, probabilities if unknown is None else None, (0.0, seconds))

@@ -42,33 +42,15 @@ _VALUE_WIDTH = 13  # terminal columns of a mean with its standard deviation, and
 @command
 def demo(*, folds: options.Folds = 10, seed: options.Seed = 0) -> None:
     """Cross-validate SML on the yeast data, compare with the paper's values, and show some predictions."""
-    from simlabel import SMLClassifier
-    from simlabel.datasets import load_dataset
-    from simlabel.experiments import PUBLISHED, cross_validate
-    from simlabel.metrics import CRITERIA
+    from simlabel.experiments import reproduce
+    from simlabel.reports import published_table
 
     started = time.perf_counter()
-    data = load_dataset("yeast")
+    with shown_progress("cross-validation", announced=False) as bar:
+        reproduction = reproduce("yeast", algorithms=["sml"], folds=folds, seed=seed, on_progress=bar)
+    data = reproduction.data
     Terminal().print(f"{data!r}")
-    title = f"{folds}-fold cross-validation"
-    with shown_progress(title, announced=False) as bar:
-        result = cross_validate(
-            SMLClassifier(random_state=seed),
-            data.X,
-            data.Y,
-            folds=folds,
-            seed=seed,
-            on_fold=lambda done, total: bar(done, total, title),
-        )
-    rows = []
-    for name, criterion in CRITERIA.items():
-        published = PUBLISHED["yeast"]["SML"][name]
-        assert published is not None
-        mean, std = result.mean(name), result.std(name)
-        agrees = "yes" if published.agrees(mean) else "no"
-        rows.append((criterion.heading, str(published), f"{mean:.3f} ± {std:.3f}", agrees))
-    headings = ["Criterion", "Published", "Measured", "Within one std"]
-    show_table(headings, rows, f"SML on yeast, {folds} folds, mean ± standard deviation")
+    show_report_table(published_table(reproduction))
     _show_examples(data, seed)
     Terminal().print(f"Done in {time.perf_counter() - started:.1f} s.")
 

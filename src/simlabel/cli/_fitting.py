@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-import pandas as pd
 import typer
 
 from simlabel import SMLClassifier, Tagger
@@ -103,7 +102,14 @@ def fit_table(
         if where.column is not None:
             tagger.label_column_ = where.column
         tagger.save(output)
-    facts = _table_facts(tagger, output, round(time.perf_counter() - started, 3))
+    facts = {
+        **_facts(tagger, output, started),
+        "columns": dict(tagger.describe().tables)["Columns"].to_dict("records"),
+        "similarity": dict(tagger.describe().facts)["similarity"],
+        "separator": tagger.label_separator_,
+        "penalty": tagger.influence_.penalty,
+        "label_rule": repr(tagger.label_rule_),
+    }
     if not quiet:
         _show_table_facts(facts, where, columns.id_column)
     return facts
@@ -136,24 +142,6 @@ def show_columns(columns: Sequence[Column]) -> None:
     """Print the type of each column, with the reason."""
     rows = [(column.name, column.kind, column.reason) for column in columns]
     show_table(["Column", "Kind", "Why"], rows, numbers=False)
-
-
-def _table_facts(tagger: Tagger, output: Path, seconds: float) -> dict[str, Any]:
-    about = tagger.describe()
-    tables = dict(about.tables)
-    return {
-        "model": str(output),
-        "rows": tagger.n_references_,
-        "columns": tables["Columns"].to_dict("records"),
-        "similarity": dict(about.facts)["similarity"],
-        "labels": len(tagger.classes_),
-        **_label_facts(tables["Labels"]),
-        "separator": tagger.label_separator_,
-        "penalty": tagger.influence_.penalty,
-        "label_rule": repr(tagger.label_rule_),
-        "seconds": seconds,
-        "bytes": output.stat().st_size,
-    }
 
 
 def _show_table_facts(facts: Mapping[str, Any], where: LabelSource, id_column: str | None) -> None:
@@ -199,16 +187,7 @@ def fit_matrix(
         if reading.label_column is not None:
             estimator.label_column_ = reading.label_column
         estimator.save(output)
-    facts: dict[str, Any] = {
-        "model": str(output),
-        "rows": data.n_rows,
-        "features": data.n_attributes,
-        "labels": len(estimator.classes_),
-        **_label_facts(dict(estimator.describe().tables)["Labels"]),
-        "similarity": repr(estimator.similarity_),
-        "seconds": round(time.perf_counter() - started, 3),
-        "bytes": output.stat().st_size,
-    }
+    facts = _facts(estimator, output, started) | {"features": data.n_attributes}
     if not quiet:
         _print(f"Fitted on {data!r}")
         _show_labels(facts)
@@ -216,14 +195,20 @@ def fit_matrix(
     return facts
 
 
-def _label_facts(labels: pd.DataFrame) -> dict[str, Any]:
-    """Return the most frequent labels with their rows, and suspicious names with the reason."""
-    odd = labels[labels["looks wrong"] != ""]
+def _facts(estimator: Any, output: Path, started: float) -> dict[str, Any]:
+    """Describe a model: its size, its most frequent labels, and suspicious label names with the reason."""
+    labels = dict(estimator.describe().tables)["Labels"]
+    frequent = labels[["label", "rows"]].head(_MOST_LABELS)
+    odd = labels.loc[labels["looks wrong"] != "", ["label", "looks wrong"]]
     return {
-        "most_frequent": dict(
-            labels[["label", "rows"]].head(_MOST_LABELS).itertuples(index=False, name=None)
-        ),
-        "names_that_look_wrong": dict(odd[["label", "looks wrong"]].itertuples(index=False, name=None)),
+        "model": str(output),
+        "rows": estimator.n_references_,
+        "labels": len(estimator.classes_),
+        "most_frequent": dict(frequent.itertuples(index=False, name=None)),
+        "names_that_look_wrong": dict(odd.itertuples(index=False, name=None)),
+        "similarity": repr(estimator.similarity_),
+        "seconds": round(time.perf_counter() - started, 3),
+        "bytes": output.stat().st_size,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,10 +58,14 @@ def explain(
 
     if rows is not None and ids is not None:
         raise typer.BadParameter("give either --rows or --ids, not both.")
-    numbers = _parse_rows(rows or "0")
+    wanted = _parse_rows(rows or "0") if ids is None else options.split_names(ids)
     fitted = FittedModel.open(model)
     source = fitted.rows(data, reading, index_base=index_base)
-    numbers, X = _rows_by_id(source, data, ids) if ids is not None else _rows_at(source, data, numbers)
+    if ids is not None and "id" not in source.name_columns:
+        raise typer.BadParameter(
+            f"--ids: {data} does not have the id column of the model (fit --id names it); use --rows."
+        )
+    numbers, X = _find_rows(source, data, wanted, ids is not None)
     source.report()
     names = source.names(X)
     labels = label or []
@@ -95,43 +100,28 @@ def _parse_rows(text: str) -> list[int]:
     return list(rows)
 
 
-def _rows_at(source: RowSource, path: Path, rows: list[int]) -> tuple[list[int], Rows]:
-    """Return the rows of a file at these numbers."""
+def _find_rows(
+    source: RowSource, path: Path, wanted: Sequence[int | str], by_id: bool
+) -> tuple[list[int], Rows]:
+    """Return the numbers and the rows of a file with these numbers or ids."""
     from simlabel.cli._rows import stacked, taken
 
-    found: dict[int, Rows] = {}
+    found: dict[int | str, list[tuple[int, Rows]]] = {key: [] for key in wanted}
     first = 0
     for X in source.blocks():
-        found |= {row: taken(X, [row - first]) for row in rows if first <= row < first + X.shape[0]}
+        keys = source.names(X)["id"] if by_id else range(first, first + X.shape[0])
+        for position, key in enumerate(keys):
+            if key in found:
+                found[key].append((first + position, taken(X, [position])))
         first += X.shape[0]
-        if len(found) == len(rows):
+        if not by_id and all(found.values()):
             break
-    missing = [row for row in rows if row not in found]
-    if missing:
+    missing = [repr(key) for key in wanted if not found[key]]
+    if missing and not by_id:
         raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {missing[0]}.")
-    return rows, stacked([found[row] for row in rows])
-
-
-def _rows_by_id(source: RowSource, path: Path, ids: str) -> tuple[list[int], Rows]:
-    """Return the numbers and the rows of a file with these ids."""
-    from simlabel.cli._rows import stacked, taken
-
-    if "id" not in source.name_columns:
-        raise typer.BadParameter(
-            f"--ids: {path} does not have the id column of the model (fit --id names it); use --rows."
-        )
-    names = options.split_names(ids)
-    found: dict[str, list[tuple[int, Rows]]] = {name: [] for name in names}
-    first = 0
-    for X in source.blocks():
-        for position, name in enumerate(source.names(X)["id"]):
-            if name in found:
-                found[name].append((first + position, taken(X, [position])))
-        first += X.shape[0]
-    missing = [repr(name) for name in names if not found[name]]
-    if missing or not names:
+    if missing or not wanted:
         raise typer.BadParameter(f"--ids: {path} has no row with the id {some_names(missing)}.")
-    numbers, parts = zip(*(each for name in names for each in found[name]), strict=True)
+    numbers, parts = zip(*(each for key in wanted for each in found[key]), strict=True)
     return list(numbers), stacked(parts)
 
 

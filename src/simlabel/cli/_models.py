@@ -51,7 +51,7 @@ class FittedModel:
     """
 
     estimator: SMLClassifier | AutoSMLClassifier | Tagger
-    features: Sequence[str] | int
+    features: tuple[str, ...] | int
     labels: list[str]
 
     @classmethod
@@ -113,14 +113,9 @@ class FittedModel:
         data = reading.load(source)
         if path.is_file():
             X = all_rows(self.rows(path, reading, index_base=index_base), path)
-            known = self.features
-            names = tuple(map(str, range(known))) if isinstance(known, int) else tuple(known)
+            names = Numbered(self.features) if isinstance(self.features, int) else self.features
             return replace(data, X=X, feature_names=names, n_attributes=-1)
-        if isinstance(self.features, int):
-            same = self.features == len(data.feature_names)
-        else:
-            same = tuple(self.features) == tuple(data.feature_names)
-        if not same:
+        if self.features not in (len(data.feature_names), tuple(data.feature_names)):
             raise ValueError(f"{data.name} does not have the features that the model was fitted on.")
         return data
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,34 +25,20 @@ MORE_CRITERIA = (
     *("subset_accuracy", "f1_micro", "f1_macro", "f1_instance", "precision@1", "precision@3", "precision@5"),
     *("ndcg@1", "ndcg@3", "ndcg@5", "psp@1", "psp@3", "psp@5"),
 )
+_KINDS = ("text", "category", "number", "multi", "date", "ignore")
 _USUAL = ("f1_micro", "f1_macro", "f1_instance")  # in addition to the paper's
 _LABELS_HELP = (
     "Label columns. For arff: names separated by commas, a number n (the first n columns; -n: the last n), "
     "or a Mulan XML file if it is not next to the data; for parquet and csv: names separated by commas; "
     "for npy: the file of labels (npy, npz, txt, CSV, JSON lines)."
 )
-_DATA, _PROTOCOL, _GUARANTEE = "Data format", "Train/test split", "Guarantees"
-_KINDS, _ROWS = "Column types of a table, if not detected correctly (repeatable)", "Rows of a table"
-
-
-def _data(help: str, *names: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_DATA, **settings)
-
-
-def _split(help: str, *names: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_PROTOCOL, **settings)
-
-
-def _kind(name: str, help: str) -> Any:
-    return typer.Option(name, help=help, rich_help_panel=_KINDS)
-
-
-def _row(name: str, help: str) -> Any:
-    return typer.Option(name, help=help, rich_help_panel=_ROWS)
-
-
-def _level(help: str) -> Any:
-    return typer.Option(min=0.0, max=1.0, help=f"{help}, for example 0.9.", rich_help_panel=_GUARANTEE)
+_data = partial(typer.Option, rich_help_panel="Data format")
+_split = partial(typer.Option, rich_help_panel="Train/test split")
+_level = partial(typer.Option, min=0.0, max=1.0, rich_help_panel="Guarantees (levels such as 0.9)")
+_kind = partial(
+    typer.Option, rich_help_panel="Column types of a table, if not detected correctly (repeatable)"
+)
+_row = partial(typer.Option, rich_help_panel="Rows of a table")
 
 
 Model = Annotated[Path, typer.Argument(help="A model file written by fit.")]
@@ -60,7 +47,7 @@ LabeledData = Annotated[str, typer.Argument(help="A labeled file, or the name of
 IndexBase = Annotated[
     int | None, typer.Option(min=0, max=1, help="Index of the first feature in an svmlight file.")
 ]
-Folds = Annotated[int, _split("Number of cross-validation folds.", min=2)]
+Folds = Annotated[int, _split(help="Number of cross-validation folds.", min=2)]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of shuffles and algorithms.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of folds that run in parallel, each in a process.")]
 Folder = Annotated[
@@ -90,43 +77,47 @@ SpreadsheetSafe = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 RUNS = Path("simlabel-runs")
+_FILE = ("delimiter", "format", "encoding", "sheet", "max_gib")
+_LABELS = ("labels", "label_prefix", "label_column", "separator")
 
 
 @dataclass(frozen=True)
 class Reading:
     """Options that describe how a data file is read."""
 
-    labels: Annotated[str | None, _data(_LABELS_HELP)] = None
-    label_prefix: Annotated[str | None, _data("Prefix of the names of label columns.")] = None
+    labels: Annotated[str | None, _data(help=_LABELS_HELP)] = None
+    label_prefix: Annotated[str | None, _data(help="Prefix of the names of label columns.")] = None
     label_column: Annotated[
         str | None,
-        _data("Column that lists the labels of each row; for a model file by default that of fit."),
+        _data(help="Column that lists the labels of each row; for a model file by default that of fit."),
     ] = None
     separator: Annotated[
         str | None,
         _data(
-            "Separator of the labels in that column.", show_default="';'; for a raw table, detected by fit"
+            help="Separator of the labels in that column.",
+            show_default="';'; for a raw table, detected by fit",
         ),
     ] = None
-    delimiter: Annotated[str | None, _data("Delimiter of a CSV file; detected by default.")] = None
+    delimiter: Annotated[str | None, _data(help="Delimiter of a CSV file; detected by default.")] = None
     missing: Annotated[
-        Literal["mean", "median", "most_frequent"] | None, _data("Value to impute for missing features.")
+        Literal["mean", "median", "most_frequent"] | None, _data(help="Value to impute for missing features.")
     ] = None
-    format: Annotated[Format | None, _data("File format; detected by default.")] = None
+    format: Annotated[Format | None, _data(help="File format; detected by default.")] = None
     encoding: Annotated[
-        str | None, _data("Encoding of a text file, such as latin-1; detected by default.")
+        str | None, _data(help="Encoding of a text file, such as latin-1; detected by default.")
     ] = None
-    sheet: Annotated[str | None, _data("Sheet of a workbook; the first by default.")] = None
+    sheet: Annotated[str | None, _data(help="Sheet of a workbook; the first by default.")] = None
     max_gib: Annotated[
         float | None,
-        _data("Memory limit in GiB for reading the file; by default it depends on the file size.", min=0),
+        _data(
+            help="Memory limit in GiB for reading the file; by default it depends on the file size.", min=0
+        ),
     ] = None
 
     @property
     def table(self) -> dict[str, Any]:
         """The options of `read_table`."""
-        names = ("format", "delimiter", "encoding", "sheet", "max_gib")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _FILE}
 
     @property
     def matrix(self) -> dict[str, Any]:
@@ -152,8 +143,6 @@ class Reading:
             raise typer.BadParameter(str(error)) from None
 
 
-_FILE = ("delimiter", "format", "encoding", "sheet", "max_gib")
-_LABELS = ("labels", "label_prefix", "label_column", "separator")
 FileReading = Annotated[Reading, _FILE]
 LabelCellReading = Annotated[Reading, ("label_column", "separator", *_FILE)]
 LabeledReading = Annotated[Reading, (*_LABELS, *_FILE)]
@@ -164,35 +153,31 @@ DatasetReading = Annotated[Reading, (*_LABELS, "delimiter", "missing", "format",
 class TableColumns:
     """Options that describe the columns of a raw table."""
 
-    text: Annotated[list[str] | None, _kind("--text", "Free text.")] = None
-    category: Annotated[list[str] | None, _kind("--category", "One of several values.")] = None
-    number: Annotated[list[str] | None, _kind("--number", "A number.")] = None
-    multi: Annotated[list[str] | None, _kind("--multi", "Several values with a separator.")] = None
-    date: Annotated[list[str] | None, _kind("--date", "A date, or a date and time.")] = None
-    ignore: Annotated[list[str] | None, _kind("--ignore", "Not used as a feature.")] = None
-    id_column: Annotated[str | None, _row("--id", "Column of row ids.")] = None
-    title_column: Annotated[str | None, _row("--title", "Column that is shown as the title of a row.")] = None
+    text: Annotated[list[str] | None, _kind(help="Free text.")] = None
+    category: Annotated[list[str] | None, _kind(help="One of several values.")] = None
+    number: Annotated[list[str] | None, _kind(help="A number.")] = None
+    multi: Annotated[list[str] | None, _kind(help="Several values with a separator.")] = None
+    date: Annotated[list[str] | None, _kind(help="A date, or a date and time.")] = None
+    ignore: Annotated[list[str] | None, _kind(help="Not used as a feature.")] = None
+    id_column: Annotated[str | None, _row("--id", help="Column of row ids.")] = None
+    title_column: Annotated[
+        str | None, _row("--title", help="Column that is shown as the title of a row.")
+    ] = None
     group_column: Annotated[
         str | None,
         _row(
-            "--group-column",
-            "Column of groups of near duplicates: rows of a group are not evaluated by each other. It is no "
-            "feature, unless one of the options of column types names it.",
+            help="Column of groups of near duplicates: rows of a group are not evaluated by each other. "
+            "It is no feature, unless one of the options of column types names it."
         ),
     ] = None
     empty_means_none: Annotated[
         bool,
         _row(
             "--empty-means-none",
-            "An empty label cell means that no label applies; by default its row is untagged and left out.",
+            help="An empty label cell means that no label applies; by default its row is untagged and "
+            "left out.",
         ),
     ] = False
-
-    @property
-    def by_kind(self) -> dict[str, list[str]]:
-        """The names of the columns of each type."""
-        kinds = ("text", "category", "number", "multi", "date", "ignore")
-        return {kind: getattr(self, kind) or [] for kind in kinds}
 
     @property
     def by_option(self) -> dict[str, str | None]:
@@ -202,15 +187,15 @@ class TableColumns:
     @property
     def given(self) -> list[str]:
         """The options that were given."""
-        values: dict[str, Any] = {f"--{kind}": names for kind, names in self.by_kind.items()}
-        values |= self.by_option | {"--empty-means-none": self.empty_means_none}
+        values = {f"--{kind}": getattr(self, kind) for kind in _KINDS} | self.by_option
+        values["--empty-means-none"] = self.empty_means_none
         return [option for option, value in values.items() if value]
 
     def kinds(self) -> dict[str, str]:
         """Return the type of each column that the options name; two types for one column are an error."""
         found: dict[str, str] = {}
-        for kind, names in self.by_kind.items():
-            for name in names:
+        for kind in _KINDS:
+            for name in getattr(self, kind) or ():
                 if found.setdefault(name, kind) != kind:
                     raise typer.BadParameter(f"column {name!r} cannot be both --{found[name]} and --{kind}.")
         return found
@@ -225,15 +210,15 @@ class Split:
     """Options that describe how data are split into training and test sets."""
 
     folds: Folds = 10
-    repeats: Annotated[int, _split("Number of repetitions with other shuffles.", min=1)] = 1
+    repeats: Annotated[int, _split(help="Number of repetitions with other shuffles.", min=1)] = 1
     stratified: Annotated[
-        bool, _split("Keep the frequency of each label similar in all folds.", "--stratified")
+        bool, _split("--stratified", help="Keep the frequency of each label similar in all folds.")
     ] = False
-    fixed_split: Annotated[bool, _split("Use the data set's own training/test split.", "--fixed-split")] = (
-        False
-    )
+    fixed_split: Annotated[
+        bool, _split("--fixed-split", help="Use the data set's own training/test split.")
+    ] = False
     test_share: Annotated[
-        float | None, _split("Use random splits with this share of rows for testing.", min=0.0, max=1.0)
+        float | None, _split(help="Use random splits with this share of rows for testing.", min=0.0, max=1.0)
     ] = None
     seed: Seed = 0
 
@@ -256,22 +241,27 @@ class Split:
 class Levels:
     """Options that request label sets with a guarantee."""
 
-    recall: Annotated[float | None, _level("Expected share of the true labels that are in the set")] = None
-    precision: Annotated[float | None, _level("Expected share of the labels in the set that are true")] = None
-    label_coverage: Annotated[
-        float | None, _level("For each label, probability that the set has it where it is true")
-    ] = None
-    set_coverage: Annotated[float | None, _level("Probability that the set has all true labels of a row")] = (
+    recall: Annotated[float | None, _level(help="Expected share of the true labels that are in the set")] = (
         None
     )
+    precision: Annotated[
+        float | None, _level(help="Expected share of the labels in the set that are true")
+    ] = None
+    label_coverage: Annotated[
+        float | None, _level(help="For each label, probability that the set has it where it is true")
+    ] = None
+    set_coverage: Annotated[
+        float | None, _level(help="Probability that the set has all true labels of a row")
+    ] = None
 
     def guarantees(self) -> list[Guarantee]:
         """Return the requested guarantees; a level out of range is an error."""
         from simlabel.guarantees import GUARANTEES
 
-        levels = {name: level for name, level in vars(self).items() if level is not None}
         found = []
-        for name, level in levels.items():
+        for name, level in vars(self).items():
+            if level is None:
+                continue
             guarantee = GUARANTEES[name.replace("_", " ")](level)
             try:
                 guarantee.check()

@@ -27,12 +27,12 @@ from simlabel.datasets import (
     table_chunks,
 )
 from simlabel.labels import Partial
+from simlabel.support.text import some_names
 from simlabel.support.validation import Rows
 from simlabel.tables import Cell, TableEncoder, table_cells, yes_or_no
 
 BLOCK = 256  # rows that are predicted at once, always: results must not depend on how a file is read
-_PROBLEMS = 5  # unreadable lines, and lines of a duplicate id, that are listed
-_DUPLICATES = 3  # duplicate ids that are listed
+_PROBLEMS = 5  # unreadable lines that are listed
 
 LabelCell = Cell | set[str] | Partial
 
@@ -333,20 +333,14 @@ def check_ids(cells: Sequence[Cell], lines: Sequence[int], column: str, path: ob
             f"{path}, line {places[None][0]}: the cell of {column!r} is empty. Give every row an id, or "
             f"omit --id: the ids are then row numbers."
         )
-    duplicates = {cell: found for cell, found in places.items() if len(found) > 1}
+    duplicates = [
+        f"{cell!r} (lines {some_names(list(map(str, found)))})"
+        for cell, found in places.items()
+        if len(found) > 1
+    ]
     if duplicates:
-        some = [
-            f"{cell!r} is on lines {_some_of(found)}" for cell, found in [*duplicates.items()][:_DUPLICATES]
-        ]
-        more = f"; and {len(duplicates) - _DUPLICATES:,} more ids" if len(duplicates) > _DUPLICATES else ""
         raise ValueError(
-            f"{path}: column {column!r} has duplicate ids: {'; '.join(some)}{more}. Remove the duplicates, "
+            f"{path}: column {column!r} has duplicate ids: {some_names(duplicates)}. Remove the duplicates, "
             f"or give each row its own id. If rows with the same id belong together, fit with "
             f"--group-column {column!r} instead of --id."
         )
-
-
-def _some_of(lines: Sequence[int]) -> str:
-    some = [f"{line:,}" for line in lines[:_PROBLEMS]]
-    more = len(lines) - len(some)
-    return f"{', '.join(some)} and {more:,} more" if more else f"{', '.join(some[:-1])} and {some[-1]}"

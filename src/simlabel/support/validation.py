@@ -1,4 +1,4 @@
-"""Check what users pass in: X, its companions, and parameters of stages; errors quote the wrong value."""
+"""Check input: X, y, weights, ids and parameters of stages; errors quote the wrong value."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
 from simlabel.support.limits import limits
+from simlabel.support.text import some_names
 
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.int64]
-# An array, a CSR matrix, a list of objects, or rows that are read when needed. scipy has no types, and
-# what is a product of rows for one kind has another name for the next, so no type says what all can do.
+# An array, a CSR matrix, a list of objects, or lazily loaded rows. SciPy has no types, and the operations
+# have different names, so that no type describes all of them.
 Rows = Any
 
 
@@ -28,9 +29,9 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
     Parameters
     ----------
     estimator : object
-        Gets ``n_features_in_`` and ``feature_names_in_`` when `reset`; is compared with them otherwise.
+        With `reset`, its ``n_features_in_`` and ``feature_names_in_`` are set; otherwise X must match them.
     X : array-like, sparse or data frame, (n_rows, n_features)
-        What the user gave.
+        The input.
     reset : bool
         True in fit.
 
@@ -39,8 +40,9 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Rows:
     array or CSR, (n_rows, n_features)
     """
     rows = check_matrix(X, "X", estimator)
-    if not reset and _has_nothing_to_compare(estimator, X):
-        return rows
+    named = hasattr(estimator, "feature_names_in_")
+    if not reset and _is_plain(X) and not named and X.shape[1] == estimator.n_features_in_:
+        return rows  # nothing to compare: validate_data takes longer
     validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features
     return rows
 
@@ -71,7 +73,7 @@ def check_matrix(X: Any, name: str, estimator: Any = None) -> Rows:
 
 
 def _first_text(X: Any) -> str:
-    """Where the first text is that is no number, in words."""
+    """Describe the position of the first text that is not a number."""
     cells = np.asarray(X, dtype=object)
     for row, values in enumerate(cells if cells.ndim == 2 else ()):
         for column, value in enumerate(values):
@@ -84,7 +86,7 @@ def _first_text(X: Any) -> str:
 
 
 def collected(X: Any) -> Any:
-    """A polars LazyFrame or a pyarrow Table as a frame; anything else as it is."""
+    """Convert a polars LazyFrame or a pyarrow Table to a frame; return anything else unchanged."""
     if type(X).__name__ in ("Table", "RecordBatch") and type(X).__module__.startswith("pyarrow"):
         return X.to_pandas()
     lazy = type(X).__name__ == "LazyFrame" and type(X).__module__.startswith("polars")
@@ -92,9 +94,9 @@ def collected(X: Any) -> Any:
 
 
 def check_sparse(X: Any, name: str) -> Any:
-    """A sparse matrix as CSR that loops may trust: entries within its shape, sorted, one for each place.
+    """Return a sparse matrix as valid CSR: entries within its shape, sorted, without duplicates.
 
-    Several entries for one place are legal, and mean their sum. The caller's matrix stays as it is.
+    Duplicate entries are summed. The matrix of the caller is not changed.
 
     Examples
     --------
@@ -109,19 +111,19 @@ def check_sparse(X: Any, name: str) -> Any:
     """
     if X.ndim != 2:
         raise ValueError(f"Input {name} must have two dimensions; it is sparse, of shape {X.shape}.")
-    exact = np.result_type(X.dtype, np.int64) if X.dtype.kind in "iu" else X.dtype  # sums need more digits
+    exact = np.result_type(X.dtype, np.int64) if X.dtype.kind in "iu" else X.dtype  # for sums of duplicates
     rows = X
     try:
         if X.format == "coo":
             rows = type(X)((X.data.astype(exact, copy=False), X.coords), shape=X.shape)
-        elif hasattr(X, "check_format"):  # of a new object: the check would cut and cast the caller's arrays
+        elif hasattr(X, "check_format"):  # a new object: the check would change the arrays of the caller
             rows = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
             rows.check_format(full_check=True)
         rows = rows.tocsr()
         rows.check_format(full_check=True)
     except (ValueError, IndexError) as error:
         raise ValueError(
-            f"Input {name} is a damaged {X.format} matrix of shape {X.shape}: {error}. Build it anew from "
+            f"Input {name} is a damaged {X.format} matrix of shape {X.shape}: {error}. Build it again from "
             f"its rows, columns and values, e.g. with scipy.sparse.coo_array, which checks them."
         ) from None
     if not rows.has_canonical_format:
@@ -130,20 +132,14 @@ def check_sparse(X: Any, name: str) -> Any:
     return rows
 
 
-def _has_nothing_to_compare(estimator: Any, X: Any) -> bool:
-    """Whether X has neither names nor another number of columns: likewise."""
-    named = hasattr(estimator, "feature_names_in_")
-    return _is_plain(X) and not named and X.shape[1] == estimator.n_features_in_
-
-
 def _is_plain(X: Any) -> bool:
-    """Whether there is nothing to convert: asking costs less than scikit-learn's questions."""
+    """Whether an array needs no conversion, which is faster to test than to convert."""
     plain = type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.dtype.isnative
     return bool(plain and X.ndim == 2 and X.size > 0)
 
 
 def check_finite(X: Rows, name: str, first: int = 0) -> None:
-    """Refuse NaN and infinity, and say where the first one is; row 0 is called `first`."""
+    """Check that there is no NaN or infinity; errors count rows from `first`."""
     values = X.data if sp.issparse(X) else X
     step = max(1, limits().block_entries // max(1, values.shape[-1] if values.ndim > 1 else 1))
     for start in range(0, len(values), step):
@@ -167,7 +163,7 @@ def _position(X: Rows, first: int, rest: tuple[int, ...]) -> tuple[int, int]:
 
 
 def check_nonnegative(X: Rows, similarity: str) -> None:
-    """Refuse negative features where a similarity is not defined for them."""
+    """Check that features are not negative, for similarities that require it."""
     values = X.data if sp.issparse(X) else X
     if values.size and values.min() < 0:
         flat = int(np.argmin(values))
@@ -182,27 +178,31 @@ def check_nonnegative(X: Rows, similarity: str) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for one that is not known: None, NaN, NaT, pandas.NA; no array does."""
+    """Whether a value is missing: None, NaN, NaT or pandas.NA; arrays are not."""
     if getattr(value, "ndim", 0):
         return False
     try:
         return value is None or bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # pandas.NA has no truth, a signalling NaN no order
+    except (
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ):  # pandas.NA has no truth value, and a signaling NaN cannot be compared
         return True
 
 
 def check_same_length(n_rows: int, other: Any, name: str) -> None:
-    """Refuse a companion of X (y, weights, ids) with another number of rows."""
+    """Check that y, weights or ids have as many rows as X."""
     length = other.shape[0] if hasattr(other, "shape") else len(other)
     if length != n_rows:
         raise ValueError(f"X has {n_rows} rows but {name} has {length}; they must be of the same length.")
 
 
-_MOST_COPIES = 2.0**53  # beyond, one more is none more
+_MOST_COPIES = 2.0**53  # larger floats do not change when 1 is added
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Check weights, which mean repetition: finite, not negative, not all zero."""
+    """Check weights, which are numbers of repetitions: finite, not negative, not all zero."""
     if sample_weight is None:
         return None
     try:
@@ -233,9 +233,9 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray[Any]:
-    """Check what rows are called: hashable, none twice; int64 for whole numbers, else objects.
+    """Check ids of rows: hashable and distinct; return int64 for integers, else objects.
 
-    There is one for each of `n_rows`, or any number of them where that is None; a text or a number is one.
+    There must be `n_rows` ids; if that is None, any number of them, and a text or a number is one id.
 
     Examples
     --------
@@ -252,18 +252,18 @@ def check_ids(ids: Any, n_rows: int | None, *, name: str = "ids") -> npt.NDArray
     if len(set(names)) < len(names):
         first, *others = (value for value, count in Counter(names).items() if count > 1)
         one, two = [row for row, value in enumerate(names) if value == first][:2]
-        more = f", and {_some(others)}" if others else ""
+        more = f", and {_listed(others)}" if others else ""
         raise ValueError(f"{name} must differ; given twice: {first!r} (rows {one} and {two}){more}.")
     return _as_array(names)
 
 
 def is_one_id(ids: Any) -> bool:
-    """Whether this is what one row is called, and no list of such."""
+    """Whether this is a single id and not a list of ids."""
     return isinstance(ids, str | int | np.generic)
 
 
 def check_groups(groups: Any, n_rows: int) -> npt.NDArray[Any] | None:
-    """Check which group each row belongs to: hashable; one that is missing is None, a group of its own.
+    """Check the groups of rows: hashable; a missing one becomes None, which is a group of its own.
 
     Examples
     --------
@@ -274,9 +274,9 @@ def check_groups(groups: Any, n_rows: int) -> npt.NDArray[Any] | None:
 
 
 def _names(values: Any, n_rows: int | None, name: str, *, missing: bool) -> list[Any]:
-    """Plain hashable values, one for each row; None for what is missing, where that may be."""
+    """Return one hashable Python value per row; None for missing ones, if `missing` are allowed."""
     dtype = getattr(values, "dtype", None)
-    if getattr(dtype, "kind", "O") in "cmMV":  # as lists, some are numbers of another meaning
+    if getattr(dtype, "kind", "O") in "cmMV":  # lists of them are numbers with another meaning
         raise ValueError(
             f"{name} must be whole numbers, strings or other hashable names, got {dtype}; "
             f"give e.g. {name}.astype(str)."
@@ -288,7 +288,7 @@ def _names(values: Any, n_rows: int | None, name: str, *, missing: bool) -> list
     names = list(names)
     if n_rows is not None:
         check_same_length(n_rows, names, name)
-    # numpy's numbers and texts are plain ones too
+    # convert scalars of NumPy
     names = [each.item() if isinstance(each, np.generic) else each for each in names]
     for i, value in enumerate([] if set(map(type, names)) <= {int, str} else names):
         if is_missing(value) and missing:
@@ -301,37 +301,36 @@ def _names(values: Any, n_rows: int | None, name: str, *, missing: bool) -> list
 
 
 def _as_array(names: list[Any]) -> npt.NDArray[Any]:
-    """int64 for whole numbers, else objects."""
+    """Return an array of int64 for integers, else of objects."""
     if set(map(type, names)) <= {int} and all(-(2**63) <= value < 2**63 - 1 for value in names):
         return np.array(names, dtype=np.int64)
     return object_array(names)
 
 
 def object_array(values: list[Any]) -> npt.NDArray[Any]:
-    """A list as an array of objects; tuples are values, not rows."""
+    """Return a list as a 1-D array of objects, tuples included."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
+def _listed(names: list[Hashable]) -> str:
+    return some_names([repr(name) for name in names], 20)
+
+
 def check_known(positions: npt.NDArray[np.int64], names: list[Hashable]) -> None:
-    """Refuse ids that are not there, and list them."""
+    """Check that all ids were found; an error lists the others."""
     wrong = [name for name, at in zip(names, positions.tolist(), strict=True) if at < 0]
     if wrong:
-        raise KeyError(f"No labelled instance has the id {_some(wrong)}; nothing was changed.")
+        raise KeyError(f"No labelled instance has the id {_listed(wrong)}; nothing was changed.")
 
 
 def check_unused(used: list[Hashable]) -> None:
-    """Refuse ids that are there already, and list them."""
+    """Check that no id is in use; an error lists those that are."""
     if used:
         raise ValueError(
-            f"The ids {_some(used)} are in use; forget them first, or leave ids out to have them numbered."
+            f"The ids {_listed(used)} are in use; forget them first, or leave ids out to have them numbered."
         )
-
-
-def _some(names: list[Hashable]) -> str:
-    shown = ", ".join(repr(name) for name in names[:20])
-    return shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def check_number(
@@ -344,7 +343,7 @@ def check_number(
     integer: bool = False,
     also: tuple[Any, ...] = (),
 ) -> None:
-    """Check one parameter of a stage and quote the value that does not fit.
+    """Check one numeric parameter of a stage; the error quotes the wrong value.
 
     Examples
     --------
@@ -374,7 +373,7 @@ def check_number(
 
 
 def check_flag(owner: str, name: str, value: Any) -> None:
-    """Check a parameter that is True or False.
+    """Check a boolean parameter of a stage.
 
     Examples
     --------
@@ -399,7 +398,7 @@ def check_numbers(
     at_least: float = -np.inf,
     at_most: float = np.inf,
 ) -> None:
-    """Check an array that a stage has learnt: what it holds, its shape (None for any length), its range.
+    """Check a fitted array: its type, its shape (None for any length) and its range.
 
     Examples
     --------
