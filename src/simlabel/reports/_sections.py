@@ -89,14 +89,12 @@ def label_table(comparison: Comparison, data: Dataset, algorithm: str) -> Table:
     hits, predicted, true = (
         np.sum([getattr(fold, name) for fold in folds], axis=0) for name in ("hits", "predicted", "true")
     )
-    shares = [_share(hits, predicted), _share(hits, true), _share(2 * hits, predicted + true)]
+    with np.errstate(invalid="ignore"):  # 0 / 0 is undefined
+        shares = np.stack([hits / predicted, hits / true, 2 * hits / (predicted + true)], axis=1)
     rows = [
         [
             str(data.label_names[k]),
-            *(
-                Cell("-") if math.isnan(one[k]) else Cell(f"{one[k]:.3f}", heat=float(one[k]))
-                for one in shares
-            ),
+            *(Cell("-") if math.isnan(one) else Cell(f"{one:.3f}", heat=float(one)) for one in shares[k]),
             f"{true[k]:,}",
         ]
         for k in np.argsort(-true, kind="stable")
@@ -104,10 +102,6 @@ def label_table(comparison: Comparison, data: Dataset, algorithm: str) -> Table:
     caption = f"{comparison.titles[algorithm]} on each label{_over_folds(comparison, data.name)}"
     headings = ["Label", "Precision", "Recall", "F1", "Support"]
     return table(headings, rows, caption, folded=len(rows) > _LABELS_OPEN)
-
-
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
 def _over_folds(comparison: Comparison, data: str) -> str:
