@@ -27,10 +27,10 @@ def test_help_and_misuse():
 
 
 def test_an_error_is_one_line(monkeypatch):
-    def fail(name, **options):
+    def fail(name):
         raise ValueError("no such set: do this")
 
-    monkeypatch.setattr("simlabel.experiments.reproduce", fail)
+    monkeypatch.setattr("simlabel.datasets.load_dataset", fail)
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 1
     assert "error: no such set: do this" in result.output

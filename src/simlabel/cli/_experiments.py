@@ -42,15 +42,18 @@ _VALUE_WIDTH = 13  # terminal columns of a mean with its standard deviation, and
 @command
 def demo(*, folds: options.Folds = 10, seed: options.Seed = 0) -> None:
     """Cross-validate SML on the yeast data, compare with the paper's values, and show some predictions."""
-    from simlabel.experiments import reproduce
+    from simlabel import SMLClassifier
+    from simlabel.datasets import load_dataset
+    from simlabel.experiments import KFolds, Reproduction, compare
     from simlabel.reports import published_table
 
     started = time.perf_counter()
-    with shown_progress("cross-validation", announced=False) as bar:
-        reproduction = reproduce("yeast", algorithms=["sml"], folds=folds, seed=seed, on_progress=bar)
-    data = reproduction.data
+    data = load_dataset("yeast")
     Terminal().print(f"{data!r}")
-    show_report_table(published_table(reproduction))
+    algorithms, protocol = {"sml": SMLClassifier(random_state=seed)}, KFolds(folds, seed=seed)
+    with shown_progress("cross-validation", announced=False) as bar:
+        comparison = compare(data, algorithms, protocol, on_progress=bar)
+    show_report_table(published_table(Reproduction(data, comparison)))
     _show_examples(data, seed)
     Terminal().print(f"Done in {time.perf_counter() - started:.1f} s.")
 
