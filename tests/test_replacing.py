@@ -1,4 +1,4 @@
-"""What stays as it was when a file is replaced."""
+"""Links, permissions and special files when a file is replaced."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from simlabel.experiments import PUBLISHED
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Run a verb in a folder of its own, on a terminal of 80 columns."""
+    """Run a command in a folder of its own, on a terminal of 80 columns."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
@@ -103,7 +103,7 @@ def test_protocols(run, csv):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["compare"], 2, "give at least one data set"),
         (["compare", "nosuch.csv"], 1, "there is no such file"),
@@ -118,15 +118,15 @@ def test_protocols(run, csv):
         (["datasets", "nosuch.arff"], 1, "there is no such file"),
     ],
 )
-def test_errors_say_what_to_do(run, csv, words, code, said):
+def test_errors_say_what_to_do(run, csv, words, code, message):
     csv()
     result = run(*words)
     assert result.exit_code == code, result.output
-    assert said in " ".join(result.stderr.replace("│", " ").split())
+    assert message in " ".join(result.stderr.replace("│", " ").split())
     assert "Traceback" not in result.output
 
 
-def test_a_failing_algorithm_is_said_and_the_command_fails(run, csv):
+def test_a_failing_algorithm_is_printed_and_the_command_fails(run, csv):
     address = "sklearn.linear_model:LogisticRegression"
     result = run("compare", csv(), "--label-column", "tags", "-a", f"knn,{address}", "--folds", 3)
     assert result.exit_code == 1
@@ -210,10 +210,10 @@ def test_ctrl_c_ends_cleanly(tmp_path):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    _, message = process.communicate()
     assert process.returncode == 130
-    assert "Traceback" not in said
-    assert "stopped" in said
+    assert "Traceback" not in message
+    assert "stopped" in message
 
 
 def test_fixed_split_finds_the_parts_beside_the_whole(run, tmp_path):
@@ -221,6 +221,6 @@ def test_fixed_split_finds_the_parts_beside_the_whole(run, tmp_path):
     rows = [f"{k % 2},{k % 2 + k / 100}\n" for k in range(24)]
     for name, part in {"two": rows, "two-train": rows[:16], "two-test": rows[16:]}.items():
         (tmp_path / f"{name}.arff").write_text(header + "".join(part))
-    said = run("compare", tmp_path / "two.arff", "-a", "br", "--fixed-split", "--folder", tmp_path / "runs")
-    assert said.exit_code == 0, said.output
-    assert "training and test parts" in said.output
+    result = run("compare", tmp_path / "two.arff", "-a", "br", "--fixed-split", "--folder", "runs")
+    assert result.exit_code == 0, result.output
+    assert "training and test parts" in result.output

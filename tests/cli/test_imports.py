@@ -112,7 +112,7 @@ def test_every_command_is_listed_with_its_first_line():
         assert CliRunner().invoke(app, [name, "-h"]).exit_code == 0
 
 
-def test_the_version_is_said():
+def test_the_version_is_printed():
     result = CliRunner().invoke(app, ["--version"])
     assert (result.exit_code, result.output) == (0, f"simlabel {simlabel.__version__}\n")
 

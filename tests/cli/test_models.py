@@ -1,4 +1,4 @@
-"""fit -> predict -> evaluate -> explain, as a user has it: own files, from the shell."""
+"""fit, predict, evaluate and explain on files, from the command line."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_predictions_go_to_stdout(run, model):
     assert json.loads(run("predict", model, "new.csv", "--to", "jsonl").stdout.splitlines()[5])["row"] == 5
 
 
-def test_unknown_categories_are_said(run, model, files):
+def test_unknown_categories_are_printed(run, model, files):
     (files / "odd.csv").write_text("height,width,colour,ripe\n5,5,purple,yes\n")
     assert "1 texts that the model does not know" in run("predict", model, "odd.csv").stderr
 
@@ -219,7 +219,7 @@ def test_fit_from_svmlight(run, files):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["fit", "train.csv", "--label-column", "tags"], 2, "--output"),
         (["fit", "train.csv", "--label-column", "tags", "-o", "no/such/m.simlabel"], 1, "there is no folder"),
@@ -244,7 +244,7 @@ def test_fit_from_svmlight(run, files):
         (["explain", "fruit.simlabel", "new.csv", "--rows", "x"], 2, "--rows must be numbers"),
     ],
 )
-def test_errors_say_what_to_do(run, model, words, code, said):
+def test_errors_say_what_to_do(run, model, words, code, message):
     result = run(*words, code=code)
-    assert said in " ".join(result.stderr.replace("│", " ").split())
+    assert message in " ".join(result.stderr.replace("│", " ").split())
     assert "Traceback" not in result.output

@@ -1,4 +1,4 @@
-"""The command line told to end: by signals, by a reader that leaves."""
+"""Signals, and readers that close the pipe, end the command line."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ main()
 
 
 def stopped(path, number, first=""):
-    """The exit code of a process that is stopped while it writes, and what it said."""
+    """The exit code of a process that is stopped while it writes, and its stderr."""
     words = [sys.executable, "-c", first + _WAITING, "wait", str(path)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     usual = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # it stays ignored where nohup runs tests
     with subprocess.Popen(words, text=True, preexec_fn=usual, **streams) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        said = process.communicate(timeout=120)[1]
-    return process.returncode, said
+        message = process.communicate(timeout=120)[1]
+    return process.returncode, message
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"), [("SIGTERM", 143, ""), ("SIGHUP", 129, ""), ("SIGINT", 130, "stopped\n")]
+    ("name", "code", "message"), [("SIGTERM", 143, ""), ("SIGHUP", 129, ""), ("SIGINT", 130, "stopped\n")]
 )
-def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path, name, code, said):
+def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path, name, code, message):
     path = tmp_path / "out.csv"
     path.write_text("old")
-    assert stopped(path, getattr(signal, name)) == (code, said)
+    assert stopped(path, getattr(signal, name)) == (code, message)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -65,14 +65,14 @@ class Reader(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.ids, self.asked, self.text = [], [], [], []
+        self.open, self.ids, self.addresses, self.text = [], [], [], []
 
     def handle_starttag(self, tag, attrs):
         if tag not in self.void:
             self.open.append(tag)
         found = dict(attrs)
         self.ids += [found["id"]] if "id" in found else []
-        self.asked += [found[name] for name in ("src", "href", "xlink:href") if name in found]
+        self.addresses += [found[name] for name in ("src", "href", "xlink:href") if name in found]
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -92,8 +92,8 @@ def test_the_page_is_whole_and_fetches_nothing(page):
     reader.feed(text)
     assert reader.open == []
     assert len(reader.ids) == len(set(reader.ids))
-    assert all(address.startswith("#") for address in reader.asked)
-    assert {address[1:] for address in reader.asked} <= set(reader.ids)
+    assert all(address.startswith("#") for address in reader.addresses)
+    assert {address[1:] for address in reader.addresses} <= set(reader.ids)
     for address in re.findall(r"url\(#([^)]*)\)", text):
         assert address in reader.ids
     assert "@import" not in text
@@ -401,7 +401,7 @@ def test_drawings_take_the_colors_of_the_page(page):
         assert not re.search(r"#0[123]0[123]0\d", drawing)
 
 
-def test_nothing_to_report_on_is_said():
+def test_nothing_to_report_on_is_printed():
     data = make_data()
     result = compare(data, ["no.such:Thing"], KFolds(3))
     with pytest.raises(ValueError, match=r"no algorithm finished. no.such:Thing: .*not installed"):

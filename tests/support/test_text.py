@@ -1,4 +1,4 @@
-"""Names are data: whatever a label, an id, a column or a file is called, it is shown and not obeyed."""
+"""Names are data: names of labels, ids, columns and files are shown literally and never interpreted."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def run(folder):
 
     reading = ("--label-column", "tags", "--separator", "§")
     invoke("fit", f"{FILE}.csv", "-o", f"{FILE}.simlabel", "--similarity", "linear", *reading)
-    return lambda verb, *words, read=True: invoke(verb, *words, *(reading if read else ()))
+    return lambda command, *words, read=True: invoke(command, *words, *(reading if read else ()))
 
 
 def written(folder, *endings):
@@ -140,25 +140,25 @@ def predicted(run, folder, model, data, option):
     return pd.read_csv(folder / "out.csv", keep_default_na=False)["labels"].tolist()
 
 
-@pytest.mark.parametrize("verb", ["datasets", "explain", "predict", "evaluate", "compare"])
-def test_names_are_data_to_every_verb(run, folder, verb):
+@pytest.mark.parametrize("command", ["datasets", "explain", "predict", "evaluate", "compare"])
+def test_names_are_data_to_every_command(run, folder, command):
     data, model = f"{FILE}.csv", f"{FILE}.simlabel"
     reports = [word for path in written(folder, ".html", ".md", ".tex") for word in ("--report", path.name)]
-    if verb == "datasets":
+    if command == "datasets":
         shown = run("datasets", data).stdout
         assert sum(for_terminal(name) in shown for name in NAMES) >= 20  # as many as it lists
-    elif verb == "explain":
+    elif command == "explain":
         shown = run("explain", model, data, "--rows", f"0-{len(NAMES) - 1}", read=False).stdout
         lines = [line.strip() for line in shown.splitlines()]
         for name in map(for_terminal, NAMES):
             assert any(line.startswith(f"{name}, ") and "of the resemblance" in line for line in lines)
-    elif verb == "predict":
+    elif command == "predict":
         found = predicted(run, folder, model, data, "--raw")
         assert found == NAMES * 2
         safe = predicted(run, folder, model, data, "--spreadsheet-safe")
         assert safe == [for_spreadsheet(name) for name in NAMES] * 2
         assert not any(label.startswith(("=", "+", "-", "@")) for label in safe)
-    elif verb == "evaluate":
+    elif command == "evaluate":
         shown = run("evaluate", model, data, *reports)
         assert for_terminal(FILE) in shown.stdout
         assert for_terminal(FILE) in shown.stderr
