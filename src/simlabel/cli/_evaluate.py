@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import command, say
+from simlabel.cli._console import command
 
 
 @command
@@ -12,7 +12,7 @@ def evaluate(
     data: options.LabeledData,
     *,
     criteria: options.Criteria = "usual",
-    report: options.Reports = None,
+    reports: options.Reports,
     levels: options.Levels,
     index_base: options.IndexBase = None,
     reading: options.LabeledReading,
@@ -26,22 +26,20 @@ def evaluate(
     from simlabel.cli._models import FittedModel
     from simlabel.inspection import advise_on_copies
     from simlabel.metrics import find_criterion
-    from simlabel.reports import check_report_path, evaluation_report, write_report
+    from simlabel.reports import evaluation_report
 
     guarantees = levels.guarantees()
     names = options.parse_criteria(criteria)
     shown = [name for name in names if not find_criterion(name).needs_propensities]
-    for path in report or ():
-        check_report_path(path)
     fitted = FittedModel.open(model)
     loaded = fitted.labeled(data, reading, index_base)
     unknown = evaluation.unknown_labels(fitted, loaded)
     fitted.call(lambda X: advise_on_copies(*fitted.estimator._check_queries(X)), loaded.X)
     result, joint = evaluation.evaluate_model(fitted, loaded)
     measured = evaluation.measure_guarantees(fitted, guarantees, joint)
-    for path in report or ():
-        write_report(evaluation_report(fitted.estimator, model.name, joint, result, shown, measured), path)
-        say(f"wrote {path}")
+    reports.write_reports(
+        lambda: evaluation_report(fitted.estimator, model.name, joint, result, shown, measured)
+    )
     if json:
         evaluation.show_as_json(result, joint, shown, unknown, measured)
     else:

@@ -28,7 +28,6 @@ from simlabel.support.text import for_terminal
 if TYPE_CHECKING:
     from simlabel.datasets import Dataset
     from simlabel.experiments import Comparison, Reproduction
-    from simlabel.reports import Report
 
 # names are written out so that --help needs no import; tests/cli/test_imports.py compares them
 ALGORITHMS = (
@@ -91,8 +90,7 @@ def compare(
     ] = "sml,autosml,mlknn,br,rf",
     list_algorithms: Annotated[bool, typer.Option("--list", help="List the algorithms and exit.")] = False,
     split: options.Split,
-    jobs: options.Jobs = 1,
-    folder: options.Folder = options.RUNS,
+    run: options.Run,
     criteria: options.Criteria = "paper",
     output: Annotated[
         Path | None,
@@ -103,7 +101,6 @@ def compare(
             ".jsonl.",
         ),
     ] = None,
-    report: options.Reports = None,
     reading: options.DatasetReading,
     json: options.Json = False,
 ) -> None:
@@ -112,13 +109,11 @@ def compare(
     Each finished fold is saved; run the same command again to resume an interrupted comparison.
     """
     from simlabel.experiments import compare
-    from simlabel.reports import check_report_path, comparison_report
+    from simlabel.reports import comparison_report
 
     if list_algorithms:
         _list_algorithms(json)
         return
-    for path in report or ():
-        check_report_path(path)
     if output is not None:
         check_list_path(output)
     if not data:
@@ -129,13 +124,15 @@ def compare(
     sets = [reading.load(source, fixed_split=split.fixed_split) for source in data]
     with shown_progress("comparing", announced=False) as bar:
         comparison = compare(
-            sets, names, protocol, folder=folder, jobs=jobs, seed=split.seed, on_progress=bar
+            sets, names, protocol, folder=run.folder, jobs=run.jobs, seed=split.seed, on_progress=bar
         )
     if comparison.results and output is not None:
         values = comparison.to_frame()
         write_frame(values[values["criterion"].isin(shown)], output)
-    if comparison.results and report:
-        _write_reports(comparison_report(comparison, sets, protocol, criteria=shown, seed=split.seed), report)
+    if comparison.results:
+        run.write_reports(
+            lambda: comparison_report(comparison, sets, protocol, criteria=shown, seed=split.seed)
+        )
     if json:
         show_json(comparison.to_dict(shown))
     else:
@@ -194,9 +191,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Run SML and ML-kNN only.")] = False,
     folds: options.Folds = 10,
     seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
-    folder: options.Folder = options.RUNS,
-    report: options.Reports = None,
+    run: options.Run,
     json: options.Json = False,
 ) -> None:
     """Reproduce one of the paper's tables: published and measured values, and the paper's claims.
@@ -204,18 +199,22 @@ def reproduce(
     Each finished fold is saved; run the same command again to resume an interrupted run.
     """
     from simlabel.experiments import FULL, QUICK, KFolds, reproduce
-    from simlabel.reports import check_report_path, reproduction_report
+    from simlabel.reports import reproduction_report
 
-    for path in report or ():
-        check_report_path(path)
     algorithms = QUICK if quick else FULL
     with shown_progress("reproducing", announced=False) as bar:
         reproduction = reproduce(
-            table, algorithms=algorithms, folds=folds, seed=seed, folder=folder, jobs=jobs, on_progress=bar
+            table,
+            algorithms=algorithms,
+            folds=folds,
+            seed=seed,
+            folder=run.folder,
+            jobs=run.jobs,
+            on_progress=bar,
         )
     finished = bool(reproduction.comparison.results)
-    if finished and report:
-        _write_reports(reproduction_report(reproduction, KFolds(folds, seed=seed), seed=seed), report)
+    if finished:
+        run.write_reports(lambda: reproduction_report(reproduction, KFolds(folds, seed=seed), seed=seed))
     if json:
         show_json(reproduction.to_dict())
     elif finished:
@@ -234,14 +233,6 @@ def _show_reproduction(reproduction: Reproduction) -> None:
         Terminal().print(
             Text.assemble("- ", for_terminal(claim.text), ": ", verdict, ". ", for_terminal(because))
         )
-
-
-def _write_reports(report: Report, paths: Sequence[Path]) -> None:
-    from simlabel.reports import write_report
-
-    for path in paths:
-        write_report(report, path)
-        say(f"wrote {path}")
 
 
 def _report_failures(comparison: Comparison) -> None:

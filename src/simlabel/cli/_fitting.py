@@ -24,7 +24,7 @@ from simlabel.cli._rows import (
     is_table,
     open_table,
 )
-from simlabel.datasets import DatasetError, table_chunks
+from simlabel.datasets import DatasetError, TableFile, table_chunks
 from simlabel.experiments import find_algorithm
 from simlabel.labels import Partial, advise_on_labels
 from simlabel.support.progress import heard_by, shown_progress
@@ -74,14 +74,11 @@ def fit_table(
     labels = where.pop(frame, table.lines)
     _check_tagged(labels, where)
     _report_empty(labels, where, empty)
-    check_columns(frame, {f"--{kind}": name for name, kind in kinds.items()}, source)
-    check_columns(frame, columns.by_option, source)
+    _check_named_columns(table, columns, kinds)
     groups: dict[str, Any] = {}
     if columns.group_column is not None:
         kinds.setdefault(columns.group_column, "ignore")
         groups["groups"] = frame[columns.group_column].tolist()
-    if columns.id_column is not None:
-        check_ids(column_cells(frame[columns.id_column]), table.lines, columns.id_column, source)
     if not quiet:
         show_columns(detect_columns(table_cells(frame), kinds))
     tagger = Tagger(
@@ -113,6 +110,15 @@ def fit_table(
     if not quiet:
         _show_table_facts(facts, where, columns.id_column)
     return facts
+
+
+def _check_named_columns(table: TableFile, columns: TableColumns, kinds: Mapping[str, str]) -> None:
+    """Check that the table has the columns that options name, and that ids are distinct."""
+    frame, path = table.frame, table.path
+    check_columns(frame, {f"--{kind}": name for name, kind in kinds.items()}, path)
+    check_columns(frame, columns.by_option, path)
+    if columns.id_column is not None:
+        check_ids(column_cells(frame[columns.id_column]), table.lines, columns.id_column, path)
 
 
 def _check_tagged(labels: Sequence[LabelCell], where: LabelSource) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +15,7 @@ from simlabel.support.text import some_names
 
 if TYPE_CHECKING:
     from simlabel.cli._rows import RowSource
+    from simlabel.inspection import Explanation
     from simlabel.support.validation import Rows
 
 _MOST_ROWS = 10_000
@@ -71,12 +72,7 @@ def explain(
     labels = label or []
     explanation = fitted.explain(X, top, labels)
     if json:
-        frame = explanation.to_frame()
-        frame["row"] = [numbers[query] for query in frame["query"]]
-        for what, cells in names.items():
-            frame[f"row_{what}"] = [cells[query] for query in frame["query"]]
-        shown = frame[frame["label"].astype(str).isin(labels) if labels else frame["predicted"]]
-        show_json(records(shown.drop(columns=["query"] if labels else ["query", "predicted"])))
+        _show_as_json(explanation, numbers, names, labels)
         return
     if names or numbers != list(range(len(numbers))):
         listed = [
@@ -85,6 +81,17 @@ def explain(
         ]
         Terminal().print(f"{data}: {'; '.join(listed)}")
     Terminal().print(explanation)
+
+
+def _show_as_json(
+    explanation: Explanation, numbers: Sequence[int], names: Mapping[str, Sequence[str]], labels: list[str]
+) -> None:
+    frame = explanation.to_frame()
+    frame["row"] = [numbers[query] for query in frame["query"]]
+    for what, cells in names.items():
+        frame[f"row_{what}"] = [cells[query] for query in frame["query"]]
+    shown = frame[frame["label"].astype(str).isin(labels) if labels else frame["predicted"]]
+    show_json(records(shown.drop(columns=["query"] if labels else ["query", "predicted"])))
 
 
 def _parse_rows(text: str) -> list[int]:

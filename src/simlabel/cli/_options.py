@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from simlabel.cli._console import say
+
 if TYPE_CHECKING:
     from simlabel.datasets import Dataset
     from simlabel.experiments import Protocol
     from simlabel.guarantees import Guarantee
+    from simlabel.reports import Report
 
 # Names are written out so that --help needs no import of the packages that define them;
 # tests/cli/test_imports.py compares both.
@@ -49,19 +52,12 @@ IndexBase = Annotated[
 ]
 Folds = Annotated[int, _split(help="Number of cross-validation folds.", min=2)]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of shuffles and algorithms.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Number of folds that run in parallel, each in a process.")]
-Folder = Annotated[
-    Path, typer.Option(help="Folder for the results of finished folds; an interrupted run resumes from it.")
-]
 Criteria = Annotated[
     str,
     typer.Option(
         help=f"Metrics to show: 'paper' ({', '.join(CRITERIA)}), 'usual' (these and {', '.join(_USUAL)}), "
         f"'all', or names separated by commas: {', '.join(MORE_CRITERIA)}."
     ),
-]
-Reports = Annotated[
-    list[Path] | None, typer.Option("--report", help="Write a report: .html, .md or .tex. Repeatable.")
 ]
 Retune = Annotated[
     bool,
@@ -75,8 +71,6 @@ SpreadsheetSafe = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-RUNS = Path("simlabel-runs")
 _FILE = ("delimiter", "format", "encoding", "sheet", "max_gib")
 _LABELS = ("labels", "label_prefix", "label_column", "separator")
 
@@ -235,6 +229,42 @@ class Split:
         if self.test_share is not None:
             return RandomSplits(self.test_share, self.repeats, self.seed)
         return KFolds(self.folds, self.repeats, self.stratified, self.seed)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Options of an experiment: how it runs, and the reports about it."""
+
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of folds that run in parallel, each in a process.")
+    ] = 1
+    folder: Annotated[
+        Path,
+        typer.Option(help="Folder for the results of finished folds; an interrupted run resumes from it."),
+    ] = Path("simlabel-runs")
+    report: Annotated[
+        list[Path] | None, typer.Option(help="Write a report: .html, .md or .tex. Repeatable.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.report:
+            from simlabel.reports import check_report_path
+
+            for path in self.report:
+                check_report_path(path)
+
+    def write_reports(self, make: Callable[[], Report]) -> None:
+        """Make a report and write it to the requested files, if there are any."""
+        if self.report:
+            from simlabel.reports import write_report
+
+            report = make()
+            for path in self.report:
+                write_report(report, path)
+                say(f"wrote {path}")
+
+
+Reports = Annotated[Run, ("report",)]
 
 
 @dataclass(frozen=True)
