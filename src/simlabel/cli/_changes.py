@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,12 +19,41 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 10
 
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="Where to write the changed model.", show_default="the file it was read from"
-    ),
-]
+
+@dataclass(frozen=True)
+class Saving:
+    """Options that describe how a changed model is saved."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write the changed model.",
+            show_default="the file it was read from",
+        ),
+    ] = None
+    retune: Annotated[
+        bool, typer.Option("--retune", help="Then tune the parameters again; takes as long as fit.")
+    ] = False
+    json: options.Json = False
+
+    def save(self, fitted: FittedModel, model: Path, what: str, rows: int) -> None:
+        """Write the model, and print what was changed, and in how many rows."""
+        estimator, output = fitted.estimator, self.output or model
+        _report_new_labels(fitted)
+        if self.retune:
+            with shown_progress("tuning") as bar, heard_by(bar):
+                estimator.retune()
+        estimator.save(output)
+        facts = {"model": str(output), what: rows}
+        facts |= {"rows": estimator.n_references_, "labels": len(estimator.classes_)}
+        if self.json:
+            show_json(facts)
+            return
+        size = f"{facts['rows']:,} rows and {facts['labels']:,} labels"
+        Terminal().print(f"{count(rows, 'row')} {what}: the model now has {size}.")
+        say(f"wrote {output}")
 
 
 @command
@@ -31,12 +61,10 @@ def teach(
     model: options.Model,
     data: options.LabeledData,
     *,
-    output: Output = None,
-    retune: options.Retune = False,
     columns: options.IdAndGroup,
     index_base: options.IndexBase = None,
     reading: options.LabeledReading,
-    json: options.Json = False,
+    saving: Saving,
 ) -> None:
     """Add labeled rows to a model; they may have new words and new labels.
 
@@ -54,7 +82,7 @@ def teach(
     companions = {what: loaded.X[name].tolist() for what, name in named.items() if name is not None}
     sets = fitted.by_name(partial_sets_of(loaded))
     fitted.call(lambda X: fitted.estimator.partial_fit(X, sets, **companions), loaded.X)
-    _save(fitted, output or model, retune, json, ("taught", loaded.n_rows))
+    saving.save(fitted, model, "taught", loaded.n_rows)
 
 
 @command
@@ -62,11 +90,9 @@ def correct(
     model: options.Model,
     data: Annotated[Path, typer.Argument(help="A table of ids and labels; other columns are ignored.")],
     *,
-    output: Output = None,
-    retune: options.Retune = False,
     columns: options.IdColumn,
     reading: options.LabelCellReading,
-    json: options.Json = False,
+    saving: Saving,
 ) -> None:
     """Replace the labels of rows in a model by those of a table, matched by id.
 
@@ -91,7 +117,7 @@ def correct(
     ids = fitted.ids_by_name([str(cell) for cell in cells], str(data))
     sets = fitted.by_name(fitted.label_sets(label_cells(frame[label_column]), reading.separator))
     fitted.estimator.correct(ids, sets)
-    _save(fitted, output or model, retune, json, ("corrected", len(ids)))
+    saving.save(fitted, model, "corrected", len(ids))
 
 
 @command
@@ -100,9 +126,7 @@ def forget(
     *,
     ids: Annotated[str | None, typer.Option(help="Ids of the rows, separated by commas.")] = None,
     ids_file: Annotated[Path | None, typer.Option(help="A text file with one id per line.")] = None,
-    output: Output = None,
-    retune: options.Retune = False,
-    json: options.Json = False,
+    saving: Saving,
 ) -> None:
     """Remove labeled rows from a model, exactly: no trace of them is left in the file.
 
@@ -121,9 +145,9 @@ def forget(
     fitted = FittedModel.open(model)
     before = fitted.labels_in_use()
     fitted.estimator.forget(fitted.ids_by_name(names, "--ids" if ids is not None else str(ids_file)))
-    if not retune:
+    if not saving.retune:
         _remove_labels(fitted, before - fitted.labels_in_use())
-    _save(fitted, output or model, retune, json, ("forgotten", len(names)))
+    saving.save(fitted, model, "forgotten", len(names))
 
 
 def _read_lines(path: Path) -> list[str]:
@@ -150,25 +174,6 @@ def _remove_labels(fitted: FittedModel, unused: set[str]) -> None:
         )
     else:
         say(f"no row has {named} any more: removed from the model")
-
-
-def _save(fitted: FittedModel, output: Path, retune: bool, json: bool, change: tuple[str, int]) -> None:
-    """Retune if requested, write the model, and print what was changed, and in how many rows."""
-    estimator = fitted.estimator
-    _report_new_labels(fitted)
-    if retune:
-        with shown_progress("tuning") as bar, heard_by(bar):
-            estimator.retune()
-    estimator.save(output)
-    what, rows = change
-    facts = {"model": str(output), what: rows}
-    facts |= {"rows": estimator.n_references_, "labels": len(estimator.classes_)}
-    if json:
-        show_json(facts)
-        return
-    size = f"{facts['rows']:,} rows and {facts['labels']:,} labels"
-    Terminal().print(f"{count(rows, 'row')} {what}: the model now has {size}.")
-    say(f"wrote {output}")
 
 
 def _report_new_labels(fitted: FittedModel) -> None:

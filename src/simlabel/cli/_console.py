@@ -173,17 +173,6 @@ def show_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False, default=str) + "\n")
 
 
-def show_frame(frame: pd.DataFrame, output: Path | None, json: bool, spreadsheet_safe: bool) -> None:
-    """Print a data frame as a table or as JSON, or write it to a file."""
-    if output is not None:
-        write_frame(frame, output, spreadsheet_safe)
-    if json:
-        show_json(records(frame))
-    elif output is None:
-        rows = (map(_cell_text, row) for row in frame.itertuples(index=False))
-        show_table(list(map(str, frame)), map(list, rows), numbers=False)
-
-
 def records(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
     """Return the rows of a data frame as dicts, with None for missing values."""
     objects = frame.astype(object)
@@ -206,9 +195,3 @@ def write_frame(frame: pd.DataFrame, output: Path, spreadsheet_safe: bool = True
     rows = ([*record.values()] for record in records(frame))
     write_table(output, kind, list(frame.columns), rows, spreadsheet_safe=spreadsheet_safe)
     say(f"wrote {count(len(frame), 'row')} to {output}")
-
-
-def _cell_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,20 +11,45 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli._console import Terminal, command, records, show_frame, show_json
+from simlabel.cli._console import Terminal, command, records, show_json, show_table, write_frame
 from simlabel.support.text import some_names
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simlabel.cli._rows import RowSource
     from simlabel.inspection import Explanation
     from simlabel.support.validation import Rows
 
 _MOST_ROWS = 10_000
 
-ListFile = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Write the list to a file (.csv, .xlsx, .jsonl), not to stdout."),
-]
+
+@dataclass(frozen=True)
+class Listing:
+    """Options that describe how a list is shown or written."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the list to a file (.csv, .xlsx, .jsonl), not to stdout."),
+    ] = None
+    spreadsheet_safe: options.SpreadsheetSafe = True
+    json: options.Json = False
+
+    def show(self, frame: pd.DataFrame) -> None:
+        """Print a data frame as a table or as JSON, or write it to a file."""
+        if self.output is not None:
+            write_frame(frame, self.output, self.spreadsheet_safe)
+        if self.json:
+            show_json(records(frame))
+        elif self.output is None:
+            rows = [list(map(_cell_text, row)) for row in frame.itertuples(index=False)]
+            show_table(list(map(str, frame)), rows, numbers=False)
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 @command
@@ -138,11 +164,9 @@ def suggest(
     data: options.Rows,
     *,
     n: Annotated[int, typer.Option("-n", min=1, help="Number of rows to select.")] = 10,
-    output: ListFile = None,
-    spreadsheet_safe: options.SpreadsheetSafe = True,
     index_base: options.IndexBase = None,
     reading: options.FileReading,
-    json: options.Json = False,
+    listing: Listing,
 ) -> None:
     """Select the unlabeled rows whose labels would help the model most, the most useful first."""
     import pandas as pd
@@ -157,7 +181,7 @@ def suggest(
     rows = taken(pool, selected)
     sets = [", ".join(labels) for labels in fitted.sets(fitted.outputs(rows))]
     frame = pd.DataFrame({"row": selected, **source.names(rows), "predicted": sets})
-    show_frame(frame, output, json, spreadsheet_safe)
+    listing.show(frame)
 
 
 @command
@@ -165,12 +189,10 @@ def suspicious(
     model: options.Model,
     *,
     top: Annotated[int, typer.Option(min=1, help="Number of labels to list.")] = 100,
-    output: ListFile = None,
-    spreadsheet_safe: options.SpreadsheetSafe = True,
-    json: options.Json = False,
+    listing: Listing,
 ) -> None:
     """List labels of the model's rows that are probably wrong or missing, the most suspicious first."""
     from simlabel.cli._models import FittedModel
 
     fitted = FittedModel.open(model)
-    show_frame(fitted.estimator.suspicious_labels(top), output, json, spreadsheet_safe)
+    listing.show(fitted.estimator.suspicious_labels(top))

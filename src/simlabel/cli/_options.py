@@ -59,10 +59,6 @@ Criteria = Annotated[
         f"'all', or names separated by commas: {', '.join(MORE_CRITERIA)}."
     ),
 ]
-Retune = Annotated[
-    bool,
-    typer.Option("--retune", help="Then select the tuned parameters again; takes as long as fit."),
-]
 SpreadsheetSafe = Annotated[
     bool,
     typer.Option(
