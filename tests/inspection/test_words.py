@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.datasets import Dataset
 from simlabel.experiments import summarize
-from simlabel.influence import Ridge
-from simlabel.inspection import told
+from simlabel.experiments.reports import evaluation_report
 from simlabel.metrics import evaluate
-from simlabel.reports import evaluation_report
+from simlabel.model.inspection import told
+from simlabel.ridge import Ridge
 from simlabel.tables import Column, TableEncoder, label_sets, title_column
 from simlabel.tables._cells import Cells
 

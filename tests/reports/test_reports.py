@@ -14,11 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
 from simlabel import SMLClassifier
+from simlabel._utils.text import one_line
 from simlabel.datasets import Dataset
 from simlabel.experiments import KFolds, RandomSplits, Reproduction, compare, summarize
-from simlabel.guarantees import Recall
-from simlabel.metrics import evaluate
-from simlabel.reports import (
+from simlabel.experiments.reports import (
     comparison_report,
     evaluation_report,
     reproduction_report,
@@ -27,7 +26,8 @@ from simlabel.reports import (
     to_markdown,
     write_report,
 )
-from simlabel.support.text import one_line
+from simlabel.guarantees import Recall
+from simlabel.metrics import evaluate
 
 EVIL = '<script>alert("x")</script> $\\alpha$ & "é"'
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simlabel._utils.files import not_regular
+from simlabel._utils.progress import heard_by, shown_progress
+from simlabel._utils.text import some_names
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, command, count, say, show_json
-from simlabel.support.files import not_regular
-from simlabel.support.progress import heard_by, shown_progress
-from simlabel.support.text import some_names
 
 if TYPE_CHECKING:
     from simlabel.cli._models import FittedModel

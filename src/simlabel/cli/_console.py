@@ -19,12 +19,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from simlabel.support.text import for_terminal, one_line
+from simlabel._utils.text import for_terminal, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simlabel.reports import Table as ReportTable
+    from simlabel.experiments.reports import Table as ReportTable
 
 FAILED, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, OSError, ImportError, LookupError, MemoryError)  # errors that users can resolve

@@ -24,9 +24,9 @@ def evaluate(
     """
     from simlabel.cli import _evaluation as evaluation
     from simlabel.cli._models import FittedModel
-    from simlabel.inspection import advise_on_copies
+    from simlabel.experiments.reports import evaluation_report
     from simlabel.metrics import find_criterion
-    from simlabel.reports import evaluation_report
+    from simlabel.model.inspection import advise_on_copies
 
     guarantees = levels.guarantees()
     names = options.parse_criteria(criteria)

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.progress import shown_progress
+from simlabel._utils.text import some_names
 from simlabel.cli._console import count, note, show_json, show_report_table, show_table
 from simlabel.cli._models import FittedModel, label_sets_of
 from simlabel.cli._rows import BLOCK
 from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
+from simlabel.experiments.reports import guarantee_table
 from simlabel.guarantees import Guarantee, Measured, Promise
 from simlabel.metrics import Truth, evaluate, find_criterion
-from simlabel.reports import guarantee_table
-from simlabel.support.progress import shown_progress
-from simlabel.support.text import some_names
 
 _MOST_LABELS = 10  # unknown labels that are listed
 

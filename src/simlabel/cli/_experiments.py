@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
+from simlabel._utils.progress import shown_progress
+from simlabel._utils.text import for_terminal
 from simlabel.cli import _options as options
 from simlabel.cli._console import (
     FAILED,
@@ -22,8 +24,6 @@ from simlabel.cli._console import (
     show_table,
     write_frame,
 )
-from simlabel.support.progress import shown_progress
-from simlabel.support.text import for_terminal
 
 if TYPE_CHECKING:
     from simlabel.datasets import Dataset
@@ -44,7 +44,7 @@ def demo(*, folds: options.Folds = 10, seed: options.Seed = 0) -> None:
     from simlabel import SMLClassifier
     from simlabel.datasets import load_dataset
     from simlabel.experiments import KFolds, Reproduction, compare
-    from simlabel.reports import published_table
+    from simlabel.experiments.reports import published_table
 
     started = time.perf_counter()
     data = load_dataset("yeast")
@@ -109,7 +109,7 @@ def compare(
     Each finished fold is saved; run the same command again to resume an interrupted comparison.
     """
     from simlabel.experiments import compare
-    from simlabel.reports import comparison_report
+    from simlabel.experiments.reports import comparison_report
 
     if list_algorithms:
         _list_algorithms(json)
@@ -169,7 +169,7 @@ def _list_algorithms(json: bool) -> None:
 
 
 def _show_comparison(comparison: Comparison, criteria: Sequence[str]) -> None:
-    from simlabel.reports import comparison_tables
+    from simlabel.experiments.reports import comparison_tables
 
     console = Terminal()
     for data in comparison.data_names:
@@ -199,7 +199,7 @@ def reproduce(
     Each finished fold is saved; run the same command again to resume an interrupted run.
     """
     from simlabel.experiments import FULL, QUICK, KFolds, reproduce
-    from simlabel.reports import reproduction_report
+    from simlabel.experiments.reports import reproduction_report
 
     algorithms = QUICK if quick else FULL
     with shown_progress("reproducing", announced=False) as bar:
@@ -223,7 +223,7 @@ def reproduce(
 
 
 def _show_reproduction(reproduction: Reproduction) -> None:
-    from simlabel.reports import published_table
+    from simlabel.experiments.reports import published_table
 
     show_report_table(published_table(reproduction))
     Terminal().print("The paper's claims, compared with the measured values:")

@@ -12,6 +12,8 @@ import joblib
 import typer
 
 from simlabel import SMLClassifier, Tagger
+from simlabel._utils.progress import heard_by, shown_progress
+from simlabel._utils.text import some_names
 from simlabel.cli._console import Terminal, count, note, say, show_table
 from simlabel.cli._models import label_sets_of, named_columns
 from simlabel.cli._options import Reading, TableColumns, check_columns
@@ -27,8 +29,6 @@ from simlabel.cli._rows import (
 from simlabel.datasets import DatasetError, TableFile, table_chunks
 from simlabel.experiments import find_algorithm
 from simlabel.labels import Partial, advise_on_labels
-from simlabel.support.progress import heard_by, shown_progress
-from simlabel.support.text import some_names
 from simlabel.tables import LEFT_OUT, Column, detect_columns, table_cells
 
 _HEAD = 500  # rows that decide whether a table is a feature matrix

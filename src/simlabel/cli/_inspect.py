@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simlabel._utils.text import some_names
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, command, records, show_json, show_table, write_frame
-from simlabel.support.text import some_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simlabel._utils.validation import Rows
     from simlabel.cli._rows import RowSource
-    from simlabel.inspection import Explanation
-    from simlabel.support.validation import Rows
+    from simlabel.model.inspection import Explanation
 
 _MOST_ROWS = 10_000
 

@@ -15,8 +15,8 @@ from simlabel.cli._console import say
 if TYPE_CHECKING:
     from simlabel.datasets import Dataset
     from simlabel.experiments import Protocol
+    from simlabel.experiments.reports import Report
     from simlabel.guarantees import Guarantee
-    from simlabel.reports import Report
 
 # Names are written out so that --help needs no import of the packages that define them;
 # tests/cli/test_imports.py compares both.
@@ -244,7 +244,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if self.report:
-            from simlabel.reports import check_report_path
+            from simlabel.experiments.reports import check_report_path
 
             for path in self.report:
                 check_report_path(path)
@@ -252,7 +252,7 @@ class Run:
     def write_reports(self, make: Callable[[], Report]) -> None:
         """Make a report and write it to the requested files, if there are any."""
         if self.report:
-            from simlabel.reports import write_report
+            from simlabel.experiments.reports import write_report
 
             report = make()
             for path in self.report:

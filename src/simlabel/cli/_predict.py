@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from simlabel._utils.progress import Listener, shown_progress
 from simlabel.cli import _options as options
 from simlabel.cli._console import command, note, say
-from simlabel.support.progress import Listener, shown_progress
 
 if TYPE_CHECKING:
+    from simlabel._utils.validation import Rows
     from simlabel.cli._models import FittedModel
     from simlabel.cli._rows import RowSource
     from simlabel.guarantees import Guarantee, Promise
-    from simlabel.support.validation import Rows
 
 _ENDINGS = {".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _CLUSTER_ROWS = 8192  # rows per request to a cluster: a task should compute longer than it travels
@@ -104,7 +104,7 @@ class Cluster:
         if self.cluster is None and self.workers is None:
             yield None
             return
-        from simlabel.cluster import DaskEngine, find_client, local_client
+        from simlabel.sums.dask import DaskEngine, find_client, local_client
 
         with ExitStack() as stack:
             if self.workers is not None:

@@ -14,6 +14,8 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
+from simlabel._utils.text import some_names
+from simlabel._utils.validation import Rows
 from simlabel.cli._console import note, say
 from simlabel.cli._options import Reading, check_columns, split_names
 from simlabel.datasets import (
@@ -27,8 +29,6 @@ from simlabel.datasets import (
     table_chunks,
 )
 from simlabel.labels import Partial
-from simlabel.support.text import some_names
-from simlabel.support.validation import Rows
 from simlabel.tables import Cell, TableEncoder, table_cells, yes_or_no
 
 BLOCK = 256  # rows that are predicted at once, always: results must not depend on how a file is read

@@ -49,7 +49,7 @@ def serve(
 ) -> None:
     """Run a tagging server: a web page and an HTTP API, with a model that learns while people tag."""
     try:
-        from simlabel import desk as server
+        from simlabel import server
     except ImportError as error:
         if (error.name or "").startswith("simlabel"):
             raise
@@ -85,6 +85,6 @@ def backup(
     file: Annotated[Path, typer.Argument(help="File to write; `simlabel serve FILE` opens it.")],
 ) -> None:
     """Copy the data of a tagging server to one file, with its model; the server may be running."""
-    from simlabel.desk import backup
+    from simlabel.server import backup
 
     say(f"wrote {file}: {backup(desk, file):,} bytes")

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from simlabel._utils.files import replacing
+from simlabel._utils.text import for_terminal
 from simlabel.datasets import table_pieces
-from simlabel.support.files import replacing
-from simlabel.support.text import for_terminal
 
 _BATCH = 1024  # rows of a Parquet row group
 

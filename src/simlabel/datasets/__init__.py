@@ -1,7 +1,7 @@
 """Multi-label data sets: from files in the formats that people have, and by name."""
 
 from simlabel.datasets._chunks import FeatureChunks
-from simlabel.datasets._dataset import Dataset, Numbered
+from simlabel.datasets._dataset import TEST, TRAIN, Dataset, Numbered
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import Format
 from simlabel.datasets._formats import FORMATS, detect_format, find_format
@@ -32,4 +32,6 @@ __all__ = [
     "TableFile",
     "TableChunks",
     "TABLE_FORMATS",
+    "TEST",
+    "TRAIN",
 ]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlabel.fitted import Model, told_probabilities
+from simlabel._utils.text import element, escaped, for_terminal, html_table
 from simlabel.labels import odd_name
 from simlabel.metrics import find_criterion
-from simlabel.support.text import element, escaped, for_terminal, html_table
+from simlabel.model import Model, told_probabilities
 from simlabel.tables import TableEncoder
 
 if TYPE_CHECKING:
