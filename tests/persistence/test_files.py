@@ -14,7 +14,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
-from simlabel._utils.replacing import replacing
+from simlabel._utils.files import replacing
 from simlabel.model.persistence import CLASSES, ModelFileError, read_file, write_file
 from simlabel.similarities import RBF, Linear
 

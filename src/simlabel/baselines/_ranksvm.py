@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from simlabel._utils.limits import limits
-from simlabel._utils.memory import available_memory
+from simlabel._utils.limits import available_memory, limits
 from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Floats, Mask
 from simlabel.baselines._ranksvm_dual import solve_dual

@@ -2,9 +2,8 @@
 
 from simlabel._utils.rows import open_rows
 from simlabel.datasets._chunks import FeatureChunks
-from simlabel.datasets._csv import check_delimiter
 from simlabel.datasets._dataset import TEST, TRAIN, Dataset, Numbered
-from simlabel.datasets._errors import DatasetError, check_regular
+from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import Format
 from simlabel.datasets._formats import FORMATS, detect_format, find_format
 from simlabel.datasets._load import list_datasets, load_dataset
@@ -27,6 +26,9 @@ __all__ = [
     "DatasetError",
     "FeatureChunks",
     "FORMATS",
+    "detect_format",
+    "find_format",
+    "Numbered",
     "Format",
     "read_table",
     "table_chunks",
@@ -34,9 +36,4 @@ __all__ = [
     "TableFile",
     "TableChunks",
     "TABLE_FORMATS",
-    "check_delimiter",
-    "Numbered",
-    "check_regular",
-    "detect_format",
-    "find_format",
 ]

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import sklearn
 
 import simlabel
-from simlabel._utils.replacing import replacing
+from simlabel._utils.files import replacing
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult

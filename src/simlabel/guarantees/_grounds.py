@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import Codes, content_order, is_lazy, is_remote, take_rows
 from simlabel._utils.text import some_names
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.guarantees._conformal import Counts, RidgeConformal, SumConformal, of_entries
 from simlabel.labels import refuse_unknown

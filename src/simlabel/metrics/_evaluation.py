@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.html import escaped, table
+from simlabel._utils.text import escaped, html_table
 from simlabel._utils.validation import check_sample_weight
 from simlabel.metrics._criteria import CRITERIA, Criterion
 from simlabel.metrics._sets import SET_CRITERIA
@@ -195,7 +195,7 @@ class Evaluation:
             [escaped(criterion.heading if criterion else name), f"{value:.4f}", str(undefined or "")]
             for name, criterion, value, undefined in self._rows()
         ]
-        return table(["criterion", "value", "rows left out: undefined"], rows, f"{self.n_rows:,} rows")
+        return html_table(["criterion", "value", "rows left out: undefined"], rows, f"{self.n_rows:,} rows")
 
     def __str__(self) -> str:
         lines = []

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._utils.arithmetic import squared_lengths
-from simlabel._utils.forks import cached_property
 from simlabel._utils.kernels import in_panels, tile_rows
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
@@ -25,6 +24,7 @@ from simlabel._utils.rows import (
     row_width,
     stacked,
 )
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows, check_nonnegative
 from simlabel.similarities import CoordinateSimilarity, Function, Leaf, Similarity
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
     Codes,
@@ -25,6 +24,7 @@ from simlabel._utils.rows import (
     spliced,
     stacked,
 )
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.labels import Indicator, UnknownLabels, constant_labels
 from simlabel.sums._chunks import (

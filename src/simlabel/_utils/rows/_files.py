@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simlabel._utils.files import too_large
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows._containers import Index
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 
 _NPZ_KEY = "X"

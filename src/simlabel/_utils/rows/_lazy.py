@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows._containers import Index, Sliced, Source, blocks
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import Rows
 
 Result = TypeVar("Result")

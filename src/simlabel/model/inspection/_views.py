@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from simlabel._utils.html import element, escaped, table
-from simlabel._utils.text import PLAIN, for_figure, for_terminal
+from simlabel._utils.text import PLAIN, element, escaped, for_figure, for_terminal, html_table
 from simlabel.model.inspection._bars import Bar, Bars
 from simlabel.model.inspection._decisions import legend
 from simlabel.model.inspection._sentences import Told, headline, told
@@ -70,7 +69,7 @@ def html_page(why: Explanation) -> str:
 def _html_table(bars: Bars) -> str:
     largest = bars.largest
     rows = [[*map(escaped, cells), _html_bar(row, largest)] for row, cells in bars.cells()]
-    return table([*bars.headings, ""], rows, bars.title)
+    return html_table([*bars.headings, ""], rows, bars.title)
 
 
 def _html_bar(row: Bar, largest: float) -> str:

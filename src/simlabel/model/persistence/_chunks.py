@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import (
     Rows,
     check_finite,

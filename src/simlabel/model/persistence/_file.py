@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
+from simlabel._utils.files import replacing
 from simlabel._utils.limits import limits
-from simlabel._utils.replacing import replacing
 from simlabel._utils.validation import Rows, check_finite
 
 State = dict[str, Any]

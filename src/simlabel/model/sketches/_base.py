@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import take_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge import Stages
 from simlabel.similarities import Similarity

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, dense_rows, n_rows, take_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows, check_finite, check_number, check_numbers
 from simlabel.model.sketches._base import FittedSketch, Sketch, SketchProblem
 from simlabel.similarities import Similarity

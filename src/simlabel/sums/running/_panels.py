@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.kernels import panel_width, sort_by_label, tile_rows
 from simlabel._utils.rows import n_rows, row_width
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.sums._contract import Job, Plan, ReduceCall
 from simlabel.sums._prepared import Prepared, Side

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import n_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities import Similarity
 from simlabel.sums._contract import Job, Plan
