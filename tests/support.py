@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simlabel.datasets import Dataset, DatasetError, load_dataset
-from simlabel.datasets._river import river_file
+from simlabel.datasets import Dataset, DatasetError, load_dataset, river_file
 
 
 def require_data(name: str) -> Dataset:

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets import Dataset
-from simlabel.datasets._dataset import TEST, TRAIN
+from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.metrics import evaluate
 from simlabel.support.validation import FloatArray
 

@@ -10,8 +10,15 @@ import scipy.sparse as sp
 from typer.testing import CliRunner
 
 from simlabel.cli._app import app
-from simlabel.datasets import FORMATS, Dataset, FeatureChunks, Format, list_datasets, load_dataset
-from simlabel.datasets._formats import detect_format
+from simlabel.datasets import (
+    FORMATS,
+    Dataset,
+    FeatureChunks,
+    Format,
+    detect_format,
+    list_datasets,
+    load_dataset,
+)
 
 DOC = Path(__file__).parents[2] / "docs" / "walk-through.md"
 

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simlabel.datasets import Dataset, DatasetError, list_datasets, load_dataset
+from simlabel.datasets import Dataset, DatasetError, list_datasets, load_dataset, river_file
 from simlabel.datasets import _load as load_module
-from simlabel.datasets._river import river_file
 
 ARFF = "@relation x\n@attribute a numeric\n@attribute l {0,1}\n@data\n"
 XML = '<labels><label name="l"/></labels>'

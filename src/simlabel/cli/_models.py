@@ -19,8 +19,7 @@ from simlabel.cli._console import say
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of, check_ids
 from simlabel.cli._table_fit import is_table
-from simlabel.datasets import Dataset
-from simlabel.datasets._dataset import Numbered
+from simlabel.datasets import Dataset, Numbered
 from simlabel.fitted import Outputs
 from simlabel.inspection import Explanation
 from simlabel.labels import LabelSpace, Partial, UnknownLabels

@@ -21,8 +21,14 @@ from simlabel.cli._label_cells import LabelCell, LabelSource
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import check_ids, check_rows, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
-from simlabel.datasets import TABLE_FORMATS, DatasetError, TableFile, read_table, table_chunks
-from simlabel.datasets._formats import detect_format
+from simlabel.datasets import (
+    TABLE_FORMATS,
+    DatasetError,
+    TableFile,
+    detect_format,
+    read_table,
+    table_chunks,
+)
 from simlabel.labels import Partial
 from simlabel.support.progress import heard_by, shown_progress
 from simlabel.support.text import some_names

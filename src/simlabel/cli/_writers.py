@@ -99,7 +99,7 @@ class CsvWriter:
     """Write the columns of `WrittenColumns.header`."""
 
     def __init__(self, stream: TextIO, columns: WrittenColumns, separator: str) -> None:
-        from simlabel.datasets.tables import CsvRecords
+        from simlabel.datasets import CsvRecords
 
         _check_separator(columns.labels, separator)
         self._records, self._separator = CsvRecords(stream), separator
@@ -115,7 +115,7 @@ class ExcelWriter:
     """Write the columns of a CSV file to the one sheet of a workbook."""
 
     def __init__(self, columns: WrittenColumns, separator: str) -> None:
-        from simlabel.datasets.tables import Sheet
+        from simlabel.datasets import Sheet
 
         _check_separator(columns.labels, separator)
         self._sheet, self._separator = Sheet(), separator

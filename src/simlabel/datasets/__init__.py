@@ -1,12 +1,15 @@
-"""Multi-label data sets: from files in the formats that people have, and by name."""
+"""Multi-label data sets from files and by name, and raw tables."""
 
-from simlabel.datasets._chunks import FeatureChunks
-from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._catalog import data_folder, listed_sets, river_file
+from simlabel.datasets._csv import CsvRecords, check_delimiter
+from simlabel.datasets._dataset import DEVELOPMENT, TEST, TRAIN, Dataset, Numbered
+from simlabel.datasets._errors import DatasetError, check_regular
+from simlabel.datasets._excel import Sheet
 from simlabel.datasets._format import Format
-from simlabel.datasets._formats import FORMATS
+from simlabel.datasets._formats import FORMATS, FeatureChunks, detect_format, find_format
 from simlabel.datasets._load import list_datasets, load_dataset
-from simlabel.datasets.tables import (
+from simlabel.datasets._openml import OPENML, OpenMLSet
+from simlabel.datasets._table import (
     TABLE_FORMATS,
     TableChunks,
     TableFile,
@@ -29,4 +32,19 @@ __all__ = [
     "TableFile",
     "TableChunks",
     "TABLE_FORMATS",
+    "check_delimiter",
+    "check_regular",
+    "CsvRecords",
+    "data_folder",
+    "detect_format",
+    "DEVELOPMENT",
+    "find_format",
+    "listed_sets",
+    "Numbered",
+    "OPENML",
+    "OpenMLSet",
+    "river_file",
+    "Sheet",
+    "TEST",
+    "TRAIN",
 ]

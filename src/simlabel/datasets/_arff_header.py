@@ -122,7 +122,7 @@ def _attribute(rest: str, path: Path, line: int) -> Attribute:
     if not kind:
         raise DatasetError(f"expected a type after the attribute {quote(name)}, found nothing", path, line)
     if kind[0] == (True, "{"):
-        return Attribute(name, _values(name, kind, path, line), line)
+        return Attribute(name, _values(name, kind, path, line), line=line)
     word = kind[0][1].lower()
     if word in _OTHERS:
         raise DatasetError(
@@ -136,7 +136,7 @@ def _attribute(rest: str, path: Path, line: int) -> Attribute:
         raise DatasetError(
             f"expected numeric, real, integer or {{value, ...}} for {quote(name)}, found {found}", path, line
         )
-    return Attribute(name, None, line)
+    return Attribute(name, is_numeric=True, line=line)
 
 
 def _values(name: str, tokens: list[tuple[bool, str]], path: Path, line: int) -> tuple[str, ...]:

@@ -11,23 +11,22 @@ from typing import Any
 
 import pandas as pd
 
-from simlabel.datasets._catalogue import (
+from simlabel.datasets._catalog import (
+    RIVER,
     Files,
     data_folder,
+    find_parts,
     listed_sets,
     looks_like_path,
-    parts_beside,
+    river_file,
     sets_in,
     ways_to_obtain,
 )
-from simlabel.datasets._dataset import Dataset
+from simlabel.datasets._dataset import Dataset, join_parts, stem
 from simlabel.datasets._errors import DatasetError, check_regular
-from simlabel.datasets._folder import is_folder_of_arrays, read_folder
 from simlabel.datasets._formats import find_format
-from simlabel.datasets._lines import stem
+from simlabel.datasets._numpy import is_folder_of_arrays, read_folder
 from simlabel.datasets._openml import OPENML, fetch
-from simlabel.datasets._parts import join_parts
-from simlabel.datasets._river import RIVER, river_file
 from simlabel.support.files import not_regular
 
 
@@ -89,7 +88,7 @@ def load_dataset(
     text = os.fspath(path_or_name)
     if not_regular(text) is None:
         path = Path(text)
-        parts = parts_beside(path) if fixed_split else None
+        parts = find_parts(path) if fixed_split else None
         return _read(path, format, options) if parts is None else _joined(stem(path), parts, format, options)
     if format is None and is_folder_of_arrays(text):
         return _checked(read_folder, Path(text), "a folder of arrays", options)
@@ -165,7 +164,7 @@ def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str
     sets = {} if folder is None else sets_in(folder)
     files = next((sets[each] for each in _spellings(name, sets)), None)
     if files is not None:
-        parts = parts_beside(files[0][1]) if fixed_split and files[0][0] is None else None
+        parts = find_parts(files[0][1]) if fixed_split and files[0][0] is None else None
         return _joined(name, parts or files, format, options)
     path = river_file(name) if name in RIVER else None
     if path is not None:

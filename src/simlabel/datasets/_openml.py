@@ -1,29 +1,27 @@
-"""Sets from OpenML, fetched by scikit-learn.
+"""Data sets of OpenML, fetched by scikit-learn.
 
-scikit-learn keeps what it has fetched in its data folder, and each time holds it against the checksum
-that OpenML gives; here the numbers of rows, features and labels are held against what is known of the set.
+scikit-learn caches what it has fetched, and compares it with the checksum of OpenML each time; here the numbers
+of rows, features and labels are compared with the known ones.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from typing import NamedTuple
 from urllib.error import URLError
 
+import numpy as np
 from sklearn.datasets import fetch_openml
 
+from simlabel.datasets._columns import Attribute, Block, LabelColumns, Missing, Table, read_columns
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
-from simlabel.datasets._features import Missing, check_missing
-from simlabel.datasets._frame import from_frame
-from simlabel.datasets._label_columns import LabelColumns
 
 
-@dataclass(frozen=True)
-class OpenMLSet:
-    """The number of a set on OpenML, and what must come back."""
+class OpenMLSet(NamedTuple):
+    """The number of a data set on OpenML, and its expected size."""
 
     data_id: int
     n_rows: int
@@ -39,31 +37,36 @@ OPENML = {
 
 
 def fetch(name: str, *, missing: Missing = "error") -> Dataset:
-    """Fetch one of the sets in ``OPENML``, from scikit-learn's data folder if it is there already."""
-    check_missing(missing)
-    wanted = OPENML[name]
-    source = f"OpenML {wanted.data_id}"
+    """Fetch one of the data sets in ``OPENML``, from scikit-learn's data folder if it is there already."""
+    data_id, *expected = OPENML[name]
+    source = f"OpenML {data_id}"
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="A network error occurred", category=UserWarning)
-            # its parser "pandas" takes TRUE and FALSE for booleans, and fails on them
-            fetched = fetch_openml(data_id=wanted.data_id, as_frame=True, parser="liac-arff", n_retries=1)
+            # its parser "pandas" reads TRUE and FALSE as booleans, and then fails
+            fetched = fetch_openml(data_id=data_id, as_frame=True, parser="liac-arff", n_retries=1)
     except (URLError, HTTPException, OSError) as error:
         raise DatasetError(f"could not be fetched: {error}", source) from None
-    except Exception as error:  # a wrong checksum, an answer of another form: its parser has its own errors
-        raise DatasetError(f"expected the set as OpenML describes it; {_words_of(error)}", source) from None
-    labels = LabelColumns(labels=tuple(map(str, fetched.target_names)))
-    dataset = from_frame(fetched.frame, labels, Path(source), name, missing)
-    expected = (wanted.n_rows, wanted.n_features, wanted.n_labels)
-    found = (dataset.n_rows, dataset.n_attributes, dataset.n_labels)
+    except Exception as error:  # a wrong checksum, or an unexpected answer: its parser has its own errors
+        try:
+            what = str(error)
+        except (ValueError, TypeError):  # some of them cannot quote a percent sign
+            what = type(error).__name__
+        raise DatasetError(f"expected the data set as OpenML describes it; {what}", source) from None
+    frame = fetched.frame
+    rows, columns = np.arange(len(frame)), [frame.iloc[:, j] for j in range(frame.shape[1])]
+    cells = (
+        (j, rows, column.to_numpy(np.float64 if column.dtype.kind in "fiu" else object))
+        for j, column in enumerate(columns)
+    )
+    attributes = [Attribute(str(column)) for column in frame.columns]
+    table = Table(
+        Path(source), attributes, lambda _: iter([Block(range(1, len(frame) + 1), cells)]), in_lines=False
+    )
+    labels = LabelColumns(labels=tuple(map(str, fetched.target_names))).positions(table.names, table.path)
+    dataset = read_columns(table, labels, missing, name)
+    found = [dataset.n_rows, dataset.n_attributes, dataset.n_labels]
     if found != expected:
-        raise DatasetError(f"expected {expected} rows, features and labels, found {found}", source)
+        message = f"expected {tuple(expected)} rows, features and labels, found {tuple(found)}"
+        raise DatasetError(message, source)
     return dataset
-
-
-def _words_of(error: Exception) -> str:
-    """What an error says; some of the parser fail at that where they quote a percent sign."""
-    try:
-        return str(error)
-    except (ValueError, TypeError):
-        return type(error).__name__

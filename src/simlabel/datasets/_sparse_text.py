@@ -1,26 +1,31 @@
-"""Rows of the form ``label,label index:value index:value``, which svmlight and XMC share.
+"""Sparse rows as text, ``label,label index:value index:value``: svmlight / LibSVM, and XMC.
 
-scikit-learn reads them too, but says no line when it fails, keeps labels as Python objects, and refuses
-label lists with blanks behind their commas; the tests hold this reader against it.
+scikit-learn's reader reports no line when it fails, keeps labels as Python objects, skips empty rows, and does
+not read label lists with blanks after their commas; the tests compare this reader with it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
-from simlabel.datasets._columns import Place
-from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import finite_number
-from simlabel.datasets._format import Wanted
-from simlabel.datasets._gather import LARGEST_INDEX
+from simlabel.datasets._columns import LARGEST_INDEX, SparseRows, finite_number
+from simlabel.datasets._dataset import Dataset, Numbered, set_name
+from simlabel.datasets._errors import DatasetError, check_columns, quote
+from simlabel.datasets._format import FeatureRequest, Format, Head
+from simlabel.datasets._text import numbered_lines
+from simlabel.support.validation import Rows
 
 _BLANK_AFTER_COMMA = re.compile(r",[ \t]+")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?", re.ASCII)
+_XMC_HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
+_NUMBERS = frozenset("0123456789+-., \t")
 
 
 def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], list[float]]:
-    """Labels, feature indices and feature values of one row, as they are written.
+    """Return the labels, feature indices and feature values of one row, as they are written.
 
     Examples
     --------
@@ -32,7 +37,11 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
     tokens = _BLANK_AFTER_COMMA.sub(",", text).split()
     labels: list[int] = []
     if tokens and ":" not in tokens[0]:
-        labels = [_label(token, path, line) for token in tokens.pop(0).split(",")]
+        for token in tokens.pop(0).split(","):
+            if not _WHOLE.fullmatch(token):
+                expected = "labels as whole numbers separated by commas"
+                raise DatasetError(f"expected {expected}, found {quote(token)}", path, line)
+            labels.append(int(token.partition(".")[0]))
     indices: list[int] = []
     values: list[float] = []
     for token in tokens:
@@ -41,7 +50,7 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
             indices.append(int(index))
             values.append(finite_number(value))
         except ValueError:
-            if index == "qid" and not indices:  # the query of a ranking task, which is no feature
+            if index == "qid" and not indices:  # the query of a ranking task is not a feature
                 continue
             raise DatasetError(f"expected index:value, found {quote(token)}", path, line) from None
         if not 0 <= indices[-1] <= LARGEST_INDEX:
@@ -52,18 +61,178 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
     return labels, indices, values
 
 
-def _label(token: str, path: Path, line: int) -> int:
-    if not _WHOLE.fullmatch(token):
-        expected = "labels as whole numbers separated by commas"
-        raise DatasetError(f"expected {expected}, found {quote(token)}", path, line)
-    return int(token.partition(".")[0])
+def _check_range(what: str, numbers: list[int], low: int, high: int, path: Path, line: int) -> None:
+    for number in numbers:
+        if not low <= number <= high:
+            raise DatasetError(f"expected a {what} from {low} to {high}, found {number}", path, line)
 
 
-def places_of(text: str, wanted: Wanted, base: int, line: int) -> list[Place]:
-    """Features of one row that are not 0, where the model's first one has the number `base`."""
-    _, indices, values = split_row(text, wanted.path, line)
-    for index in indices:
-        if not base <= index < wanted.width + base:
-            expected = f"a feature from {base} to {wanted.width + base - 1}, as the model has"
-            raise DatasetError(f"expected {expected}, found {index}", wanted.path, line)
-    return [(index - base, value) for index, value in zip(indices, values, strict=True) if value]
+def _blocks(request: FeatureRequest, lines: Iterator[tuple[int, str]], base: int) -> Iterator[Rows]:
+    """Yield features that are not 0; the first feature of the model has the number `base`."""
+
+    def rows() -> Iterator[tuple[list[int], list[float]]]:
+        high = request.width + base - 1
+        for line, text in lines:
+            _, indices, values = split_row(text, request.path, line)
+            _check_range("feature of the model", indices, base, high, request.path, line)
+            used = [(index - base, value) for index, value in zip(indices, values, strict=True) if value]
+            yield [index for index, _ in used], [value for _, value in used]
+
+    return request.sparse_blocks(rows())
+
+
+def read_svmlight(
+    path: Path, *, zero_based: bool | Literal["auto"] = "auto", max_gib: float | None = None
+) -> Dataset:
+    """Read a file of rows ``label,label index:value ...``; a ``#`` starts a comment.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzip.
+    zero_based : bool or "auto"
+        Whether feature indices start at 0; with "auto" they start at 1 if there is no 0, as in scikit-learn.
+        The labels are the distinct numbers that occur, sorted.
+    max_gib : float, optional
+        How many GiB of memory the file may need; by default that depends on its size.
+    """
+    if zero_based not in (True, False, "auto"):
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
+    X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
+    position: dict[int, int] = {}
+    lowest, highest = LARGEST_INDEX, -1
+    for line, text in _svmlight_lines(path, max_gib):
+        labels, indices, values = split_row(text, path, line)
+        if zero_based is False and 0 in indices:
+            raise DatasetError("expected feature indices from 1 on, found 0", path, line)
+        Y_rows.add(position.setdefault(label, len(position)) for label in labels)
+        X_rows.add(indices, values)
+        lowest, highest = min(lowest, *indices, lowest), max(highest, *indices, highest)
+        check_columns(highest, 0, path, max_gib, line)
+    first = 0 if zero_based is True or lowest == 0 or highest < 0 else 1
+    names = sorted(position)
+    X = X_rows.finish(highest + 1 - first, first=first)
+    return Dataset(
+        name=set_name(path),
+        X=X,
+        Y=Y_rows.finish(len(names))[:, [position[label] for label in names]],
+        label_names=tuple(map(str, names)),
+        feature_names=Numbered(X.shape[1]),
+        source=str(path),
+    )
+
+
+def _svmlight_lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:
+    """Yield rows without comments; a line of blanks is a row without labels and features."""
+    for line, raw in numbered_lines(path, max_gib):
+        text = raw.partition("#")[0]
+        if text.strip() or ("#" not in raw and raw):
+            yield line, text
+
+
+def _svmlight_chunks(request: FeatureRequest) -> Iterator[Rows]:
+    lines = _svmlight_lines(request.path, request.max_gib)
+    base = _find_base(request) if request.index_base is None else request.index_base
+    return _blocks(request, lines, base)
+
+
+def _find_base(request: FeatureRequest) -> int:
+    """Return the number of the first feature; reads the whole file, since the first rows may not show it."""
+    highest = 0
+    for line, text in _svmlight_lines(request.path, request.max_gib):
+        indices = split_row(text, request.path, line)[1]
+        if 0 in indices:
+            return 0
+        highest = max([highest, *indices])
+    if highest == request.width:
+        return 1
+    raise DatasetError(
+        "the rows do not show whether features are numbered from 0 or from 1; set index_base", request.path
+    )
+
+
+def _sniff(head: Head) -> bool:
+    """Return whether a row has only numbers before the first colon, and a number behind it."""
+    before, colon, after = head.row.partition(":")
+    return bool(colon) and _NUMBERS.issuperset(before.removesuffix("qid")) and after[:1] in _NUMBERS
+
+
+def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
+    """Read a file whose first line gives the numbers of rows, features and labels.
+
+    Each row is ``label,label index:value ...`` with labels and indices from 0 on; a row that starts with a
+    blank has no label. The names of features and labels are their numbers.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or gzip.
+    max_gib : float, optional
+        How many GiB of memory the file may need; by default that depends on its size.
+    """
+    lines = _xmc_lines(path, max_gib)
+    n_rows, n_features, n_labels = _xmc_header(lines, path)
+    check_columns(n_features, n_labels, path, max_gib)
+    X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
+    blank: set[int] = set()  # positions of empty lines: rows without labels and features, or nothing
+    line = 1
+    for line, text in lines:
+        labels, indices, values = split_row(text, path, line)
+        _check_range("label", labels, 0, n_labels - 1, path, line)
+        _check_range("feature", indices, 0, n_features - 1, path, line)
+        if not text.strip():
+            blank.add(len(X_rows))
+        X_rows.add(indices, values)
+        Y_rows.add(labels)
+    X, Y = X_rows.finish(n_features), Y_rows.finish(n_labels)
+    if X.shape[0] != n_rows:
+        rows = [row for row in range(X.shape[0]) if row not in blank]
+        X, Y = X[rows], Y[rows]
+    if X.shape[0] != n_rows:
+        message = f"expected {n_rows} rows, as the first line says, found {X.shape[0]}"
+        raise DatasetError(message, path, line)
+    return Dataset(set_name(path), X, Y, Numbered(n_labels), Numbered(n_features), source=str(path))
+
+
+def _xmc_lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:
+    return ((line, text) for line, text in numbered_lines(path, max_gib) if not text.startswith("#"))
+
+
+def _xmc_header(lines: Iterator[tuple[int, str]], path: Path) -> tuple[int, int, int]:
+    line, text = next(lines, (1, ""))
+    match = _XMC_HEADER.fullmatch(text)
+    if match is None:
+        raise DatasetError(
+            f"expected the numbers of rows, features and labels ('N D L'), found {quote(text)}", path, line
+        )
+    n_rows, n_features, n_labels = (int(number) for number in match.groups())
+    for what, number in {"features": n_features, "labels": n_labels}.items():
+        if not 0 < number <= LARGEST_INDEX:
+            raise DatasetError(f"expected 1 to {LARGEST_INDEX} {what}, found {number}", path, line)
+    return n_rows, n_features, n_labels
+
+
+def _xmc_chunks(request: FeatureRequest) -> Iterator[Rows]:
+    lines = _xmc_lines(request.path, request.max_gib)
+    n_rows, n_features, _ = _xmc_header(lines, request.path)
+    request.check_width(n_features)
+    rows = ((line, text) for number, (line, text) in enumerate(lines) if number < n_rows or text.strip())
+    return _blocks(request, rows, 0)
+
+
+SVMLIGHT = Format(
+    name="svmlight",
+    title="svmlight / LibSVM text",
+    endings=(".svm", ".svmlight", ".libsvm"),
+    sniff=_sniff,
+    read=read_svmlight,
+    chunks=_svmlight_chunks,
+)
+XMC = Format(
+    name="xmc",
+    title="text of the extreme classification repository",
+    endings=(".txt",),
+    sniff=lambda head: _XMC_HEADER.fullmatch(head.row) is not None,
+    read=read_xmc,
+    chunks=_xmc_chunks,
+)

@@ -3,7 +3,6 @@
 import pytest
 
 from simlabel.datasets import DatasetError, read_table
-from simlabel.datasets.tables import _encoding
 
 TEXT = "title,tags\nplage,été\nЁж,日本\n"
 WESTERN = "title,tags\nplage,x\ncafé,été\n"
@@ -70,9 +69,8 @@ def test_halves_of_surrogate_pairs(tmp_path):
         read(tmp_path, b"a,b\n+2AA-,y\n", encoding="utf-7")
 
 
-def test_lines_are_counted_over_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(_encoding, "_BLOCK", 3)
-    assert "byte 0xe9 on line 3" in " ".join(read(tmp_path, WESTERN.encode("latin-1")).notes)
-    found = read(tmp_path, WESTERN.replace("\n", "\r\n").encode("latin-1")).notes
-    assert "byte 0xe9 on line 3" in " ".join(found)
-    assert read(tmp_path, TEXT.encode()).frame["tags"].tolist() == ["été", "日本"]
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_are_counted_in_long_files(tmp_path, end):
+    rows = "title,tags\n" + "plage,x\n" * 400_000  # several MiB: blocks end within rows and line ends
+    data = (rows + "café,été\n").replace("\n", end).encode("latin-1")
+    assert "byte 0xe9 on line 400002" in " ".join(read(tmp_path, data).notes)

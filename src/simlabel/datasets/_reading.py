@@ -1,29 +1,34 @@
-"""What a reader of tables is asked for, and what it finds out on its way through the file."""
+"""Reading a raw table: the options, the notes and problems on the way, and the cells of typed formats."""
 
 from __future__ import annotations
 
+import json
+import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.support.files import memory_limit, too_large
+from simlabel.support.validation import is_missing
 
 Cell = str | int | float | bool | list[str] | None
 Record = tuple[int, list[Cell]]  # the line of a row, and its cells
-POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of the text or number that it points to
-_PROBLEM = 256  # bytes of a problem that is kept
-_NAME = 160  # bytes of a name of a column, with its places in tables
+POINTER, _OBJECT = 8, 56  # bytes of a cell in a column, and of its text or number
+_PROBLEM = 256  # bytes of a problem
+_NAME = 160  # bytes of the name of a column in all tables that hold it
 
 
 class TableProblem(NamedTuple):
-    """A row that was left out: its line (of a sheet its row, of a JSON array its item), and what is wrong."""
+    """A row that was skipped: its line (of a sheet its row, of a JSON array its item), and what is wrong."""
 
     line: int
     what: str
@@ -31,7 +36,7 @@ class TableProblem(NamedTuple):
 
 @dataclass
 class TableReading:
-    """One way through a file, `rows` rows at a time or (None) all at once.
+    """One pass over a file, `rows` rows at a time or (None) all at once.
 
     The other fields are the parameters and attributes of `read_table`.
     """
@@ -51,24 +56,24 @@ class TableReading:
     def _limit(self) -> int:
         return memory_limit(self.path, self.max_gib, text=True)
 
-    def leave_out(self, line: int, what: str) -> None:
-        """Keep in mind that a row was left out, or refuse the file for it."""
+    def skip(self, line: int, what: str) -> None:
+        """Record that a row is skipped; if `strict`, raise an error instead."""
         if self.strict:
             raise DatasetError(what, self.path, line)
         self.problems.append(TableProblem(line, what))
         self.check(_PROBLEM * len(self.problems))
 
     def frames(self, names: Sequence[str], records: Iterable[Record]) -> Iterator[pd.DataFrame]:
-        """Frames of objects, at least one, of rows that have a line and a cell for each name."""
+        """Yield frames of objects, at least one, of rows that have a line and a cell for each name."""
         block: list[list[Cell]] = []
         start = taken = 0
         for line, record in records:
             block.append(record)
             self.lines.append(line)
-            # cells that are not there take room too: a few bytes can be a row of many columns
+            # missing cells need memory too: a few bytes can be a row of many columns
             texts = [cell for cell in record if isinstance(cell, str)]
-            held = len(record) - record.count(None)
-            taken += POINTER * len(record) + _OBJECT * held + sum(map(len, texts))
+            n_present = len(record) - record.count(None)
+            taken += POINTER * len(record) + _OBJECT * n_present + sum(map(len, texts))
             self.check(taken)
             if len(block) == self.rows:
                 yield _frame(block, names, start)
@@ -81,7 +86,7 @@ class TableReading:
             yield _frame(block, names, start)
 
     def named(self, found: Iterable[str | None]) -> list[str]:
-        """Names of columns, all different and none empty; what had to be changed is noted."""
+        """Return unique, non-empty names of columns; changes are noted."""
         given = [(name or "").strip() for name in found]
         if not given:
             raise DatasetError("expected at least one column, found none", self.path)
@@ -96,12 +101,12 @@ class TableReading:
             names[unique] = None
         changed = [name for name, own in zip(names, given, strict=True) if name != own]
         if changed:
-            told = quote(", ".join(changed), 200)
-            self.notes.append(f"columns without a name, or with one that came before, are called {told}")
+            listed = quote(", ".join(changed), 200)
+            self.notes.append(f"columns without a name, or with a repeated one, are called {listed}")
         return list(names)
 
     def check(self, size: int) -> None:
-        """Refuse the file if it asks for more than so many bytes."""
+        """Raise an error if the table needs more memory than the file is allowed."""
         if size <= self._limit:
             return
         message = too_large(size, self.path, self.max_gib, text=True)
@@ -114,5 +119,47 @@ def _frame(block: list[list[Cell]], names: Sequence[str], start: int) -> pd.Data
 
 
 def filled(text: str) -> str | None:
-    """A text as it is; None where nothing stands in it."""
+    """Return a text unchanged; None if it is blank."""
     return text if text and not text.isspace() else None
+
+
+def as_cell(value: Any) -> Cell:
+    """Convert a typed value: dates become ISO texts, nested values JSON; others are unchanged.
+
+    Examples
+    --------
+    >>> as_cell(["sea", "sunset"]), as_cell({"width": 3, "dates": [date(2024, 1, 5)]}), as_cell(" ")
+    (['sea', 'sunset'], '{"width":3,"dates":["2024-01-05"]}', None)
+    >>> as_cell(datetime(2024, 1, 5)), as_cell(datetime(2024, 1, 5, 12, 30))
+    ('2024-01-05', '2024-01-05T12:30:00')
+    """
+    if isinstance(value, str):
+        return filled(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_text)
+    return _text(value)
+
+
+def plain_cell(value: Any) -> Cell:
+    """Return a cell of a frame as JSON can hold it; None if it is missing or not finite.
+
+    Examples
+    --------
+    >>> plain_cell(np.int64(3)), plain_cell(float("inf")), plain_cell(["sea"])
+    (3, None, ['sea'])
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
+        return None
+    cell: Cell = value
+    return cell
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
+        value = value.date()  # a spreadsheet stores dates as midnights
+    return value.isoformat() if isinstance(value, date | time) else str(value)
