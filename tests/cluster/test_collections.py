@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simlabel import SMLClassifier
 from simlabel.cluster import ClusterError, DaskEngine
 from simlabel.influence import Ridge
-from simlabel.rows._lazy import LazyRows
+from simlabel.rows import LazyRows
 from simlabel.similarities import RBF, ChiSquare, Laplacian
 from simlabel.weightings import TopK
 

@@ -18,7 +18,7 @@ from simlabel._kernels._registers import (
 )
 from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.engines.planning import plan_reduction
-from simlabel.rows._stack import Stack
+from simlabel.rows import Stack
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Polynomial, Quadratic
 
 TOLERANCE = {np.float32: 3e-6, np.float64: 1e-13}

@@ -14,8 +14,7 @@ from simlabel import SMLClassifier
 from simlabel.engines import Exact
 from simlabel.influence import Ridge
 from simlabel.normalization import MinMax, ZScore
-from simlabel.rows import as_rows, open_rows
-from simlabel.rows._lazy import DiskRows
+from simlabel.rows import DiskRows, as_rows, open_rows
 from simlabel.sampling import UniformSampler
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
 from simlabel.tuning import LeaveOneOut, Validation
@@ -228,7 +227,7 @@ def test_what_is_wrong_is_said_where_it_is(data, tmp_path, tiny_blocks):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         open_rows(tmp_path / "nowhere.npy")
     np.save(tmp_path / "Y.npy", X[:, :2])
-    with pytest.raises(ValueError, match="alike in columns"):
+    with pytest.raises(ValueError, match="the same columns"):
         open_rows(tmp_path)
     np.savez(tmp_path / "two.npz", a=X, b=X)
     with pytest.raises(ValueError, match="holds the arrays a, b"):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
-from simlabel.rows import Chunk, References
-from simlabel.rows._stack import Stack
+from simlabel.rows import Chunk, References, Stack
 
 
 def cut(X, ends):

@@ -9,9 +9,9 @@ from simlabel.datasets._format import Format
 from simlabel.datasets._formats import FORMATS, FeatureChunks, detect_format, find_format
 from simlabel.datasets._load import list_datasets, load_dataset
 from simlabel.datasets._openml import OPENML, OpenMLSet
+from simlabel.datasets._reading import TableChunks
 from simlabel.datasets._table import (
     TABLE_FORMATS,
-    TableChunks,
     TableFile,
     read_table,
     table_chunks,

@@ -148,7 +148,7 @@ def _label_positions(header: Header, path: Path, labels: Labels) -> list[int]:
         labels = int(match[1])
     if labels is None:
         raise DatasetError(
-            f"cannot tell which attributes are labels: expected {set_name(path)}.xml in the same folder (Mulan), "
+            f"cannot tell which attributes are labels: expected {set_name(path)}.xml in its folder (Mulan), "
             "'-C n' in its @relation (MEKA), or labels= (an XML file, a number, or names)",
             path,
         )
@@ -159,8 +159,12 @@ def _label_positions(header: Header, path: Path, labels: Labels) -> list[int]:
             )
             raise DatasetError(what, path)
         return list(range(n_attributes))[:labels] if labels > 0 else list(range(n_attributes))[labels:]
-    xml = Path(labels) if isinstance(labels, str | PathLike) else None
-    names = dict.fromkeys(labels, 0) if xml is None else read_label_names(xml)
+    xml = None
+    if isinstance(labels, str | PathLike):
+        xml = Path(labels)
+        names = read_label_names(xml)
+    else:
+        names = dict.fromkeys(labels, 0)
     position = {attribute.name: j for j, attribute in enumerate(header.attributes)}
     # Mulan's tools copy a quoted name into the XML file with its backslashes
     plain = {unescape(name): j for name, j in position.items()}

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
@@ -139,77 +140,30 @@ class LabelColumns:
         return sorted({position[name] for name in wanted})
 
 
-class LabelLists:
-    """An indicator matrix that grows by lists of labels; its columns are the labels that occur, sorted.
+def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence[Any]]:
+    """Return the indicator matrix of lists of labels, and the labels that occur, sorted.
 
     Examples
     --------
-    >>> lists = LabelLists(";")
-    >>> lists.add("sunset; sea")
-    >>> lists.add("")
-    >>> Y, names = lists.finish()
+    >>> Y, names = label_matrix([["sunset", "sea"], []])
     >>> names, Y.toarray().tolist()
     (('sea', 'sunset'), [[1, 1], [0, 0]])
     """
-
-    def __init__(self, separator: str) -> None:
-        self._separator = separator
-        self._codes: dict[str, int] = {}
-        self._rows = SparseRows(with_values=False)
-
-    def add(self, cell: str | Sequence[str]) -> None:
-        """Add a row: a text, or a list of labels."""
-        parts = cell.split(self._separator) if isinstance(cell, str) else cell
-        labels = [label for label in (part.strip() for part in parts) if label]
-        self._rows.add(self._codes.setdefault(label, len(self._codes)) for label in labels)
-
-    def finish(self) -> tuple[sp.csr_array, tuple[str, ...]]:
-        """Return the indicator matrix and the names of its columns."""
-        names = sorted(self._codes)
-        return self._rows.finish(len(names))[:, [self._codes[name] for name in names]], tuple(names)
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    Y = sp.csr_array(binarizer.fit_transform(lists), dtype=np.int8)
+    Y.sort_indices()
+    return Y, tuple(binarizer.classes_.tolist())
 
 
-class SparseRows:
-    """A CSR matrix that grows by rows, in machine numbers; `with_values` is False for an indicator matrix.
+def split_labels(text: str, separator: str) -> list[str]:
+    """Split a text into labels.
 
     Examples
     --------
-    >>> rows = SparseRows(with_values=False)
-    >>> rows.add([2, 0])
-    >>> rows.add([])
-    >>> rows.finish(3).toarray().tolist()
-    [[1, 0, 1], [0, 0, 0]]
+    >>> split_labels("sunset; sea;", ";")
+    ['sunset', 'sea']
     """
-
-    def __init__(self, *, with_values: bool) -> None:
-        self._values = array("d") if with_values else None
-        self._columns, self._ends = array("i"), array("q", [0])
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def add(self, columns: Iterable[int], values: Iterable[float] = ()) -> None:
-        """Add a row."""
-        self._columns.extend(columns)
-        if self._values is not None:
-            self._values.extend(values)
-        self._ends.append(len(self._columns))
-
-    def finish(self, n_columns: int, *, first: int = 0) -> sp.csr_array:
-        """Return the matrix; `first` is the number of its first column."""
-        indices = np.frombuffer(self._columns, dtype=np.int32) - np.int32(first)
-        indptr = np.frombuffer(self._ends, dtype=np.int64)
-        data: Array = np.ones(len(indices), dtype=np.int8)
-        if self._values is not None:
-            data = np.frombuffer(self._values, dtype=np.float64)
-        if len(indices) <= LARGEST_INDEX:
-            indptr = indptr.astype(np.int32)
-        matrix = sp.csr_array((data, indices, indptr), shape=(len(self), n_columns))
-        if self._values is None:
-            matrix.sum_duplicates()
-            matrix.data[:] = 1
-        matrix.sort_indices()
-        return matrix
+    return [sys.intern(label) for part in text.split(separator) if (label := part.strip())]
 
 
 def finite_number(text: str) -> float:
@@ -339,17 +293,15 @@ class _Column:
         self._numbers.append(numbers)
 
     def _infer(self, value: Any) -> float:
-        """Parse a cell of a column without a declared type; all of its cells are numbers, or all are texts."""
+        """Parse a cell of a column without a declared type: all cells are numbers, or all are texts."""
         if not isinstance(value, str):
             raise TypeError(value)
-        try:
-            number = None if self._table.typed else finite_number(value)
-        except ValueError:
-            number = None
+        number = np.nan if self._table.typed else _number_or_nan(value)
+        is_numeric = not np.isnan(number)
         if self._is_numeric is None:
-            self._is_numeric = number is not None
-            self.codes = {} if number is None else None
-        if self._is_numeric != (number is not None):
+            self._is_numeric = is_numeric
+            self.codes = None if is_numeric else {}
+        if self._is_numeric != is_numeric:
             raise ValueError(value)
         return number if self.codes is None else self.codes.setdefault(value, len(self.codes))
 
@@ -410,6 +362,13 @@ class _Column:
         return [f"{name}={text}" for text in texts], rows[known], codes, np.ones(len(codes))
 
 
+def _number_or_nan(text: str) -> float:
+    try:
+        return finite_number(text)
+    except ValueError:
+        return np.nan
+
+
 def _label(value: Any) -> float:
     truth = TRUTH.get(str(value).lower())
     number = float(value) if truth is None else float(truth)
@@ -418,9 +377,7 @@ def _label(value: Any) -> float:
     return number
 
 
-def read_columns(
-    table: Table, positions: Sequence[int], missing: Missing, name: str, lists: LabelLists | None = None
-) -> Dataset:
+def read_columns(table: Table, labels: LabelColumns | Sequence[int], missing: Missing, name: str) -> Dataset:
     """Encode a table as a data set.
 
     Numbers are features, booleans and texts for them are 0 and 1, other texts are a feature for each text. A
@@ -429,19 +386,17 @@ def read_columns(
     Parameters
     ----------
     table : Table
-    positions : sequence of int
-        The columns that are labels.
+    labels : LabelColumns, or sequence of int
+        Which columns are labels; positions must be sorted.
     missing : {"error", "mean", "median", "most_frequent"}
         How missing features are filled in.
     name : str
         The name of the data set.
-    lists : LabelLists, optional
-        Collects the labels if the one column at `positions` holds lists of them.
     """
     choices = get_args(Missing)
     if missing not in choices:
         raise ValueError(f"missing must be one of {', '.join(map(repr, choices))}, got {missing!r}.")
-    features, n_rows, Y, label_names = encode(table, positions, missing, lists)
+    features, n_rows, Y, label_names = encode(table, labels, missing)
     names = tuple(name for own, *_ in features for name in own)
     X: Rows = joined_columns(features, n_rows)
     if not table.sparse and len(names) <= WIDE * len(table.attributes):
@@ -458,25 +413,34 @@ def read_columns(
 
 
 def encode(
-    table: Table, positions: Sequence[int], missing: Missing, lists: LabelLists | None
-) -> tuple[list[Entries], int, sp.csr_array, tuple[str, ...]]:
-    """Read all rows: return the entries of the features, the number of rows, Y and the names of the labels."""
-    labels, n_rows = set(positions), 0
+    table: Table, choice: LabelColumns | Sequence[int], missing: Missing = "error"
+) -> tuple[list[Entries], int, sp.csr_array, Sequence[str]]:
+    """Read all rows: return the entries of features, the number of rows, Y and the label names."""
+    separator = None
+    if isinstance(choice, LabelColumns):
+        separator = None if choice.label_column is None else choice.separator
+        choice = choice.positions(table.names, table.path)
+    labels, lists, n_rows = set(choice), [], 0
     columns = [_Column(table, each, j in labels, missing) for j, each in enumerate(table.attributes)]
     for block in table.blocks(None):
         for j, rows, values in block.columns:
-            if lists is not None and j in labels:
-                _add_lists(lists, values, table, block.lines)
-            else:
+            if separator is None or j not in labels:
                 columns[j].add(n_rows, rows, values, block.lines)
+                continue
+            for line, cell in zip(block.lines, values, strict=True):
+                try:
+                    lists.append(_label_list(cell, separator))
+                except ValueError:
+                    message = f"expected a text or a list of texts, found {quote(str(cell))}"
+                    raise table.error(message, line) from None
         n_rows += len(block.lines)
     found = [columns[j].finish(n_rows) for j in range(len(columns)) if j not in labels]
     features = [feature for feature in found if feature is not None]
-    if lists is not None:
-        return features, n_rows, *lists.finish()
-    entries = [feature for j in positions if (feature := columns[j].finish(n_rows)) is not None]
+    if separator is not None:
+        return features, n_rows, *label_matrix(lists)
+    entries = [feature for j in choice if (feature := columns[j].finish(n_rows)) is not None]
     Y = sp.csr_array(joined_columns(entries, n_rows), dtype=np.int8)
-    return features, n_rows, Y, tuple(table.attributes[j].name for j in positions)
+    return features, n_rows, Y, tuple(table.attributes[j].name for j in choice)
 
 
 def joined_columns(features: list[Entries], n_rows: int, n_columns: int = 0) -> sp.csr_array:
@@ -491,16 +455,15 @@ def joined_columns(features: list[Entries], n_rows: int, n_columns: int = 0) -> 
     return sp.csr_array(sp.coo_array((numbers, (rows, columns)), shape=shape))
 
 
-def _add_lists(lists: LabelLists, values: Array, table: Table, lines: Sequence[int]) -> None:
-    for k, cell in enumerate(values):
-        if (isinstance(cell, list) and all(isinstance(label, str) for label in cell)) or isinstance(
-            cell, str
-        ):
-            lists.add(cell)
-        elif cell is None or cell != cell:
-            lists.add("")
-        else:
-            raise table.error(f"expected a text or a list of texts, found {quote(str(cell))}", lines[k])
+def _label_list(cell: Any, separator: str) -> list[str]:
+    """Return the labels in a cell of a label column."""
+    if isinstance(cell, str):
+        return split_labels(cell, separator)
+    if cell is None or cell != cell:
+        return []
+    if not isinstance(cell, list) or not all(isinstance(label, str) for label in cell):
+        raise ValueError(cell)
+    return [label for part in cell if (label := part.strip())]
 
 
 def _imputed(X: Rows, missing: Missing) -> Rows:

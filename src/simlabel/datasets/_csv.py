@@ -18,7 +18,6 @@ import pandas as pd
 from simlabel.datasets._columns import (
     Attribute,
     LabelColumns,
-    LabelLists,
     Missing,
     Table,
     blocks,
@@ -27,7 +26,7 @@ from simlabel.datasets._columns import (
 from simlabel.datasets._dataset import Dataset, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format
-from simlabel.datasets._reading import Cell, Record, TableReading, filled
+from simlabel.datasets._reading import Cell, Record, TableChunks, filled
 from simlabel.datasets._text import find_encoding, text_lines
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -46,14 +45,14 @@ def check_delimiter(delimiter: str | None) -> None:
         )
 
 
-def read_frames(reading: TableReading) -> Iterator[pd.DataFrame]:
+def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of texts, with None for empty cells."""
     records = _records(reading)
     names = reading.named(next(records)[1])
     yield from reading.frames(names, _rows(records, len(names), reading))
 
 
-def _records(reading: TableReading) -> Iterator[tuple[int, list[str]]]:
+def _records(reading: TableChunks) -> Iterator[tuple[int, list[str]]]:
     """Yield the records that are not blank, each with the line where it begins; the first holds the names."""
     encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
     with closing(text_lines(reading.path, encoding, reading.max_gib)) as lines:
@@ -109,7 +108,7 @@ def _score(sample: list[str], delimiter: str) -> tuple[float, float, int]:
     return counts[widths[0]] / below, split, widths[0] if split else 0
 
 
-def _parse(lines: Iterable[str], delimiter: str, reading: TableReading) -> Iterator[tuple[int, list[str]]]:
+def _parse(lines: Iterable[str], delimiter: str, reading: TableChunks) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     begun = False
     while True:
@@ -129,7 +128,7 @@ def _parse(lines: Iterable[str], delimiter: str, reading: TableReading) -> Itera
             yield line, record
 
 
-def _rows(records: Iterator[tuple[int, list[str]]], width: int, reading: TableReading) -> Iterator[Record]:
+def _rows(records: Iterator[tuple[int, list[str]]], width: int, reading: TableChunks) -> Iterator[Record]:
     for line, record in records:
         cells: list[Cell] = [filled(cell) for cell in record]
         if len(record) == 1 < width and cells[0] is None:
@@ -168,7 +167,7 @@ class CsvRecords:
     r"""A writer of CSV records to a stream of text, each with a line feed at its end.
 
     Python's `csv` quotes only those line ends that it writes itself: a bare carriage return, which ends a
-    record for most readers, would not be quoted. So it writes both, and this class removes the carriage return.
+    record for most readers, would not be quoted. So it writes both; this class removes the carriage return.
 
     Examples
     --------
@@ -223,13 +222,12 @@ def read_csv(
     max_gib : float, optional
         How many GiB of memory the file may need; by default that depends on its size.
     """
-    table = _open(TableReading(path, None, delimiter, max_gib=max_gib, strict=True), label_column)
+    table = _open(TableChunks(path, None, delimiter, max_gib=max_gib, strict=True), label_column)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
-    lists = None if label_column is None else LabelLists(separator)
-    return read_columns(table, choice.positions(table.names, path), missing, set_name(path), lists)
+    return read_columns(table, choice, missing, set_name(path))
 
 
-def _open(reading: TableReading, label_column: str | None = None) -> Table:
+def _open(reading: TableChunks, label_column: str | None = None) -> Table:
     check_delimiter(reading.delimiter)
     records, path = _records(reading), reading.path
     names = [name.strip() for name in next(records)[1]]
@@ -261,7 +259,7 @@ CSV = Format(
     read=read_csv,
     chunks=lambda request: request.table_blocks(
         _open(
-            TableReading(request.path, request.rows, request.delimiter, max_gib=request.max_gib, strict=True)
+            TableChunks(request.path, request.rows, request.delimiter, max_gib=request.max_gib, strict=True)
         )
     ),
     labels=NAMES,

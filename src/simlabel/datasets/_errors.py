@@ -50,7 +50,7 @@ def check_memory(size: int, path: Path, max_gib: float | None, line: int | None 
 
 
 def check_columns(n_features: int, n_labels: int, path: Path, max_gib: float | None, line: int = 1) -> None:
-    """Check the numbers of columns that a file claims: a feature needs a number in a vector, a label a name."""
+    """Check the numbers of columns that a file claims: vectors of features, and names of labels."""
     check_memory(8 * n_features + 64 * n_labels, path, max_gib, line)
 
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, check_memory, quote
-from simlabel.datasets._reading import POINTER, Cell, Record, TableReading, as_cell
+from simlabel.datasets._reading import POINTER, Cell, Record, TableChunks, as_cell
 
 # bounds of the format; a damaged sheet may claim any number of rows
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1 << 20, 1 << 14, 32_767
@@ -21,7 +21,7 @@ _EXACT = 1 << 53  # numbers of a sheet are floats: larger integers are written a
 _FAILED = frozenset(["#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"])
 
 
-def read_frames(reading: TableReading) -> Iterator[pd.DataFrame]:
+def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of texts, numbers and booleans; dates as ISO texts; None for empty cells.
 
     Formulas have the values that the workbook stores; a failed one is None.
@@ -48,7 +48,7 @@ def read_frames(reading: TableReading) -> Iterator[pd.DataFrame]:
         raise DatasetError(what.partition("\n")[0], reading.path) from None
 
 
-def _frames(workbook: Any, reading: TableReading) -> Iterator[pd.DataFrame]:
+def _frames(workbook: Any, reading: TableChunks) -> Iterator[pd.DataFrame]:
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     title = next(iter(sheets), None) if reading.sheet is None else reading.sheet
     if title is None or title not in sheets:
@@ -67,7 +67,7 @@ def _frames(workbook: Any, reading: TableReading) -> Iterator[pd.DataFrame]:
     yield from reading.frames(names, _rows(records, len(names), reading))
 
 
-def _records(sheet: Any, reading: TableReading) -> Iterator[Record]:
+def _records(sheet: Any, reading: TableChunks) -> Iterator[Record]:
     """Yield the rows that are not empty, without the empty cells at their ends."""
     padding = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
@@ -82,7 +82,7 @@ def _records(sheet: Any, reading: TableReading) -> Iterator[Record]:
             yield number, cells
 
 
-def _rows(records: Iterator[Record], width: int, reading: TableReading) -> Iterator[Record]:
+def _rows(records: Iterator[Record], width: int, reading: TableChunks) -> Iterator[Record]:
     skipped = 0
     for number, cells in records:
         if len(cells) > width:

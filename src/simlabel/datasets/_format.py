@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from simlabel.datasets._columns import (
     TRUTH,
     WIDE,
     Array,
-    SparseRows,
+    Entries,
     Table,
     finite_number,
     joined_columns,
@@ -78,28 +78,17 @@ class FeatureRequest:
             message = f"expected {self.width} features, as the model has, found {width}"
             raise DatasetError(message, self.path)
 
-    def sparse_blocks(self, rows: Iterable[tuple[list[int], list[float]]]) -> Iterator[Rows]:
-        """Yield CSR arrays of rows that come as columns and numbers."""
-        block = SparseRows(with_values=True)
-        for columns, numbers in rows:
-            block.add(columns, numbers)
-            if len(block) == self.rows:
-                yield block.finish(self.width)
-                block = SparseRows(with_values=True)
-        if len(block):
-            yield block.finish(self.width)
-
     def table_blocks(self, table: Table) -> Iterator[Rows]:
         """Yield arrays or CSR arrays of the rows of a table.
 
         A column of the table that has the name of a feature holds numbers or truths. A column ``a``, if the
-        model has features ``a=red`` and ``a=blue``, holds one of these texts; an unknown text is none of them.
-        Other columns are ignored.
+        model has features ``a=red`` and ``a=blue``, holds one of these texts; an unknown text is none of
+        them. Other columns are ignored.
         """
         columns = self._find_columns(table.names)
         dense = not table.sparse and self.width <= WIDE * max(1, len(table.attributes))
         for block in table.blocks(list(columns)):
-            entries = []
+            entries: list[Entries] = []
             for j, rows, values in block.columns:
                 if j not in columns:
                     continue
@@ -155,7 +144,8 @@ class FeatureRequest:
     def _place(self, feature: int | dict[str, int], values: Array, fail: Any) -> tuple[Array, FloatArray]:
         """Return the features and the numbers of the cells of a column."""
         is_number = isinstance(feature, int)
-        parse = _number if is_number else lambda value: feature.get(str(value), -1)
+        places = {} if isinstance(feature, int) else feature
+        parse = _number if is_number else lambda value: places.get(str(value), -1)
         typed = is_number and values.dtype != object
         numbers = values.astype(np.float64) if typed else parsed(values, parse, fail)
         wrong = ~np.isfinite(numbers)

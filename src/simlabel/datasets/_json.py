@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._reading import Cell, Record, TableReading, as_cell
+from simlabel.datasets._reading import Cell, Record, TableChunks, as_cell
 from simlabel.datasets._text import find_encoding, text_lines
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -18,7 +18,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 Entry = tuple[int, dict[str, Cell] | str]
 
 
-def read_lines(reading: TableReading) -> Iterator[pd.DataFrame]:
+def read_lines(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of a file with an object on each line."""
     encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
     reading.notes.append(encoding.note)
@@ -34,7 +34,7 @@ def read_lines(reading: TableReading) -> Iterator[pd.DataFrame]:
     return _frames(reading, entries)
 
 
-def read_array(reading: TableReading) -> Iterator[pd.DataFrame]:
+def read_array(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of a file that is one array of objects."""
     encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
     reading.notes.append(encoding.note)
@@ -54,7 +54,7 @@ def read_array(reading: TableReading) -> Iterator[pd.DataFrame]:
     return _frames(reading, lambda: iter(found))
 
 
-def _frames(reading: TableReading, entries: Callable[[], Iterator[Entry]]) -> Iterator[pd.DataFrame]:
+def _frames(reading: TableChunks, entries: Callable[[], Iterator[Entry]]) -> Iterator[pd.DataFrame]:
     """Read twice: a name that first occurs in the last object is a column of all frames."""
     found: dict[str, None] = {}
     first: Entry | None = None

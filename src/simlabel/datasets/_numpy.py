@@ -1,7 +1,7 @@
 """numpy files: archives of X and Y, an array of rows, and folders of arrays with a file of labels.
 
 The layouts of archives are dense, ``X`` and ``Y``, and sparse, ``X_data``, ``X_indices``, ``X_indptr``,
-``X_shape`` and ``Y_*`` likewise. Both may have ``split``, ``label_names`` and ``feature_names``. Nothing is ever
+``X_shape`` and ``Y_*`` likewise. Both may have ``split``, ``label_names`` and ``feature_names``. Nothing is
 unpickled.
 """
 
@@ -20,7 +20,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, LabelLists, Table, encode
+from simlabel.datasets._columns import (
+    LARGEST_INDEX,
+    Attribute,
+    Block,
+    LabelColumns,
+    Table,
+    encode,
+    label_matrix,
+    split_labels,
+)
 from simlabel.datasets._dataset import TEST, Dataset, Numbered, Split, set_name
 from simlabel.datasets._errors import DatasetError, check_columns, check_memory, check_regular
 from simlabel.datasets._format import FeatureRequest, Format
@@ -119,7 +128,7 @@ class _Archive:
         shape = self._array(f"{key}_shape", "iu", 1).tolist()
         if len(shape) != 2 or not 0 <= shape[1] <= LARGEST_INDEX + 1:
             raise self._error(f"numbers of rows and columns in {key}_shape, found {shape[:4]}")
-        check_columns(*((shape[1], 0) if key == "X" else (0, shape[1])), self._path, self._max_gib)
+        check_columns(shape[1] * (key == "X"), shape[1] * (key == "Y"), self._path, self._max_gib)
         try:
             matrix = check_sparse(sp.csr_array((data, indices, indptr), shape=tuple(shape)), key)
         except ValueError as error:
@@ -293,11 +302,8 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
         if Y.ndim != 2 or Y.dtype.kind not in "biuf":
             raise DatasetError(f"expected a matrix of 0 and 1, found {Y.dtype} of shape {Y.shape}", file)
         return _check_labels(np.asarray(Y), file), Numbered(Y.shape[1])
-    lists = LabelLists(separator)
     if file.suffix == ".txt":
-        for _, line in numbered_lines(file, max_gib):
-            lists.add(line)
-        return lists.finish()
+        return label_matrix(split_labels(line, separator) for _, line in numbered_lines(file, max_gib))
     # skipped rows would shift the labels of the others
     format = file.suffix[1:] if file.suffix in (".csv", ".jsonl") else None
     read = read_table(file, format=format, max_gib=max_gib, strict=True)
@@ -305,9 +311,8 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
     columns = ((j, rows, frame.iloc[:, j].to_numpy(object)) for j in range(frame.shape[1]))
     attributes = [Attribute(str(name)) for name in frame.columns]
     table = Table(file, attributes, lambda _: iter([Block(read.lines, columns)]))
-    positions = range(len(attributes))
-    _, _, Y, names = encode(table, positions, "error", lists if len(attributes) == 1 else None)
-    return Y, names
+    column = LabelColumns(label_column=attributes[0].name, separator=separator)
+    return encode(table, column if len(attributes) == 1 else range(len(attributes)))[2:]
 
 
 def _npy_chunks(request: FeatureRequest) -> Iterator[Rows]:

@@ -1,7 +1,7 @@
 """Data sets of OpenML, fetched by scikit-learn.
 
-scikit-learn caches what it has fetched, and compares it with the checksum of OpenML each time; here the numbers
-of rows, features and labels are compared with the known ones.
+scikit-learn caches what it has fetched, and compares it with the checksum of OpenML each time; here the
+numbers of rows, features and labels are compared with the known ones.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
     table = Table(
         Path(source), attributes, lambda _: iter([Block(range(1, len(frame) + 1), cells)]), in_lines=False
     )
-    labels = LabelColumns(labels=tuple(map(str, fetched.target_names))).positions(table.names, table.path)
-    dataset = read_columns(table, labels, missing, name)
+    dataset = read_columns(table, LabelColumns(tuple(map(str, fetched.target_names))), missing, name)
     found = [dataset.n_rows, dataset.n_attributes, dataset.n_labels]
     if found != expected:
         message = f"expected {tuple(expected)} rows, features and labels, found {tuple(found)}"

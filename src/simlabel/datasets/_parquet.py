@@ -18,7 +18,6 @@ from simlabel.datasets._columns import (
     Attribute,
     Block,
     LabelColumns,
-    LabelLists,
     Missing,
     Table,
     read_columns,
@@ -26,7 +25,7 @@ from simlabel.datasets._columns import (
 from simlabel.datasets._dataset import Dataset, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._format import NAMES, FeatureRequest, Format
-from simlabel.datasets._reading import TableReading, as_cell
+from simlabel.datasets._reading import TableChunks, as_cell
 from simlabel.support.validation import Rows
 
 _CELL = 8  # bytes of a number
@@ -107,7 +106,7 @@ def _objects(column: pa.ChunkedArray) -> Iterator[Any]:
         yield from (None if code is None else distinct[code] for code in array.indices.to_pylist())
 
 
-def read_frames(reading: TableReading) -> Iterator[pd.DataFrame]:
+def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames whose types are those of the file, the same in every chunk."""
     path, start = reading.path, 0
     with _opened(path) as file:
@@ -175,8 +174,7 @@ def read_parquet(
         table = _table(file, path, None, max_gib)
         if len(set(table.names)) < len(table.names):
             raise DatasetError("expected different names of columns, found one twice", path)
-        lists = None if label_column is None else LabelLists(separator)
-        return read_columns(table, choice.positions(table.names, path), missing, set_name(path), lists)
+        return read_columns(table, choice, missing, set_name(path))
 
 
 def _table(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | None) -> Table:

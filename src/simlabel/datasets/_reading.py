@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -35,10 +35,19 @@ class TableProblem(NamedTuple):
 
 
 @dataclass
-class TableReading:
-    """One pass over a file, `rows` rows at a time or (None) all at once.
+class TableChunks:
+    """An iterator over the frames of a file, `rows` rows at a time or (None) all at once.
 
-    The other fields are the parameters and attributes of `read_table`.
+    Attributes
+    ----------
+    path, rows, delimiter, encoding, sheet, max_gib, strict
+        The parameters of `table_chunks`.
+    format : str
+        The name of the format of the file.
+    notes : list of str
+    problems : list of TableProblem
+    lines : sequence of int
+        As in `TableFile`, for the part of the file that has been read.
     """
 
     path: Path
@@ -48,9 +57,17 @@ class TableReading:
     sheet: str | None = None
     max_gib: float | None = None
     strict: bool = False
+    format: str = ""
+    source: Iterator[pd.DataFrame] = field(default_factory=lambda: iter(()), repr=False)
     notes: list[str] = field(default_factory=list)
     problems: list[TableProblem] = field(default_factory=list)
     lines: array[int] = field(default_factory=lambda: array("q"))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> pd.DataFrame:
+        return next(self.source)
 
     @cached_property
     def _limit(self) -> int:

@@ -1,17 +1,22 @@
 """Sparse rows as text, ``label,label index:value index:value``: svmlight / LibSVM, and XMC.
 
-scikit-learn's reader reports no line when it fails, keeps labels as Python objects, skips empty rows, and does
-not read label lists with blanks after their commas; the tests compare this reader with it.
+scikit-learn's reader reports no line when it fails, skips empty rows, and refuses unsorted features and label
+lists with blanks after their commas; the tests compare this reader with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from simlabel.datasets._columns import LARGEST_INDEX, SparseRows, finite_number
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel.datasets._columns import LARGEST_INDEX, finite_number, label_matrix
 from simlabel.datasets._dataset import Dataset, Numbered, set_name
 from simlabel.datasets._errors import DatasetError, check_columns, quote
 from simlabel.datasets._format import FeatureRequest, Format, Head
@@ -22,6 +27,49 @@ _BLANK_AFTER_COMMA = re.compile(r",[ \t]+")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?", re.ASCII)
 _XMC_HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
 _NUMBERS = frozenset("0123456789+-., \t")
+
+
+class SparseRows:
+    """A CSR matrix that grows by rows, in machine numbers; `with_values` is False for an indicator matrix.
+
+    Examples
+    --------
+    >>> rows = SparseRows(with_values=False)
+    >>> rows.add([2, 0])
+    >>> rows.add([])
+    >>> rows.finish(3).toarray().tolist()
+    [[1, 0, 1], [0, 0, 0]]
+    """
+
+    def __init__(self, *, with_values: bool) -> None:
+        self._values = array("d") if with_values else None
+        self._columns, self._ends = array("i"), array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, columns: Iterable[int], values: Iterable[float] = ()) -> None:
+        """Add a row."""
+        self._columns.extend(columns)
+        if self._values is not None:
+            self._values.extend(values)
+        self._ends.append(len(self._columns))
+
+    def finish(self, n_columns: int, *, first: int = 0) -> sp.csr_array:
+        """Return the matrix; `first` is the number of its first column."""
+        indices = np.frombuffer(self._columns, dtype=np.int32) - np.int32(first)
+        indptr = np.frombuffer(self._ends, dtype=np.int64)
+        data: npt.NDArray[np.generic] = np.ones(len(indices), dtype=np.int8)
+        if self._values is not None:
+            data = np.frombuffer(self._values, dtype=np.float64)
+        if len(indices) <= LARGEST_INDEX:
+            indptr = indptr.astype(np.int32)
+        matrix = sp.csr_array((data, indices, indptr), shape=(len(self), n_columns))
+        if self._values is None:
+            matrix.sum_duplicates()
+            matrix.data[:] = 1
+        matrix.sort_indices()
+        return matrix
 
 
 def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], list[float]]:
@@ -68,17 +116,18 @@ def _check_range(what: str, numbers: list[int], low: int, high: int, path: Path,
 
 
 def _blocks(request: FeatureRequest, lines: Iterator[tuple[int, str]], base: int) -> Iterator[Rows]:
-    """Yield features that are not 0; the first feature of the model has the number `base`."""
-
-    def rows() -> Iterator[tuple[list[int], list[float]]]:
-        high = request.width + base - 1
-        for line, text in lines:
-            _, indices, values = split_row(text, request.path, line)
-            _check_range("feature of the model", indices, base, high, request.path, line)
-            used = [(index - base, value) for index, value in zip(indices, values, strict=True) if value]
-            yield [index for index, _ in used], [value for _, value in used]
-
-    return request.sparse_blocks(rows())
+    """Yield CSR arrays of features that are not 0; the first feature of the model has the number `base`."""
+    block, high = SparseRows(with_values=True), request.width + base - 1
+    for line, text in lines:
+        _, indices, values = split_row(text, request.path, line)
+        _check_range("feature of the model", indices, base, high, request.path, line)
+        used = [k for k, value in enumerate(values) if value]
+        block.add((indices[k] for k in used), (values[k] for k in used))
+        if len(block) == request.rows:
+            yield block.finish(request.width, first=base)
+            block = SparseRows(with_values=True)
+    if len(block):
+        yield block.finish(request.width, first=base)
 
 
 def read_svmlight(
@@ -98,28 +147,20 @@ def read_svmlight(
     """
     if zero_based not in (True, False, "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
-    X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
-    position: dict[int, int] = {}
+    rows, labels = SparseRows(with_values=True), []
     lowest, highest = LARGEST_INDEX, -1
     for line, text in _svmlight_lines(path, max_gib):
-        labels, indices, values = split_row(text, path, line)
+        own, indices, values = split_row(text, path, line)
         if zero_based is False and 0 in indices:
             raise DatasetError("expected feature indices from 1 on, found 0", path, line)
-        Y_rows.add(position.setdefault(label, len(position)) for label in labels)
-        X_rows.add(indices, values)
+        labels.append(own)
+        rows.add(indices, values)
         lowest, highest = min(lowest, *indices, lowest), max(highest, *indices, highest)
         check_columns(highest, 0, path, max_gib, line)
     first = 0 if zero_based is True or lowest == 0 or highest < 0 else 1
-    names = sorted(position)
-    X = X_rows.finish(highest + 1 - first, first=first)
-    return Dataset(
-        name=set_name(path),
-        X=X,
-        Y=Y_rows.finish(len(names))[:, [position[label] for label in names]],
-        label_names=tuple(map(str, names)),
-        feature_names=Numbered(X.shape[1]),
-        source=str(path),
-    )
+    X = rows.finish(highest + 1 - first, first=first)
+    Y, names = label_matrix(labels)
+    return Dataset(set_name(path), X, Y, tuple(map(str, names)), Numbered(X.shape[1]), source=str(path))
 
 
 def _svmlight_lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, str]]:

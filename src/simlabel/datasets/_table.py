@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
 from simlabel.datasets import _csv, _excel, _json, _parquet
 from simlabel.datasets._errors import DatasetError, check_regular
-from simlabel.datasets._reading import Cell, TableProblem, TableReading, plain_cell
+from simlabel.datasets._reading import Cell, TableChunks, TableProblem, plain_cell
 from simlabel.datasets._text import guess_encoding, open_bytes
 from simlabel.support.text import for_spreadsheet
 
@@ -37,7 +37,7 @@ class TableFormat:
     title : str
         What it is.
     read : callable
-        From a `TableReading` to frames, at least one.
+        From `TableChunks` to its frames, at least one.
     start : str
         A pattern that matches the beginning of such a file.
     options : tuple of str
@@ -46,7 +46,7 @@ class TableFormat:
 
     name: str
     title: str
-    read: Callable[[TableReading], Iterator[pd.DataFrame]]
+    read: Callable[[TableChunks], Iterator[pd.DataFrame]]
     start: str = ""
     options: tuple[str, ...] = ()
 
@@ -125,49 +125,6 @@ class TableFile:
             yield dict(zip(names, map(plain_cell, row), strict=True))
 
 
-class TableChunks:
-    """An iterator over the frames of a file; the result of `table_chunks`.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    format : str
-        The name of its format.
-    notes : tuple of str
-    problems : tuple of TableProblem
-    lines : sequence of int
-        As in `TableFile`, for the part of the file that has been read.
-    """
-
-    def __init__(self, reading: TableReading, format: str | None) -> None:
-        found = _find_format(reading.path, format, reading.max_gib)
-        for option in ("delimiter", "encoding", "sheet"):
-            if getattr(reading, option) is not None and option not in found.options:
-                raise ValueError(f"{option} does not apply: {reading.path.name} is {found.title}.")
-        self._reading = reading
-        self._frames = found.read(reading)
-        self.path, self.format = reading.path, found.name
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(self._reading.notes)
-
-    @property
-    def problems(self) -> tuple[TableProblem, ...]:
-        return tuple(self._reading.problems)
-
-    @property
-    def lines(self) -> Sequence[int]:
-        return self._reading.lines
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> pd.DataFrame:
-        return next(self._frames)
-
-
 def read_table(
     path: str | os.PathLike[str],
     *,
@@ -232,7 +189,8 @@ def read_table(
     options = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "max_gib": max_gib}
     chunks = _chunks(path, None, format, strict=strict, **options)
     frame = next(chunks)
-    return TableFile(frame, chunks.path, chunks.format, chunks.notes, chunks.problems, chunks.lines)
+    notes, problems = tuple(chunks.notes), tuple(chunks.problems)
+    return TableFile(frame, chunks.path, chunks.format, notes, problems, chunks.lines)
 
 
 def table_chunks(
@@ -279,7 +237,13 @@ def _chunks(
 ) -> TableChunks:
     check_regular(path)
     _csv.check_delimiter(options["delimiter"])
-    return TableChunks(TableReading(Path(path), rows, **options), format)
+    chunks = TableChunks(Path(path), rows, **options)
+    found = _find_format(chunks.path, format, chunks.max_gib)
+    for option in ("delimiter", "encoding", "sheet"):
+        if options[option] is not None and option not in found.options:
+            raise ValueError(f"{option} does not apply: {chunks.path.name} is {found.title}.")
+    chunks.format, chunks.source = found.name, found.read(chunks)
+    return chunks
 
 
 def table_pieces(

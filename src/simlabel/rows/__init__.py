@@ -1,22 +1,46 @@
-"""Where rows live: in memory, in chunks, in files, on other machines; and the references."""
+"""Rows in memory, in files and on other machines, and the references of a model."""
 
-from simlabel.rows._chunks import Chunk, Groups, Ids, number_after
-from simlabel.rows._containers import blocks, dense_rows, n_rows, row_width, take_rows
-from simlabel.rows._groups import Codes, equal_groups, group_codes, group_sums
-from simlabel.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
-from simlabel.rows._merged import MergedColumns, alone_in_rows, merged_columns, n_shared_columns
-from simlabel.rows._moments import lazy_moments
-from simlabel.rows._open import as_rows, open_rows
+from simlabel.rows._chunks import Chunk, Ids, number_after
+from simlabel.rows._containers import (
+    Stack,
+    blocks,
+    dense_rows,
+    joined,
+    n_rows,
+    pieces,
+    row_width,
+    stacked,
+    take_rows,
+)
+from simlabel.rows._files import as_rows, open_rows
+from simlabel.rows._lazy import (
+    Columns,
+    DiskRows,
+    LazyRows,
+    by_parts,
+    check_lazy,
+    fold,
+    is_collection,
+    is_lazy,
+    is_remote,
+    lazy_moments,
+    transformed,
+)
+from simlabel.rows._merged_columns import MergedColumns, alone_in_rows, merged_columns, n_shared_columns
 from simlabel.rows._order import (
+    Codes,
+    Groups,
     content_order,
     content_units,
     drawn_copies,
     drawn_rows,
+    equal_groups,
     fold_numbers,
+    group_codes,
+    group_sums,
     spaced_rows,
 )
 from simlabel.rows._references import References
-from simlabel.rows._stack import Stack, by_parts, check_lazy, fold, joined, pieces, stacked
 
 __all__ = [
     "alone_in_rows",
@@ -35,6 +59,7 @@ __all__ = [
     "Chunk",
     "Codes",
     "Columns",
+    "DiskRows",
     "content_order",
     "content_units",
     "drawn_copies",
