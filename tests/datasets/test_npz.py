@@ -74,7 +74,7 @@ def test_whole_numbers_become_floats_and_booleans_labels(store):
         (DENSE, {"X": X * np.nan}, "finite numbers in X"),
         (DENSE, {"X": X[0]}, "X with 2 axes"),
         (DENSE, {"X": X.astype(complex)}, "of kind 'biuf', found complex"),
-        (DENSE, {"label_names": NAMES.astype(object)}, "label_names with 1 axes, of kind 'U', found object"),
+        (DENSE, {"label_names": NAMES.astype(object)}, "damaged: Object arrays cannot be loaded"),
         (DENSE, {"label_names": NAMES[:1]}, "2 label_names, found 1"),
         (DENSE, {"split": np.array([0, 3])}, "in split"),
         (DENSE, {"split": np.array([0])}, "in split"),
@@ -112,7 +112,7 @@ def test_pickles_are_never_opened(tmp_path):
 
     path = tmp_path / "a.npz"
     np.savez(path, X=X, Y=np.array([[Trap()], [Trap()]], dtype=object))
-    with pytest.raises(DatasetError, match="found object"):
+    with pytest.raises(DatasetError, match="Object arrays cannot be loaded"):
         load_dataset(path)
 
 

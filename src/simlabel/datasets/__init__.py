@@ -1,14 +1,12 @@
 """Multi-label data sets from files and by name, and raw tables."""
 
-from simlabel.datasets._catalog import data_folder, listed_sets, river_file
+from simlabel.datasets._catalog import OPENML, OpenMLSet, data_folder, listed_sets, river_file
 from simlabel.datasets._csv import CsvRecords, check_delimiter
 from simlabel.datasets._dataset import DEVELOPMENT, TEST, TRAIN, Dataset, Numbered
 from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._excel import Sheet
-from simlabel.datasets._format import Format
-from simlabel.datasets._formats import FORMATS, FeatureChunks, detect_format, find_format
+from simlabel.datasets._format import FORMATS, FeatureChunks, Format, detect_format, find_format
 from simlabel.datasets._load import list_datasets, load_dataset
-from simlabel.datasets._openml import OPENML, OpenMLSet
 from simlabel.datasets._reading import TableChunks
 from simlabel.datasets._table import (
     TABLE_FORMATS,

@@ -243,7 +243,7 @@ ARFF = Format(
     endings=(".arff",),
     sniff=lambda head: head.begins("@", "%"),
     read=read_arff,
-    chunks=lambda request: request.table_blocks(_open(request.path, request.max_gib, request.rows)),
+    chunks=lambda chunks: chunks.table_blocks(_open(chunks.path, chunks.max_gib, chunks.rows)),
     labels=f"{NAMES}, a number (the first n; the last: -n) or a Mulan XML file, if it is not beside it",
     parse_labels=_parse_labels,
 )

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import MultiLabelBinarizer
 
-from simlabel.datasets._dataset import Dataset
+from simlabel.datasets._dataset import Dataset, label_matrix, split_labels
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.support.advice import DataWarning, advise
 from simlabel.support.validation import FloatArray, IntArray, Rows
@@ -122,7 +121,7 @@ class LabelColumns:
         one = sum(choice is not None for choice in choices) == 1
         if not one or not self.separator or isinstance(self.labels, str | int):
             raise DatasetError(
-                "expected one of labels=['sea', 'sunset'] (the names of the label columns), "
+                "expected one of labels=['sea', 'sunset'] (their names), "
                 "label_prefix='label_' (how their names begin), label_column='tags' with separator=';' "
                 f"(one column of lists). The columns are {quote(', '.join(names), 300)}",
                 path,
@@ -138,32 +137,6 @@ class LabelColumns:
             expected = f"label columns {', '.join(map(quote, absent))}"
             raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
         return sorted({position[name] for name in wanted})
-
-
-def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence[Any]]:
-    """Return the indicator matrix of lists of labels, and the labels that occur, sorted.
-
-    Examples
-    --------
-    >>> Y, names = label_matrix([["sunset", "sea"], []])
-    >>> names, Y.toarray().tolist()
-    (('sea', 'sunset'), [[1, 1], [0, 0]])
-    """
-    binarizer = MultiLabelBinarizer(sparse_output=True)
-    Y = sp.csr_array(binarizer.fit_transform(lists), dtype=np.int8)
-    Y.sort_indices()
-    return Y, tuple(binarizer.classes_.tolist())
-
-
-def split_labels(text: str, separator: str) -> list[str]:
-    """Split a text into labels.
-
-    Examples
-    --------
-    >>> split_labels("sunset; sea;", ";")
-    ['sunset', 'sea']
-    """
-    return [sys.intern(label) for part in text.split(separator) if (label := part.strip())]
 
 
 def finite_number(text: str) -> float:

@@ -257,10 +257,8 @@ CSV = Format(
     endings=(".csv",),
     sniff=lambda head: bool(head.lines) and not head.begins("<"),
     read=read_csv,
-    chunks=lambda request: request.table_blocks(
-        _open(
-            TableChunks(request.path, request.rows, request.delimiter, max_gib=request.max_gib, strict=True)
-        )
+    chunks=lambda chunks: chunks.table_blocks(
+        _open(TableChunks(chunks.path, chunks.rows, chunks.delimiter, max_gib=chunks.max_gib, strict=True))
     ),
     labels=NAMES,
 )

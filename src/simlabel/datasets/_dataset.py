@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel.datasets._errors import DatasetError
 from simlabel.support.validation import Rows, check_sparse
@@ -241,3 +243,29 @@ def _spread(matrix: Rows, own: Sequence[str], names: Sequence[str]) -> Rows:
     matrix = sp.csr_array(matrix)
     columns = np.array([place[name] for name in own], dtype=np.int32)[matrix.indices]
     return sp.csr_array((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], len(names)))
+
+
+def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence[Any]]:
+    """Return the indicator matrix of lists of labels, and the labels that occur, sorted.
+
+    Examples
+    --------
+    >>> Y, names = label_matrix([["sunset", "sea"], []])
+    >>> names, Y.toarray().tolist()
+    (('sea', 'sunset'), [[1, 1], [0, 0]])
+    """
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    Y = sp.csr_array(binarizer.fit_transform(lists), dtype=np.int8)
+    Y.sort_indices()
+    return Y, tuple(binarizer.classes_.tolist())
+
+
+def split_labels(text: str, separator: str) -> list[str]:
+    """Split a text into labels.
+
+    Examples
+    --------
+    >>> split_labels("sunset; sea;", ";")
+    ['sunset', 'sea']
+    """
+    return [sys.intern(label) for part in text.split(separator) if (label := part.strip())]

@@ -1,7 +1,8 @@
-"""A file format as one record, and requests for rows in the columns of a model."""
+"""File formats, their detection, and the features of a file in the columns of a model."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,13 @@ from simlabel.datasets._columns import (
     parsed,
 )
 from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._errors import DatasetError, quote
+from simlabel.datasets._errors import DatasetError, check_regular, quote
+from simlabel.datasets._text import open_bytes
 from simlabel.support.validation import FloatArray, Rows
 
 NAMES = "names with commas between"  # how a user gives the labels of a table
 _MOST_NAMED = 5  # absent columns that an error names
+_HEAD = 1 << 16  # bytes from which the format is detected
 Features = Sequence[str] | int  # names, or only their number if the model has no names
 
 
@@ -52,20 +55,155 @@ class Head:
         return bool(self.lines) and self.lines[0].lstrip().startswith(marks)
 
 
-@dataclass
-class FeatureRequest:
-    """A request for the rows of a file in the columns of a model, `rows` at a time.
+def count_lines(path: Path) -> int:
+    """Return the number of lines of a text file; 0 if it is packed, where counting takes long."""
+    if path.suffix == ".gz":
+        return 0
+    with path.open("rb") as stream:
+        return sum(part.count(b"\n") for part in iter(lambda: stream.read(1 << 20), b""))
 
-    The fields are the parameters and attributes of `FeatureChunks`.
+
+def split_names(text: str) -> Any:
+    """Split names at commas.
+
+    Examples
+    --------
+    >>> split_names("sea, sunset")
+    ['sea', 'sunset']
+    """
+    return [name.strip() for name in text.split(",")]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format; detection, loading, chunks, the catalog and the help are derived from its record.
+
+    Attributes
+    ----------
+    name : str
+        The name by which users choose it.
+    title : str
+        What it is.
+    endings : tuple of str
+        Endings of file names, without ``.gz``.
+    sniff : callable
+        Whether the head of a file shows this format.
+    read : callable
+        From a path, and options as keywords, to a data set.
+    chunks : callable
+        From a `FeatureChunks` to arrays or CSR arrays; labels are not read.
+    labels : str
+        How a user names the label columns; empty if every file contains it.
+    parse_labels : callable
+        From that, as a text, to the option ``labels`` of `read`.
+    count_rows : callable
+        The approximate number of rows of a file; 0 if it takes long to find out.
     """
 
-    path: Path
-    features: Features
-    rows: int
-    delimiter: str | None = None
-    index_base: int | None = None
-    max_gib: float | None = None
-    unknown: int = 0
+    name: str
+    title: str
+    endings: tuple[str, ...]
+    sniff: Callable[[Head], bool]
+    read: Callable[..., Dataset]
+    chunks: Callable[[FeatureChunks], Iterator[Rows]]
+    labels: str = ""
+    parse_labels: Callable[[str], Any] = split_names
+    count_rows: Callable[[Path], int] = count_lines
+
+    def has_ending(self, name: str) -> bool:
+        """Return whether a file with that name would have this format."""
+        return name.lower().removesuffix(".gz").endswith(self.endings)
+
+
+#: by name, in the order in which they are tried: any other text is CSV
+FORMATS: dict[str, Format] = {}
+
+
+def find_format(path: Path, name: str | None = None) -> Format:
+    """Return the format that the user names, or by default the one that the content shows."""
+    if name is None:
+        return detect_format(path)
+    if name not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {name!r}.")
+    return FORMATS[name]
+
+
+def detect_format(path: Path) -> Format:
+    """Return the format that the content of a file shows."""
+    with open_bytes(path) as stream:
+        head = Head(stream.read(_HEAD))
+    for one in FORMATS.values():
+        if one.sniff(head):
+            return one
+    if head.begins("<"):
+        raise DatasetError("expected a data set, found XML; load the ARFF file that it belongs to", path)
+    raise DatasetError(f"expected a data set ({', '.join(FORMATS)}), found {quote(head.text[:40])}", path)
+
+
+class FeatureChunks:
+    """The features of a file, `rows` rows at a time, for files larger than memory.
+
+    The meaning of the columns comes from the model, so that chunks do not depend on where they begin; labels
+    in the file are not read.
+
+    Parameters
+    ----------
+    path : path
+        In any format that `load_dataset` reads.
+    features : sequence of str, or int
+        Names of the features that the model was fitted on; their number if it has no names.
+    rows : int
+        The number of rows at a time.
+    format : str, optional
+        By default it is detected from the content.
+    delimiter : str, optional
+        Of a CSV file.
+    index_base : {0, 1}, optional
+        Number of the first feature of an svmlight file, if the file does not show it.
+    max_gib : float, optional
+        How many GiB of memory the file may need; by default that depends on its size.
+
+    Attributes
+    ----------
+    format : str
+        The format of the file.
+    unknown : int
+        The number of texts that the model does not know; they are none of its categories.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = path.write_text("hue,size\\nred,2\\nblue,3\\nred,4\\n")
+    >>> [chunk.tolist() for chunk in FeatureChunks(path, ["size", "hue=blue", "hue=red"], 2)]
+    [[[2.0, 0.0, 1.0], [3.0, 1.0, 0.0]], [[4.0, 0.0, 1.0]]]
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        features: Features,
+        rows: int,
+        *,
+        format: str | None = None,
+        delimiter: str | None = None,
+        index_base: int | None = None,
+        max_gib: float | None = None,
+    ) -> None:
+        check_regular(path)
+        self.path, self.features, self.rows = Path(path), features, rows
+        self.delimiter, self.index_base, self.max_gib = delimiter, index_base, max_gib
+        self._format = find_format(self.path, format)
+        self.format = self._format.name
+        self.unknown = 0
+
+    def count_rows(self) -> int:
+        """Return the approximate number of rows of the file; 0 if it takes long to find out."""
+        return self._format.count_rows(self.path)
+
+    def __iter__(self) -> Iterator[Rows]:
+        """Yield arrays or CSR arrays, (at most `rows`, n_features)."""
+        return self._format.chunks(self)
 
     @property
     def width(self) -> int:
@@ -163,63 +301,3 @@ def _number(value: Any) -> float:
     """Read a number, or a word for 0 or 1."""
     truth = TRUTH.get(str(value).lower())
     return finite_number(str(value)) if truth is None else float(truth)
-
-
-def count_lines(path: Path) -> int:
-    """Return the number of lines of a text file; 0 if it is packed, where counting takes long."""
-    if path.suffix == ".gz":
-        return 0
-    with path.open("rb") as stream:
-        return sum(part.count(b"\n") for part in iter(lambda: stream.read(1 << 20), b""))
-
-
-def split_names(text: str) -> Any:
-    """Split names at commas.
-
-    Examples
-    --------
-    >>> split_names("sea, sunset")
-    ['sea', 'sunset']
-    """
-    return [name.strip() for name in text.split(",")]
-
-
-@dataclass(frozen=True)
-class Format:
-    """A file format; detection, loading, chunks, the catalog and the help are derived from its record.
-
-    Attributes
-    ----------
-    name : str
-        The name by which users choose it.
-    title : str
-        What it is.
-    endings : tuple of str
-        Endings of file names, without ``.gz``.
-    sniff : callable
-        Whether the head of a file shows this format.
-    read : callable
-        From a path, and options as keywords, to a data set.
-    chunks : callable
-        From a `FeatureRequest` to arrays or CSR arrays; labels are not read.
-    labels : str
-        How a user names the label columns; empty if every file contains it.
-    parse_labels : callable
-        From that, as a text, to the option ``labels`` of `read`.
-    count_rows : callable
-        The approximate number of rows of a file; 0 if it takes long to find out.
-    """
-
-    name: str
-    title: str
-    endings: tuple[str, ...]
-    sniff: Callable[[Head], bool]
-    read: Callable[..., Dataset]
-    chunks: Callable[[FeatureRequest], Iterator[Rows]]
-    labels: str = ""
-    parse_labels: Callable[[str], Any] = split_names
-    count_rows: Callable[[Path], int] = count_lines
-
-    def has_ending(self, name: str) -> bool:
-        """Return whether a file with that name would have this format."""
-        return name.lower().removesuffix(".gz").endswith(self.endings)

@@ -11,10 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from simlabel.datasets._arff import ARFF
 from simlabel.datasets._catalog import (
+    OPENML,
     RIVER,
     Files,
     data_folder,
+    fetch,
     find_parts,
     listed_sets,
     looks_like_path,
@@ -22,12 +25,16 @@ from simlabel.datasets._catalog import (
     sets_in,
     ways_to_obtain,
 )
+from simlabel.datasets._csv import CSV
 from simlabel.datasets._dataset import Dataset, join_parts, stem
 from simlabel.datasets._errors import DatasetError, check_regular
-from simlabel.datasets._formats import find_format
-from simlabel.datasets._numpy import is_folder_of_arrays, read_folder
-from simlabel.datasets._openml import OPENML, fetch
+from simlabel.datasets._format import FORMATS, find_format
+from simlabel.datasets._numpy import NPY, NPZ, is_folder_of_arrays, read_folder
+from simlabel.datasets._parquet import PARQUET
+from simlabel.datasets._sparse_text import SVMLIGHT, XMC
 from simlabel.support.files import not_regular
+
+FORMATS.update({one.name: one for one in (ARFF, SVMLIGHT, XMC, PARQUET, NPZ, NPY, CSV)})
 
 
 def load_dataset(

@@ -20,19 +20,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets._columns import (
-    LARGEST_INDEX,
-    Attribute,
-    Block,
-    LabelColumns,
-    Table,
-    encode,
+from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, LabelColumns, Table, encode
+from simlabel.datasets._dataset import (
+    TEST,
+    Dataset,
+    Numbered,
+    Split,
     label_matrix,
+    set_name,
     split_labels,
 )
-from simlabel.datasets._dataset import TEST, Dataset, Numbered, Split, set_name
 from simlabel.datasets._errors import DatasetError, check_columns, check_memory, check_regular
-from simlabel.datasets._format import FeatureRequest, Format
+from simlabel.datasets._format import FeatureChunks, Format
 from simlabel.datasets._table import read_table
 from simlabel.datasets._text import numbered_lines
 from simlabel.rows import open_rows
@@ -41,12 +40,8 @@ from simlabel.support.validation import Rows, check_sparse
 Array = npt.NDArray[Any]
 Labels = tuple[sp.csr_array, Sequence[str]]
 
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-_DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, TypeError, SyntaxError)
-_UNSUPPORTED = (NotImplementedError, RuntimeError, OverflowError)  # unusual or encrypted archives
+_DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, TypeError, SyntaxError, KeyError)
+_UNSUPPORTED = (MemoryError, NotImplementedError, RuntimeError, OverflowError)
 _MATRIX = "Y.npy"
 _LABELS = ("labels.txt", "labels.csv", "labels.jsonl", _MATRIX, "Y.npz")
 
@@ -72,10 +67,12 @@ def read_npz(path: Path, *, max_gib: float | None = None) -> Dataset:
 
 @contextmanager
 def _opened(path: Path, max_gib: float | None) -> Iterator[_Archive]:
-    """Open an archive; errors of damaged ones become `DatasetError`."""
+    """Open an archive; errors of damaged, unusual and encrypted ones become `DatasetError`."""
     try:
         with zipfile.ZipFile(path) as archive:
-            yield _Archive(archive, path, max_gib)
+            check_memory(sum(info.file_size for info in archive.infolist()), path, max_gib)
+        with np.load(path, allow_pickle=False) as file:
+            yield _Archive(file, path, max_gib)
     except DatasetError:
         raise
     except (*_DAMAGED, *_UNSUPPORTED) as error:
@@ -85,40 +82,27 @@ def _opened(path: Path, max_gib: float | None) -> Iterator[_Archive]:
 class _Archive:
     """The arrays of an archive, each read on demand."""
 
-    def __init__(self, archive: zipfile.ZipFile, path: Path, max_gib: float | None) -> None:
-        self._archive = archive
-        self._path = path
-        self._size, self._max_gib = 0, max_gib
-        self._keys = {name.removesuffix(".npy") for name in archive.namelist()}
+    def __init__(self, file: Any, path: Path, max_gib: float | None) -> None:
+        self._file, self._path, self._max_gib = file, path, max_gib
 
     def _array(self, key: str, kinds: str, ndim: int) -> Array:
         """Read an array of one of the `kinds` of dtype, with `ndim` axes."""
-        if key not in self._keys:
-            found = ", ".join(sorted(self._keys))
+        if key not in self._file:
+            found = ", ".join(sorted(self._file))
             raise self._error(f"the array {key} (layouts: X, Y; or X_data, X_indices, ...), found {found}")
-        info = self._archive.getinfo(f"{key}.npy")
-        with self._archive.open(info) as stream:
-            version = np.lib.format.read_magic(stream)
-            if version not in _HEADERS:
-                raise self._error(f"{key} in version 1 or 2 of the format, found {version}")
-            shape, _, dtype = _HEADERS[version](stream)
-            size = int(np.prod([int(side) for side in shape], dtype=object)) * dtype.itemsize
-            if dtype.kind not in kinds or dtype.hasobject or len(shape) != ndim:
-                found = f"{dtype} of shape {shape}"
-                raise self._error(f"{key} with {ndim} axes, of kind {kinds!r}, found {found}")
-            if size != info.file_size - stream.tell() or dtype.itemsize == 0:
-                raise self._error(f"{size} bytes in {key}, found {info.file_size - stream.tell()}")
-        self._size += size
-        check_memory(self._size, self._path, self._max_gib)
-        with self._archive.open(info) as stream:
-            array = np.lib.format.read_array(stream, allow_pickle=False)
-        if dtype.kind == "f" and not np.isfinite(array).all():
+        array = self._file[key]
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{key} is not an array")
+        if array.dtype.kind not in kinds or array.ndim != ndim:
+            found = f"{array.dtype} of shape {array.shape}"
+            raise self._error(f"{key} with {ndim} axes, of kind {kinds!r}, found {found}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise self._error(f"finite numbers in {key}, found NaN or infinity")
         return array
 
     def _matrix(self, key: str) -> Rows:
         """Read a matrix in either layout."""
-        if key in self._keys or f"{key}_data" not in self._keys:
+        if key in self._file or f"{key}_data" not in self._file:
             matrix = self._array(key, "biuf", 2)
             if 0 in matrix.shape:  # the other side may be any number, at no cost in bytes
                 raise self._error(f"at least one row and column in {key}, found shape {matrix.shape}")
@@ -149,7 +133,7 @@ class _Archive:
 
     def _names(self, key: str, count: int) -> Sequence[str]:
         """Read names of columns; their numbers if the archive has none."""
-        if key not in self._keys:
+        if key not in self._file:
             return Numbered(count)
         names = self._array(key, "U", 1)
         if len(names) != count:
@@ -158,7 +142,7 @@ class _Archive:
 
     def split(self, n_rows: int) -> Split | None:
         """Read the parts of the rows, if the archive has them."""
-        if "split" not in self._keys:
+        if "split" not in self._file:
             return None
         split = self._array("split", "iu", 1)
         if len(split) != n_rows or not np.isin(split, range(TEST + 1)).all():
@@ -180,14 +164,14 @@ def _check_labels(Y: Rows, path: Path) -> sp.csr_array:
     return labels
 
 
-def _npz_chunks(request: FeatureRequest) -> Iterator[Rows]:
-    with _opened(request.path, request.max_gib) as archive:
+def _npz_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
+    with _opened(chunks.path, chunks.max_gib) as archive:
         X, names = archive.features()
-    if not isinstance(request.features, int) and tuple(names) != tuple(request.features):
-        raise DatasetError("expected the features that the model was fitted on, in their order", request.path)
-    request.check_width(X.shape[1])
-    for start in range(0, X.shape[0], request.rows):
-        yield X[start : start + request.rows]
+    if not isinstance(chunks.features, int) and tuple(names) != tuple(chunks.features):
+        raise DatasetError("expected the features that the model was fitted on, in their order", chunks.path)
+    chunks.check_width(X.shape[1])
+    for start in range(0, X.shape[0], chunks.rows):
+        yield X[start : start + chunks.rows]
 
 
 def is_folder_of_arrays(path: str) -> bool:
@@ -315,16 +299,16 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
     return encode(table, column if len(attributes) == 1 else range(len(attributes)))[2:]
 
 
-def _npy_chunks(request: FeatureRequest) -> Iterator[Rows]:
-    rows = _open_arrays(request.path, request.path)
-    if not isinstance(request.features, int):
+def _npy_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
+    rows = _open_arrays(chunks.path, chunks.path)
+    if not isinstance(chunks.features, int):
         raise DatasetError(
             "expected the names of the columns that the model was fitted on, found an array without names",
-            request.path,
+            chunks.path,
         )
-    request.check_width(rows.shape[1])
-    for start in range(0, rows.shape[0], request.rows):
-        yield _check_rows(rows[start : start + request.rows], request.path)
+    chunks.check_width(rows.shape[1])
+    for start in range(0, rows.shape[0], chunks.rows):
+        yield _check_rows(rows[start : start + chunks.rows], chunks.path)
 
 
 NPZ = Format(

@@ -24,7 +24,7 @@ from simlabel.datasets._columns import (
 )
 from simlabel.datasets._dataset import Dataset, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
-from simlabel.datasets._format import NAMES, FeatureRequest, Format
+from simlabel.datasets._format import NAMES, FeatureChunks, Format
 from simlabel.datasets._reading import TableChunks, as_cell
 from simlabel.support.validation import Rows
 
@@ -202,9 +202,9 @@ def _values(column: pa.ChunkedArray) -> Array:
     return np.asarray(column.to_numpy())
 
 
-def _chunks(request: FeatureRequest) -> Iterator[Rows]:
-    with _opened(request.path) as file:
-        yield from request.table_blocks(_table(file, request.path, request.rows, request.max_gib))
+def _chunks(chunks: FeatureChunks) -> Iterator[Rows]:
+    with _opened(chunks.path) as file:
+        yield from chunks.table_blocks(_table(file, chunks.path, chunks.rows, chunks.max_gib))
 
 
 PARQUET = Format(

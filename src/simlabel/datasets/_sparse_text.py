@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets._columns import LARGEST_INDEX, finite_number, label_matrix
-from simlabel.datasets._dataset import Dataset, Numbered, set_name
+from simlabel.datasets._columns import LARGEST_INDEX, finite_number
+from simlabel.datasets._dataset import Dataset, Numbered, label_matrix, set_name
 from simlabel.datasets._errors import DatasetError, check_columns, quote
-from simlabel.datasets._format import FeatureRequest, Format, Head
+from simlabel.datasets._format import FeatureChunks, Format, Head
 from simlabel.datasets._text import numbered_lines
 from simlabel.support.validation import Rows
 
@@ -29,47 +29,21 @@ _XMC_HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*",
 _NUMBERS = frozenset("0123456789+-., \t")
 
 
-class SparseRows:
-    """A CSR matrix that grows by rows, in machine numbers; `with_values` is False for an indicator matrix.
-
-    Examples
-    --------
-    >>> rows = SparseRows(with_values=False)
-    >>> rows.add([2, 0])
-    >>> rows.add([])
-    >>> rows.finish(3).toarray().tolist()
-    [[1, 0, 1], [0, 0, 0]]
-    """
-
-    def __init__(self, *, with_values: bool) -> None:
-        self._values = array("d") if with_values else None
-        self._columns, self._ends = array("i"), array("q", [0])
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def add(self, columns: Iterable[int], values: Iterable[float] = ()) -> None:
-        """Add a row."""
-        self._columns.extend(columns)
-        if self._values is not None:
-            self._values.extend(values)
-        self._ends.append(len(self._columns))
-
-    def finish(self, n_columns: int, *, first: int = 0) -> sp.csr_array:
-        """Return the matrix; `first` is the number of its first column."""
-        indices = np.frombuffer(self._columns, dtype=np.int32) - np.int32(first)
-        indptr = np.frombuffer(self._ends, dtype=np.int64)
-        data: npt.NDArray[np.generic] = np.ones(len(indices), dtype=np.int8)
-        if self._values is not None:
-            data = np.frombuffer(self._values, dtype=np.float64)
-        if len(indices) <= LARGEST_INDEX:
-            indptr = indptr.astype(np.int32)
-        matrix = sp.csr_array((data, indices, indptr), shape=(len(self), n_columns))
-        if self._values is None:
-            matrix.sum_duplicates()
-            matrix.data[:] = 1
-        matrix.sort_indices()
-        return matrix
+def _csr(rows: Iterable[tuple[list[int], list[float]]], n_columns: int | None = None) -> sp.csr_array:
+    """Return a CSR matrix of rows of indices and values, collected as machine numbers."""
+    indices, values, ends = array("i"), array("d"), array("q", [0])
+    for own, numbers in rows:
+        indices.extend(own)
+        values.extend(numbers)
+        ends.append(len(indices))
+    columns = np.frombuffer(indices, dtype=np.int32)
+    indptr = np.frombuffer(ends, dtype=np.int64)
+    if len(columns) <= LARGEST_INDEX:
+        indptr = indptr.astype(np.int32)
+    width = int(columns.max(initial=-1)) + 1 if n_columns is None else n_columns
+    matrix = sp.csr_array((np.frombuffer(values), columns, indptr), shape=(len(indptr) - 1, width))
+    matrix.sort_indices()
+    return matrix
 
 
 def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], list[float]]:
@@ -115,19 +89,19 @@ def _check_range(what: str, numbers: list[int], low: int, high: int, path: Path,
             raise DatasetError(f"expected a {what} from {low} to {high}, found {number}", path, line)
 
 
-def _blocks(request: FeatureRequest, lines: Iterator[tuple[int, str]], base: int) -> Iterator[Rows]:
+def _blocks(chunks: FeatureChunks, lines: Iterator[tuple[int, str]], base: int) -> Iterator[Rows]:
     """Yield CSR arrays of features that are not 0; the first feature of the model has the number `base`."""
-    block, high = SparseRows(with_values=True), request.width + base - 1
-    for line, text in lines:
-        _, indices, values = split_row(text, request.path, line)
-        _check_range("feature of the model", indices, base, high, request.path, line)
-        used = [k for k, value in enumerate(values) if value]
-        block.add((indices[k] for k in used), (values[k] for k in used))
-        if len(block) == request.rows:
-            yield block.finish(request.width, first=base)
-            block = SparseRows(with_values=True)
-    if len(block):
-        yield block.finish(request.width, first=base)
+
+    def rows() -> Iterator[tuple[list[int], list[float]]]:
+        for line, text in lines:
+            _, indices, values = split_row(text, chunks.path, line)
+            _check_range("feature of the model", indices, base, chunks.width + base - 1, chunks.path, line)
+            used = [k for k, value in enumerate(values) if value]
+            yield [indices[k] - base for k in used], [values[k] for k in used]
+
+    remaining = rows()
+    while block := list(islice(remaining, chunks.rows)):
+        yield _csr(block, chunks.width)
 
 
 def read_svmlight(
@@ -147,18 +121,20 @@ def read_svmlight(
     """
     if zero_based not in (True, False, "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
-    rows, labels = SparseRows(with_values=True), []
-    lowest, highest = LARGEST_INDEX, -1
-    for line, text in _svmlight_lines(path, max_gib):
-        own, indices, values = split_row(text, path, line)
-        if zero_based is False and 0 in indices:
-            raise DatasetError("expected feature indices from 1 on, found 0", path, line)
-        labels.append(own)
-        rows.add(indices, values)
-        lowest, highest = min(lowest, *indices, lowest), max(highest, *indices, highest)
-        check_columns(highest, 0, path, max_gib, line)
-    first = 0 if zero_based is True or lowest == 0 or highest < 0 else 1
-    X = rows.finish(highest + 1 - first, first=first)
+    labels: list[list[int]] = []
+
+    def rows() -> Iterator[tuple[list[int], list[float]]]:
+        for line, text in _svmlight_lines(path, max_gib):
+            own, indices, values = split_row(text, path, line)
+            if zero_based is False and 0 in indices:
+                raise DatasetError("expected feature indices from 1 on, found 0", path, line)
+            labels.append(own)
+            yield indices, values
+
+    X = _csr(rows())
+    check_columns(X.shape[1], 0, path, max_gib)
+    if X.nnz and X.indices.min() > 0 and zero_based is not True:
+        X = sp.csr_array((X.data, X.indices - 1, X.indptr), shape=(X.shape[0], X.shape[1] - 1))
     Y, names = label_matrix(labels)
     return Dataset(set_name(path), X, Y, tuple(map(str, names)), Numbered(X.shape[1]), source=str(path))
 
@@ -171,24 +147,24 @@ def _svmlight_lines(path: Path, max_gib: float | None) -> Iterator[tuple[int, st
             yield line, text
 
 
-def _svmlight_chunks(request: FeatureRequest) -> Iterator[Rows]:
-    lines = _svmlight_lines(request.path, request.max_gib)
-    base = _find_base(request) if request.index_base is None else request.index_base
-    return _blocks(request, lines, base)
+def _svmlight_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
+    lines = _svmlight_lines(chunks.path, chunks.max_gib)
+    base = _find_base(chunks) if chunks.index_base is None else chunks.index_base
+    return _blocks(chunks, lines, base)
 
 
-def _find_base(request: FeatureRequest) -> int:
+def _find_base(chunks: FeatureChunks) -> int:
     """Return the number of the first feature; reads the whole file, since the first rows may not show it."""
     highest = 0
-    for line, text in _svmlight_lines(request.path, request.max_gib):
-        indices = split_row(text, request.path, line)[1]
+    for line, text in _svmlight_lines(chunks.path, chunks.max_gib):
+        indices = split_row(text, chunks.path, line)[1]
         if 0 in indices:
             return 0
         highest = max([highest, *indices])
-    if highest == request.width:
+    if highest == chunks.width:
         return 1
     raise DatasetError(
-        "the rows do not show whether features are numbered from 0 or from 1; set index_base", request.path
+        "the rows do not show whether features are numbered from 0 or from 1; set index_base", chunks.path
     )
 
 
@@ -214,21 +190,26 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
     lines = _xmc_lines(path, max_gib)
     n_rows, n_features, n_labels = _xmc_header(lines, path)
     check_columns(n_features, n_labels, path, max_gib)
-    X_rows, Y_rows = SparseRows(with_values=True), SparseRows(with_values=False)
-    blank: set[int] = set()  # positions of empty lines: rows without labels and features, or nothing
+    labels: list[list[int]] = []
+    filled: list[bool] = []  # an empty line is a row without labels and features, or nothing
     line = 1
-    for line, text in lines:
-        labels, indices, values = split_row(text, path, line)
-        _check_range("label", labels, 0, n_labels - 1, path, line)
-        _check_range("feature", indices, 0, n_features - 1, path, line)
-        if not text.strip():
-            blank.add(len(X_rows))
-        X_rows.add(indices, values)
-        Y_rows.add(labels)
-    X, Y = X_rows.finish(n_features), Y_rows.finish(n_labels)
+
+    def rows() -> Iterator[tuple[list[int], list[float]]]:
+        nonlocal line
+        for line, text in lines:
+            own, indices, values = split_row(text, path, line)
+            _check_range("label", own, 0, n_labels - 1, path, line)
+            _check_range("feature", indices, 0, n_features - 1, path, line)
+            labels.append(own)
+            filled.append(bool(text.strip()))
+            yield indices, values
+
+    X = _csr(rows(), n_features)
+    Y, numbers = label_matrix(labels)
+    columns = np.array(numbers, dtype=np.int32)[Y.indices]
+    Y = sp.csr_array((Y.data, columns, Y.indptr), shape=(X.shape[0], n_labels))
     if X.shape[0] != n_rows:
-        rows = [row for row in range(X.shape[0]) if row not in blank]
-        X, Y = X[rows], Y[rows]
+        X, Y = X[np.flatnonzero(filled)], Y[np.flatnonzero(filled)]
     if X.shape[0] != n_rows:
         message = f"expected {n_rows} rows, as the first line says, found {X.shape[0]}"
         raise DatasetError(message, path, line)
@@ -253,12 +234,12 @@ def _xmc_header(lines: Iterator[tuple[int, str]], path: Path) -> tuple[int, int,
     return n_rows, n_features, n_labels
 
 
-def _xmc_chunks(request: FeatureRequest) -> Iterator[Rows]:
-    lines = _xmc_lines(request.path, request.max_gib)
-    n_rows, n_features, _ = _xmc_header(lines, request.path)
-    request.check_width(n_features)
+def _xmc_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
+    lines = _xmc_lines(chunks.path, chunks.max_gib)
+    n_rows, n_features, _ = _xmc_header(lines, chunks.path)
+    chunks.check_width(n_features)
     rows = ((line, text) for number, (line, text) in enumerate(lines) if number < n_rows or text.strip())
-    return _blocks(request, rows, 0)
+    return _blocks(chunks, rows, 0)
 
 
 SVMLIGHT = Format(

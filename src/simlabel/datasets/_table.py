@@ -241,7 +241,7 @@ def _chunks(
     found = _find_format(chunks.path, format, chunks.max_gib)
     for option in ("delimiter", "encoding", "sheet"):
         if options[option] is not None and option not in found.options:
-            raise ValueError(f"{option} does not apply: {chunks.path.name} is {found.title}.")
+            raise ValueError(f"{option} must not be set: {chunks.path.name} is {found.title}.")
     chunks.format, chunks.source = found.name, found.read(chunks)
     return chunks
 

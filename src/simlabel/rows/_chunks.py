@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -23,6 +24,7 @@ Positions = npt.NDArray[np.int64]
 Ids = range | npt.NDArray[Any]  # consecutive numbers, int64, or any objects
 
 
+@dataclass(eq=False)
 class Chunk:
     """Some labeled instances.
 
@@ -44,18 +46,13 @@ class Chunk:
         Entries of Y that are not known; None if all are known.
     """
 
-    def __init__(
-        self,
-        X: Rows,
-        Y: Indicator,
-        weights: FloatArray,
-        ids: Ids,
-        raw: Rows | None,
-        groups: Groups = None,
-        unknown: UnknownLabels | None = None,
-    ) -> None:
-        self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
-        self.groups, self.unknown = groups, unknown
+    X: Rows
+    Y: Indicator
+    weights: FloatArray
+    ids: Ids
+    raw: Rows | None
+    groups: Groups = None
+    unknown: UnknownLabels | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
@@ -142,12 +139,15 @@ class Chunk:
 
     def part(self, rows: Positions) -> Chunk:
         """Return a copy of some rows, without references to the arrays of this chunk."""
-        some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
-        ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
+        contiguous = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
+        ids = self.ids[rows[0] : rows[-1] + 1] if contiguous else np.asarray(self.ids)[rows]
         raw = None if self.raw is None else _taken(self.raw, rows)
+        return self._selected(rows, _taken(self.X, rows), raw, ids)
+
+    def _selected(self, rows: Positions | slice, X: Rows, raw: Rows | None, ids: Ids) -> Chunk:
         groups = None if self.groups is None else self.groups[rows]
         unknown = None if self.unknown is None else self.unknown.part(rows)
-        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
+        return Chunk(X, self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
         """Return the same rows with label k moved to places[k]; the features are shared."""
@@ -157,7 +157,7 @@ class Chunk:
 
     def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
         """Return the same rows with other label sets; the features are shared."""
-        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
+        return replace(self, Y=Y, unknown=unknown)
 
 
 def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
@@ -250,14 +250,8 @@ def cut(chunk: Chunk) -> Iterable[Chunk]:
     if not isinstance(X, LazyRows):
         return [chunk]
     return [
-        Chunk(
-            X.part(rows),
-            chunk.Y[rows],
-            chunk.weights[rows],
-            chunk.ids[rows],
-            raw.part(rows) if isinstance(raw, LazyRows) else None,
-            None if chunk.groups is None else chunk.groups[rows],
-            None if chunk.unknown is None else chunk.unknown.part(rows),
+        chunk._selected(
+            rows, X.part(rows), raw.part(rows) if isinstance(raw, LazyRows) else None, chunk.ids[rows]
         )
         for rows in X.cuts()
     ]

@@ -7,6 +7,7 @@ copied as a whole, and older references stay valid.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -339,8 +340,7 @@ class References:
         for chunk in self.chunks:
             X = chunk.X
             wider = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-            companions = chunk.weights, chunk.ids, chunk.raw, chunk.groups, chunk.unknown
-            chunks.append(Chunk(wider, chunk.Y, *companions))
+            chunks.append(replace(chunk, X=wider))
         return References.of(chunks, self.next_id, self._handed_on())
 
     def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> References:

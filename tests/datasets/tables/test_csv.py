@@ -166,7 +166,7 @@ def test_paths_formats_and_options(write, tmp_path):
     path = write("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"format must be one of 'parquet', .* got 'xls'"):
         read_table(path, format="xls")
-    with pytest.raises(ValueError, match=r"sheet does not apply: films\.csv is CSV"):
+    with pytest.raises(ValueError, match=r"sheet must not be set: films\.csv is CSV"):
         read_table(path, sheet="one")
     with pytest.raises(ValueError, match=r"encoding must be one that Python knows, .* got 'klingon'"):
         read_table(path, encoding="klingon")
