@@ -14,9 +14,9 @@ from urllib.error import URLError
 import numpy as np
 from sklearn.datasets import fetch_openml
 
-from simlabel.datasets._columns import Attribute, Block, LabelColumns, Missing, Table, read_columns
+from simlabel.datasets._columns import Attribute, Block, Missing, Table, read_columns
 from simlabel.datasets._csv import CSV
-from simlabel.datasets._dataset import TEST, TRAIN, Dataset, part_number, set_name, stem
+from simlabel.datasets._dataset import TEST, TRAIN, Dataset, LabelColumns, part_number, set_name, stem
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import FORMATS, detect_format
 

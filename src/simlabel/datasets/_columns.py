@@ -15,19 +15,20 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 
-from simlabel.datasets._dataset import Dataset, label_matrix, split_labels
+from simlabel.datasets._dataset import Dataset, LabelColumns, label_matrix, split_labels
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.support.advice import DataWarning, advise
 from simlabel.support.validation import FloatArray, IntArray, Rows
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
 Array = npt.NDArray[Any]
-Entries = tuple[list[str], IntArray, IntArray, FloatArray]  # names of columns; row, column, number of each
+# names of columns; row, column and number of each entry, or one column or number for all
+Entries = tuple[list[str], IntArray, IntArray, FloatArray]
 
 TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
 WIDE = 4  # X is sparse from this many columns for each attribute on
-_BLOCK_CELLS = 1 << 20
+_BLOCK_CELLS = 1 << 18
 _ENOUGH_ROWS, _NEARLY_ALL = 20, 0.8  # with fewer rows, all texts may differ by chance
 _MISSING_HINT = "Fill it in, or choose an imputation: missing='mean', 'median' or 'most_frequent'"
 
@@ -94,51 +95,6 @@ class Table:
         return DatasetError(f"{message} in row {line}", self.path)
 
 
-@dataclass(frozen=True)
-class LabelColumns:
-    """How a table holds its labels; exactly one of the first three is given.
-
-    Parameters
-    ----------
-    labels : sequence of str, optional
-        Names of the columns that are labels, each 0 or 1.
-    label_prefix : str, optional
-        How the names of such columns begin.
-    label_column : str, optional
-        Name of one column that holds the labels of each row as a list.
-    separator : str, default=";"
-        Separator between the labels of such a list.
-    """
-
-    labels: Sequence[str] | None = None
-    label_prefix: str | None = None
-    label_column: str | None = None
-    separator: str = ";"
-
-    def positions(self, names: Sequence[str], path: Path) -> list[int]:
-        """Return the positions of the columns with labels, in the order of the table."""
-        choices = (self.labels, self.label_prefix, self.label_column)
-        one = sum(choice is not None for choice in choices) == 1
-        if not one or not self.separator or isinstance(self.labels, str | int):
-            raise DatasetError(
-                "expected one of labels=['sea', 'sunset'] (their names), "
-                "label_prefix='label_' (how their names begin), label_column='tags' with separator=';' "
-                f"(one column of lists). The columns are {quote(', '.join(names), 300)}",
-                path,
-            )
-        wanted = list(self.labels or ()) if self.label_column is None else [self.label_column]
-        if self.label_prefix is not None:
-            wanted = [name for name in names if name.startswith(self.label_prefix)]
-            if not wanted:
-                raise DatasetError(f"expected columns that begin with {quote(self.label_prefix)}", path, 1)
-        position = {name: j for j, name in enumerate(names)}
-        absent = [name for name in wanted if name not in position]
-        if absent or not wanted:
-            expected = f"label columns {', '.join(map(quote, absent))}"
-            raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
-        return sorted({position[name] for name in wanted})
-
-
 def finite_number(text: str) -> float:
     """Read a number as data files write it; ValueError for NaN, infinity and Python's ``1_000``.
 
@@ -151,6 +107,16 @@ def finite_number(text: str) -> float:
     if not abs(number) <= sys.float_info.max or "_" in text:
         raise ValueError(text)
     return number
+
+
+def finite_numbers(texts: Array) -> FloatArray | None:
+    """Return all texts as numbers, converted at once; None unless all are finite numbers."""
+    try:
+        numbers = texts.astype(np.float64)
+        valid = np.isfinite(numbers).all() and "_" not in "".join(texts)
+    except (ValueError, TypeError):
+        return None
+    return numbers if valid else None
 
 
 def is_truth(values: Iterable[str]) -> bool:
@@ -225,7 +191,8 @@ class _Column:
     def __init__(self, table: Table, attribute: Attribute, is_label: bool, missing: Missing) -> None:
         self.attribute, self._table, self._is_label, self._missing = attribute, table, is_label, missing
         self.codes: dict[str, int] | None = None
-        self._is_numeric: bool | None = None  # as the first cell is, if the type is inferred
+        # None until the first cell, if the type is inferred
+        self._is_numeric: bool | None = True if attribute.is_numeric else None
         self._first_line: int | None = None
         self._rows: list[IntArray] = []
         self._numbers: list[FloatArray] = []
@@ -252,7 +219,8 @@ class _Column:
             known = pd.notna(values)
             if self._first_line is None and not self._table.typed and known.any():
                 self._first_line = lines[rows[np.argmax(known)]]
-            numbers = parsed(values, self._parse, fail)
+            numbers = finite_numbers(values) if self._is_numeric and not self._is_label else None
+            numbers = parsed(values, self._parse, fail) if numbers is None else numbers
         else:
             numbers = values.astype(np.float64)
             wrong = ~np.isin(numbers, (0.0, 1.0)) if self._is_label else np.isinf(numbers)
@@ -262,7 +230,8 @@ class _Column:
         absent = np.isnan(numbers)
         if absent.any() and (self._is_label or self._missing == "error"):
             raise self._table.error(self._expected(None), lines[rows[np.argmax(absent)]])
-        self._rows.append(rows + start)
+        if self._table.sparse:
+            self._rows.append(rows + start)
         self._numbers.append(numbers)
 
     def _infer(self, value: Any) -> float:
@@ -299,16 +268,17 @@ class _Column:
         kind = "text" if self._is_numeric is False else "finite number"
         return f"expected a {kind} for {name}{as_before}, {found}"
 
-    def finish(self, n_rows: int) -> Entries | None:
+    def finish(self, all_rows: IntArray) -> Entries | None:
         """Return the names of the columns of X, and rows, columns and numbers of the entries.
 
         None if the texts identify rows.
         """
-        name = self.attribute.name
-        rows = np.concatenate([np.zeros(0, dtype=np.int64), *self._rows])
+        name, n_rows = self.attribute.name, len(all_rows)
+        rows = np.concatenate([all_rows[:0], *self._rows]) if self._table.sparse else all_rows
         numbers = np.concatenate([np.zeros(0), *self._numbers])
+        self._numbers.clear()
         if self.codes is None:
-            return [name], rows, np.zeros_like(rows), numbers
+            return [name], rows, np.zeros(1, dtype=np.int64), numbers
         known = ~np.isnan(numbers)
         codes = numbers[known].astype(np.int64)
         n_texts = len(np.unique(codes))
@@ -323,16 +293,12 @@ class _Column:
         if self.attribute.values is None:
             if is_truth(texts):
                 truths = np.array([*(TRUTH[text.lower()] for text in texts), np.nan])
-                return (
-                    [name],
-                    rows,
-                    np.zeros_like(rows),
-                    truths[np.where(known, numbers, -1).astype(np.int64)],
-                )
+                numbers = truths[np.where(known, numbers, -1).astype(np.int64)]
+                return [name], rows, np.zeros(1, dtype=np.int64), numbers
             order = np.argsort(np.array(texts, dtype=object))
             texts = [texts[k] for k in order]
             codes = np.argsort(order)[codes]
-        return [f"{name}={text}" for text in texts], rows[known], codes, np.ones(len(codes))
+        return [f"{name}={text}" for text in texts], rows[known], codes, np.ones(1)
 
 
 def _number_or_nan(text: str) -> float:
@@ -371,9 +337,8 @@ def read_columns(table: Table, labels: LabelColumns | Sequence[int], missing: Mi
         raise ValueError(f"missing must be one of {', '.join(map(repr, choices))}, got {missing!r}.")
     features, n_rows, Y, label_names = encode(table, labels, missing)
     names = tuple(name for own, *_ in features for name in own)
-    X: Rows = joined_columns(features, n_rows)
-    if not table.sparse and len(names) <= WIDE * len(table.attributes):
-        X = X.toarray()
+    dense = not table.sparse and len(names) <= WIDE * len(table.attributes)
+    X = joined_columns(features, n_rows, len(names), dense)
     return Dataset(
         name=name,
         X=_imputed(X, missing),
@@ -407,25 +372,33 @@ def encode(
                     message = f"expected a text or a list of texts, found {quote(str(cell))}"
                     raise table.error(message, line) from None
         n_rows += len(block.lines)
-    found = [columns[j].finish(n_rows) for j in range(len(columns)) if j not in labels]
+    all_rows = np.arange(n_rows)
+    found = [column.finish(all_rows) for j, column in enumerate(columns) if j not in labels]
     features = [feature for feature in found if feature is not None]
     if separator is not None:
         return features, n_rows, *label_matrix(lists)
-    entries = [feature for j in choice if (feature := columns[j].finish(n_rows)) is not None]
-    Y = sp.csr_array(joined_columns(entries, n_rows), dtype=np.int8)
+    entries = [feature for j in choice if (feature := columns[j].finish(all_rows)) is not None]
+    Y = sp.csr_array(joined_columns(entries, n_rows, len(entries), dense=False), dtype=np.int8)
     return features, n_rows, Y, tuple(table.attributes[j].name for j in choice)
 
 
-def joined_columns(features: list[Entries], n_rows: int, n_columns: int = 0) -> sp.csr_array:
-    """Put columns of entries side by side, in a matrix of at least `n_columns`; zeros are left out."""
-    parts, width = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))], 0
+def joined_columns(features: list[Entries], n_rows: int, n_columns: int, dense: bool) -> Rows:
+    """Put columns of entries side by side; zeros are left out of a CSR matrix."""
+    parts = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+    X, start = np.zeros((n_rows, n_columns) if dense else (0, 0)), 0
     for names, rows, columns, numbers in features:
-        used = numbers != 0
-        parts.append((rows[used].astype(np.int32), (columns[used] + width).astype(np.int32), numbers[used]))
-        width += len(names)
+        if dense:
+            X[rows, columns + start] = numbers
+        else:
+            used = np.broadcast_to(numbers != 0, len(rows))
+            at = np.broadcast_to(columns + start, len(rows))
+            entries = np.broadcast_to(numbers, len(rows))
+            parts.append((rows[used].astype(np.int32), at[used].astype(np.int32), entries[used]))
+        start += len(names)
+    if dense:
+        return X
     rows, columns, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
-    shape = n_rows, max(width, n_columns)
-    return sp.csr_array(sp.coo_array((numbers, (rows, columns)), shape=shape))
+    return sp.csr_array(sp.coo_array((numbers, (rows, columns)), shape=(n_rows, n_columns)))
 
 
 def _label_list(cell: Any, separator: str) -> list[str]:

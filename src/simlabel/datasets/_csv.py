@@ -17,13 +17,12 @@ import pandas as pd
 
 from simlabel.datasets._columns import (
     Attribute,
-    LabelColumns,
     Missing,
     Table,
     blocks,
     read_columns,
 )
-from simlabel.datasets._dataset import Dataset, set_name
+from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format
 from simlabel.datasets._reading import Cell, Record, TableChunks, filled

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._errors import DatasetError, quote
 from simlabel.support.validation import Rows, check_sparse
 
 Split = npt.NDArray[np.int8]
@@ -243,6 +243,51 @@ def _spread(matrix: Rows, own: Sequence[str], names: Sequence[str]) -> Rows:
     matrix = sp.csr_array(matrix)
     columns = np.array([place[name] for name in own], dtype=np.int32)[matrix.indices]
     return sp.csr_array((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], len(names)))
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """How a table holds its labels; exactly one of the first three is given.
+
+    Parameters
+    ----------
+    labels : sequence of str, optional
+        Names of the columns that are labels, each 0 or 1.
+    label_prefix : str, optional
+        How the names of such columns begin.
+    label_column : str, optional
+        Name of one column that holds the labels of each row as a list.
+    separator : str, default=";"
+        Separator between the labels of such a list.
+    """
+
+    labels: Sequence[str] | None = None
+    label_prefix: str | None = None
+    label_column: str | None = None
+    separator: str = ";"
+
+    def positions(self, names: Sequence[str], path: Path) -> list[int]:
+        """Return the positions of the columns with labels, in the order of the table."""
+        choices = (self.labels, self.label_prefix, self.label_column)
+        one = sum(choice is not None for choice in choices) == 1
+        if not one or not self.separator or isinstance(self.labels, str | int):
+            raise DatasetError(
+                "expected one of labels=['sea', 'sunset'] (their names), "
+                "label_prefix='label_' (how their names begin), label_column='tags' with separator=';' "
+                f"(one column of lists). The columns are {quote(', '.join(names), 300)}",
+                path,
+            )
+        wanted = list(self.labels or ()) if self.label_column is None else [self.label_column]
+        if self.label_prefix is not None:
+            wanted = [name for name in names if name.startswith(self.label_prefix)]
+            if not wanted:
+                raise DatasetError(f"expected columns that begin with {quote(self.label_prefix)}", path, 1)
+        position = {name: j for j, name in enumerate(names)}
+        absent = [name for name in wanted if name not in position]
+        if absent or not wanted:
+            expected = f"label columns {', '.join(map(quote, absent))}"
+            raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
+        return sorted({position[name] for name in wanted})
 
 
 def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence[Any]]:

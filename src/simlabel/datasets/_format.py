@@ -17,6 +17,7 @@ from simlabel.datasets._columns import (
     Entries,
     Table,
     finite_number,
+    finite_numbers,
     joined_columns,
     parsed,
 )
@@ -243,8 +244,7 @@ class FeatureChunks:
 
                 places, numbers = self._place(columns[j], values, fail)
                 entries.append(([], rows, places, numbers))
-            X = joined_columns(entries, len(block.lines), self.width)
-            yield X.toarray() if dense else X
+            yield joined_columns(entries, len(block.lines), self.width, dense)
 
     def _find_columns(self, names: Sequence[str]) -> dict[int, int | dict[str, int]]:
         """Return for each column of a table that is used its feature, or its features by text."""
@@ -284,14 +284,17 @@ class FeatureChunks:
         is_number = isinstance(feature, int)
         places = {} if isinstance(feature, int) else feature
         parse = _number if is_number else lambda value: places.get(str(value), -1)
-        typed = is_number and values.dtype != object
-        numbers = values.astype(np.float64) if typed else parsed(values, parse, fail)
+        numbers = finite_numbers(values) if is_number and values.dtype == object else None
+        if is_number and values.dtype != object:
+            numbers = values.astype(np.float64)
+        elif numbers is None:
+            numbers = parsed(values, parse, fail)
         wrong = ~np.isfinite(numbers)
         if wrong.any():
             k = int(np.argmax(wrong))
             raise fail(k, None if np.isnan(numbers[k]) else values[k])
         if is_number:
-            return np.full(len(numbers), feature), numbers
+            return np.array([feature]), numbers
         known = numbers >= 0
         self.unknown += int(np.count_nonzero(~known))
         return np.where(known, numbers, 0).astype(np.int64), known.astype(np.float64)

@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, LabelColumns, Table, encode
+from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, Table, encode
 from simlabel.datasets._dataset import (
     TEST,
     Dataset,
+    LabelColumns,
     Numbered,
     Split,
     label_matrix,

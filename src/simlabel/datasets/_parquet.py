@@ -17,12 +17,11 @@ from simlabel.datasets._columns import (
     Array,
     Attribute,
     Block,
-    LabelColumns,
     Missing,
     Table,
     read_columns,
 )
-from simlabel.datasets._dataset import Dataset, set_name
+from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._format import NAMES, FeatureChunks, Format
 from simlabel.datasets._reading import TableChunks, as_cell
