@@ -1,4 +1,4 @@
-"""A path or a name -> a data set; and a table of what is there."""
+"""Load a data set by its path or its name, and list the available ones."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ def load_dataset(
 ) -> Dataset:
     """Load a multi-label data set from a file, or by its name.
 
-    A nominal feature of which nearly every row has its own value, such as a name, identifies rows: it is left
-    out, with a `DataWarning`.
+    A nominal feature for which nearly every row has a different value, such as a name, identifies rows: it is
+    left out, with a `DataWarning`.
 
-    A name is looked for, in any letter case, in the folder that the environment variable ``SIMLABEL_DATA``
+    A name is searched, in any letter case, in the folder that the environment variable ``SIMLABEL_DATA``
     names, then in the installed ``river`` package (yeast), then on OpenML through scikit-learn (yeast,
-    emotions, scene). A set that exists only as training and test parts is both together, with
-    `Dataset.split` telling them apart.
+    emotions, scene). If a set exists only as training and test parts, they are joined, and
+    `Dataset.split` distinguishes them.
 
     Parameters
     ----------
     path_or_name : str or path
         A file, plain or gzip; a folder of ``.npy`` files, which are the rows in the order of the numbers in
-        their names, with their labels in one of ``labels.txt`` (each row's on a line), ``labels.csv``,
+        their names, with their labels in one of ``labels.txt`` (a line for each row), ``labels.csv``,
         ``labels.jsonl``, ``Y.npy`` and ``Y.npz``; or a name such as ``"yeast"``.
     format : str, optional
-        One of `FORMATS`; by default it is found out from what is in the file.
+        One of `FORMATS`; by default it is detected from the content.
     fixed_split : bool, default=False
-        Prefer the training and test files that lie beside the file of the whole set (``enron-train.arff`` and
-        ``enron-test.arff`` beside ``enron.arff``), and read both, with `Dataset.split`.
+        Prefer the training and test files in the folder of the whole set (``enron-train.arff`` and
+        ``enron-test.arff`` for ``enron.arff``), and read both, with `Dataset.split`.
     **options
-        Those of the format's reader, which ``help(FORMATS["csv"].read)`` tells. For tables one of ``labels``
+        Options of the format's reader, see ``help(FORMATS["csv"].read)``. For tables one of ``labels``
         (names of columns), ``label_prefix`` (how the names begin) and ``label_column`` (one column of lists,
-        with ``separator``), and ``missing``: what becomes of missing values. For all ``max_gib``: how many
-        GiB of memory a file may ask for, where it is more than a file of its size may by default.
+        with ``separator``), and ``missing``: how missing values are filled in. For all ``max_gib``: how many
+        GiB of memory a file may need, if that is more than the default for its size.
 
     Returns
     -------
@@ -78,8 +78,8 @@ def load_dataset(
     Raises
     ------
     DatasetError
-        If the file is malformed, with the line and what was expected there; or if there is no such set, with
-        the ways to obtain it.
+        If the file is malformed, with the line and what was expected there, or if the set does not exist,
+        with the ways to obtain it.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def list_datasets() -> pd.DataFrame:
     DataFrame
         One row for each set, by name: numbers of rows, features and labels, cardinality (labels per row),
         density (cardinality / labels), distinct label sets, and the source. A set that needs options, or is
-        malformed, has no numbers, and its `problem` says why.
+        malformed, has no numbers; its `problem` is the reason.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str
 
 
 def _spellings(name: str, sets: Iterable[str]) -> Iterator[str]:
-    """Names of sets that may be meant, also with Mulan's ending for sparse rows and in other letter case."""
+    """Yield the matching names of sets, also with Mulan's ending for sparse rows and in other letter case."""
     for wanted in (name, f"{name}-sparse"):
         yield from (each for each in sets if each == wanted)
         yield from (each for each in sets if each.lower() == wanted.lower())

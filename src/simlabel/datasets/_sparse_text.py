@@ -46,14 +46,14 @@ def _csr(rows: Iterable[tuple[list[int], list[float]]], n_columns: int | None = 
     return matrix
 
 
-def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], list[float]]:
+def split_row(text: str) -> tuple[list[int], list[int], list[float]]:
     """Return the labels, feature indices and feature values of one row, as they are written.
 
     Examples
     --------
-    >>> split_row("3,1 0:0.5 7:2", Path("a.svm"), 1)
+    >>> split_row("3,1 0:0.5 7:2")
     ([3, 1], [0, 7], [0.5, 2.0])
-    >>> split_row(" 4:1", Path("a.svm"), 1)
+    >>> split_row(" 4:1")
     ([], [4], [1.0])
     """
     tokens = _BLANK_AFTER_COMMA.sub(",", text).split()
@@ -62,7 +62,7 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
         for token in tokens.pop(0).split(","):
             if not _WHOLE.fullmatch(token):
                 expected = "labels as whole numbers separated by commas"
-                raise DatasetError(f"expected {expected}, found {quote(token)}", path, line)
+                raise DatasetError(f"expected {expected}, found {quote(token)}")
             labels.append(int(token.partition(".")[0]))
     indices: list[int] = []
     values: list[float] = []
@@ -74,13 +74,25 @@ def split_row(text: str, path: Path, line: int) -> tuple[list[int], list[int], l
         except ValueError:
             if index == "qid" and not indices:  # the query of a ranking task is not a feature
                 continue
-            raise DatasetError(f"expected index:value, found {quote(token)}", path, line) from None
+            raise DatasetError(f"expected index:value, found {quote(token)}") from None
         if not 0 <= indices[-1] <= LARGEST_INDEX:
             expected = f"a feature index from 0 to {LARGEST_INDEX}"
-            raise DatasetError(f"expected {expected}, found {quote(token)}", path, line)
+            raise DatasetError(f"expected {expected}, found {quote(token)}")
     if len(set(indices)) < len(indices):
-        raise DatasetError("expected each feature once in a row, found one twice", path, line)
+        raise DatasetError("expected each feature once in a row, found one twice")
     return labels, indices, values
+
+
+def _parsed(
+    lines: Iterator[tuple[int, str]], path: Path
+) -> Iterator[tuple[int, list[int], list[int], list[float]]]:
+    """Yield the line, labels, indices and values of each row."""
+    for line, text in lines:
+        try:
+            row = split_row(text)
+        except DatasetError as error:
+            raise DatasetError(error.message, path, line) from None
+        yield line, *row
 
 
 def _check_range(what: str, numbers: list[int], low: int, high: int, path: Path, line: int) -> None:
@@ -93,8 +105,7 @@ def _blocks(chunks: FeatureChunks, lines: Iterator[tuple[int, str]], base: int) 
     """Yield CSR arrays of features that are not 0; the first feature of the model has the number `base`."""
 
     def rows() -> Iterator[tuple[list[int], list[float]]]:
-        for line, text in lines:
-            _, indices, values = split_row(text, chunks.path, line)
+        for line, _, indices, values in _parsed(lines, chunks.path):
             _check_range("feature of the model", indices, base, chunks.width + base - 1, chunks.path, line)
             used = [k for k, value in enumerate(values) if value]
             yield [indices[k] - base for k in used], [values[k] for k in used]
@@ -124,8 +135,7 @@ def read_svmlight(
     labels: list[list[int]] = []
 
     def rows() -> Iterator[tuple[list[int], list[float]]]:
-        for line, text in _svmlight_lines(path, max_gib):
-            own, indices, values = split_row(text, path, line)
+        for line, own, indices, values in _parsed(_svmlight_lines(path, max_gib), path):
             if zero_based is False and 0 in indices:
                 raise DatasetError("expected feature indices from 1 on, found 0", path, line)
             labels.append(own)
@@ -156,8 +166,7 @@ def _svmlight_chunks(chunks: FeatureChunks) -> Iterator[Rows]:
 def _find_base(chunks: FeatureChunks) -> int:
     """Return the number of the first feature; reads the whole file, since the first rows may not show it."""
     highest = 0
-    for line, text in _svmlight_lines(chunks.path, chunks.max_gib):
-        indices = split_row(text, chunks.path, line)[1]
+    for _, _, indices, _ in _parsed(_svmlight_lines(chunks.path, chunks.max_gib), chunks.path):
         if 0 in indices:
             return 0
         highest = max([highest, *indices])
@@ -196,12 +205,11 @@ def read_xmc(path: Path, *, max_gib: float | None = None) -> Dataset:
 
     def rows() -> Iterator[tuple[list[int], list[float]]]:
         nonlocal line
-        for line, text in lines:
-            own, indices, values = split_row(text, path, line)
+        for line, own, indices, values in _parsed(lines, path):
             _check_range("label", own, 0, n_labels - 1, path, line)
             _check_range("feature", indices, 0, n_features - 1, path, line)
             labels.append(own)
-            filled.append(bool(text.strip()))
+            filled.append(bool(own or indices))
             yield indices, values
 
     X = _csr(rows(), n_features)
