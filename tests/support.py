@@ -1,4 +1,4 @@
-"""Helpers that tests of several rooms share."""
+"""Helpers shared by the tests of several packages."""
 
 import os
 from pathlib import Path

@@ -147,7 +147,7 @@ def test_malformed_xml_is_named_with_its_line(write, xml, line, expected):
     assert caught.value.path.endswith("birds.xml")
 
 
-def test_nominal_is_one_hot_and_binary_is_kept(write):
+def test_nominal_is_one_hot_and_binary_is_one_column(write):
     text = (
         "@relation 'x: -C 1'\n@attribute l {FALSE,TRUE}\n@attribute colour {red, 'light blue', \"o'k\"}\n"
         "@attribute flag {0,1}\n@attribute one {1}\n@attribute n numeric\n@data\n"
@@ -303,7 +303,7 @@ def test_nominal_attribute_with_very_many_values_stays_sparse(write):
     assert dataset.X.indices.tolist() == [3, 499]
 
 
-def test_xml_beside_wins_over_the_count_in_the_relation(write):
+def test_xml_file_overrides_the_count_in_the_relation(write):
     """Mulan files that went through MEKA keep a -C that is no longer true."""
     write(_xml("b"), "small.xml")
     text = "@relation 'small: -C 1'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,0\n0,1\n"

@@ -1,4 +1,4 @@
-"""A file a few rows at a time equals the file read whole, for every format and any chunk size."""
+"""A file read in chunks equals the file read whole, for every format and any chunk size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets from OpenML, against a server on this machine that answers as OpenML does."""
+"""Data sets from OpenML, against a local server that answers as OpenML does."""
 
 import hashlib
 import re
@@ -50,7 +50,7 @@ def openml(monkeypatch, tmp_path):
     server.server_close()
 
 
-def test_a_set_is_fetched_and_kept(openml):
+def test_a_set_is_fetched_and_cached(openml):
     yeast = load_dataset("yeast")
     assert yeast.name == "yeast"
     assert yeast.X.tolist() == [[0.5, 1], [1.5, 2], [2.5, 3]]

@@ -1,4 +1,4 @@
-"""Rows on a disk give what the same rows in memory give, and are read once for all queries."""
+"""Rows on a disk give the same results as in memory, and are read once for all queries."""
 
 from __future__ import annotations
 

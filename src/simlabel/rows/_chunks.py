@@ -262,20 +262,6 @@ def named_ids(chunks: Iterable[Chunk]) -> set[Hashable]:
     return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
 
 
-def id_ranges(chunks: Iterable[Chunk]) -> list[range]:
-    """Return the ids that are ranges; adjacent ranges are merged."""
-    ranges: list[range] = []
-    for chunk in chunks:
-        ids = chunk.ids
-        if not isinstance(ids, range):
-            continue
-        if ranges and ranges[-1].stop == ids.start:
-            ranges[-1] = range(ranges[-1].start, ids.stop)
-        else:
-            ranges.append(ids)
-    return ranges
-
-
 def number_after(ids: Ids, least: int) -> int:
     """Return a number above all numbers among the ids, at least `least`."""
     if isinstance(ids, range):

@@ -19,7 +19,6 @@ from simlabel.rows._chunks import (
     Ids,
     Positions,
     cut,
-    id_ranges,
     merged,
     merged_groups,
     merged_ids,
@@ -250,7 +249,7 @@ class References:
 
     def in_use(self, names: list[Hashable]) -> list[Hashable]:
         """Return those of the ids that are in use."""
-        ranges = id_ranges(self.chunks)
+        ranges = [chunk.ids for chunk in self.chunks if isinstance(chunk.ids, range)]
         try:
             named = self._named.pop()
         except IndexError:

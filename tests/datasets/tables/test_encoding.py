@@ -1,4 +1,4 @@
-"""Which characters the bytes of a table mean."""
+"""Encodings of tables."""
 
 import pytest
 
@@ -49,13 +49,13 @@ def test_a_byte_that_windows_lacks(tmp_path):
     assert "read as Latin-1: byte 0x81 on line 2 is not UTF-8" in table.notes
 
 
-def test_one_foreign_byte_leaves_the_other_letters_as_they_are(tmp_path):
+def test_one_foreign_byte_does_not_change_other_letters(tmp_path):
     table = read(tmp_path, TEXT.encode() + b"caf\xe9,x\n")
     assert table.frame["title"].tolist() == ["plage", "Ёж", "café"]
     assert "read as Latin-1: byte 0xe9 on line 4 is not UTF-8" in table.notes
 
 
-def test_an_encoding_that_is_told(tmp_path):
+def test_a_given_encoding(tmp_path):
     table = read(tmp_path, TEXT.replace("日本", "x").replace("é", "e").encode("cp1251"), encoding="cp1251")
     assert table.frame["title"].tolist() == ["plage", "Ёж"]
     with pytest.raises(DatasetError, match=r"line 3: expected text in utf-8, found byte 0xe9"):
