@@ -25,7 +25,7 @@ from simlabel.datasets._columns import (
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format
-from simlabel.datasets._reading import Cell, Record, TableChunks, filled
+from simlabel.datasets._reading import TableChunks, filled
 from simlabel.datasets._text import find_encoding, text_lines
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -48,7 +48,7 @@ def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
     """Yield frames of texts, with None for empty cells."""
     records = _records(reading)
     names = reading.named(next(records)[1])
-    yield from reading.frames(names, _rows(records, len(names), reading))
+    yield from reading.frames(names, ((line, list(map(filled, record))) for line, record in records))
 
 
 def _records(reading: TableChunks) -> Iterator[tuple[int, list[str]]]:
@@ -125,18 +125,6 @@ def _parse(lines: Iterable[str], delimiter: str, reading: TableChunks) -> Iterat
         if record:
             begun = True
             yield line, record
-
-
-def _rows(records: Iterator[tuple[int, list[str]]], width: int, reading: TableChunks) -> Iterator[Record]:
-    for line, record in records:
-        cells: list[Cell] = [filled(cell) for cell in record]
-        if len(record) == 1 < width and cells[0] is None:
-            continue  # a line of spaces
-        surplus = cells[width:]
-        if surplus.count(None) < len(surplus):
-            reading.skip(line, f"expected {width} cells, found {len(record)}")
-            continue
-        yield line, cells[:width] + [None] * (width - len(cells))
 
 
 _lock = threading.Lock()

@@ -64,7 +64,7 @@ def _frames(workbook: Any, reading: TableChunks) -> Iterator[pd.DataFrame]:
         what = f"expected a row with the names of the columns in sheet {quote(title)}, found none"
         raise DatasetError(what, reading.path)
     names = reading.named(None if cell is None else str(cell) for cell in header[1])
-    yield from reading.frames(names, _rows(records, len(names), reading))
+    yield from reading.frames(names, records)
 
 
 def _records(sheet: Any, reading: TableChunks) -> Iterator[Record]:
@@ -80,18 +80,6 @@ def _records(sheet: Any, reading: TableChunks) -> Iterator[Record]:
         reading.check(POINTER * padding)
         if cells:
             yield number, cells
-
-
-def _rows(records: Iterator[Record], width: int, reading: TableChunks) -> Iterator[Record]:
-    skipped = 0
-    for number, cells in records:
-        if len(cells) > width:
-            # a row is as wide as its last cell: a few bytes can be 16,384 cells
-            skipped += len(cells)
-            reading.check(POINTER * skipped)
-            reading.skip(number, f"expected {width} cells, found {len(cells)}")
-        else:
-            yield number, cells + [None] * (width - len(cells))
 
 
 class Sheet:

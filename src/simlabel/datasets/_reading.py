@@ -81,10 +81,18 @@ class TableChunks:
         self.check(_PROBLEM * len(self.problems))
 
     def frames(self, names: Sequence[str], records: Iterable[Record]) -> Iterator[pd.DataFrame]:
-        """Yield frames of objects, at least one, of rows that have a line and a cell for each name."""
+        """Yield frames of objects, at least one; short rows are filled up, and long ones are skipped."""
         block: list[list[Cell]] = []
-        start = taken = 0
-        for line, record in records:
+        start = taken = skipped = 0
+        for line, found in records:
+            if len(found) == 1 < len(names) and found[0] is None:
+                continue  # a line of spaces
+            if any(cell is not None for cell in found[len(names) :]):
+                skipped += POINTER * len(found)  # a few bytes can be a row of 16,384 cells
+                self.check(skipped)
+                self.skip(line, f"expected {len(names)} cells, found {len(found)}")
+                continue
+            record = found[: len(names)] + [None] * (len(names) - len(found))
             block.append(record)
             self.lines.append(line)
             # missing cells need memory too: a few bytes can be a row of many columns

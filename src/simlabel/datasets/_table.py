@@ -186,8 +186,16 @@ def read_table(
     >>> next(films.records())
     {'title': '54', 'price': '9,50', 'tags': 'drama'}
     """
-    options = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "max_gib": max_gib}
-    chunks = _chunks(path, None, format, strict=strict, **options)
+    chunks = table_chunks(
+        path,
+        None,
+        format=format,
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        max_gib=max_gib,
+        strict=strict,
+    )
     frame = next(chunks)
     notes, problems = tuple(chunks.notes), tuple(chunks.problems)
     return TableFile(frame, chunks.path, chunks.format, notes, problems, chunks.lines)
@@ -195,7 +203,7 @@ def read_table(
 
 def table_chunks(
     path: str | os.PathLike[str],
-    rows: int,
+    rows: int | None,
     *,
     format: str | None = None,
     delimiter: str | None = None,
@@ -210,8 +218,8 @@ def table_chunks(
     ----------
     path, format, delimiter, encoding, sheet, max_gib, strict
         As in `read_table`; `max_gib` applies to each chunk.
-    rows : int
-        The maximum number of rows in a chunk.
+    rows : int or None
+        The maximum number of rows in a chunk; None for all rows in one.
 
     Returns
     -------
@@ -226,21 +234,14 @@ def table_chunks(
     >>> [chunk["year"].tolist() for chunk in table_chunks(path, 2)]
     [['1999', None], ['2003']]
     """
-    if rows < 1:
+    if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}.")
-    options = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet, "max_gib": max_gib}
-    return _chunks(path, rows, format, strict=strict, **options)
-
-
-def _chunks(
-    path: str | os.PathLike[str], rows: int | None, format: str | None, **options: Any
-) -> TableChunks:
     check_regular(path)
-    _csv.check_delimiter(options["delimiter"])
-    chunks = TableChunks(Path(path), rows, **options)
-    found = _find_format(chunks.path, format, chunks.max_gib)
+    _csv.check_delimiter(delimiter)
+    chunks = TableChunks(Path(path), rows, delimiter, encoding, sheet, max_gib, strict)
+    found = _find_format(chunks.path, format, max_gib)
     for option in ("delimiter", "encoding", "sheet"):
-        if options[option] is not None and option not in found.options:
+        if getattr(chunks, option) is not None and option not in found.options:
             raise ValueError(f"{option} must not be set: {chunks.path.name} is {found.title}.")
     chunks.format, chunks.source = found.name, found.read(chunks)
     return chunks
