@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray
 from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.metrics import evaluate
-from simlabel.support.validation import FloatArray
 
 _LABELS = 6
 Labels = npt.NDArray[np.bool_]

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel import similarity_sums
-from simlabel.engines import Collapsed, Exact, Plan, Prepared, Sampled, prepare
-from simlabel.engines.planning import make_plan
 from simlabel.similarities import RBF, Function, Laplacian, Linear
+from simlabel.sums import Collapsed, Exact, Plan, Prepared, Sampled, prepare
+from simlabel.sums.planning import make_plan
 
 SECONDS = 30.0
 _SHAPES = 40  # of a case

@@ -11,14 +11,12 @@ import pytest
 import zarr
 
 from simlabel import SMLClassifier
-from simlabel.engines import Exact
-from simlabel.influence import Ridge
-from simlabel.normalization import MinMax, ZScore
-from simlabel.rows import DiskRows, as_rows, open_rows
-from simlabel.sampling import UniformSampler
+from simlabel._utils.rows import DiskRows, as_rows, open_rows
+from simlabel.normalizers import MinMax, ZScore
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
+from simlabel.sums import CustomWeighting, Exact, TopK, UniformSampler
 from simlabel.tuning import LeaveOneOut, Validation
-from simlabel.weightings import CustomWeighting, TopK
 
 N, D, K = 90, 5, 4
 

@@ -8,13 +8,7 @@ from simlabel.datasets._excel import Sheet
 from simlabel.datasets._format import FORMATS, FeatureChunks, Format, detect_format, find_format
 from simlabel.datasets._load import list_datasets, load_dataset
 from simlabel.datasets._reading import TableChunks
-from simlabel.datasets._table import (
-    TABLE_FORMATS,
-    TableFile,
-    read_table,
-    table_chunks,
-    table_pieces,
-)
+from simlabel.datasets._table import TABLE_FORMATS, TableFile, read_table, table_chunks, table_pieces
 
 __all__ = [
     "load_dataset",

@@ -15,10 +15,10 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 
+from simlabel._utils.advice import DataWarning, advise
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.datasets._dataset import Dataset, LabelColumns, label_matrix, split_labels
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.support.advice import DataWarning, advise
-from simlabel.support.validation import FloatArray, IntArray, Rows
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
 Array = npt.NDArray[Any]

@@ -15,13 +15,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from simlabel.datasets._columns import (
-    Attribute,
-    Missing,
-    Table,
-    blocks,
-    read_columns,
-)
+from simlabel.datasets._columns import Attribute, Missing, Table, blocks, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format

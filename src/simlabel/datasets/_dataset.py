@@ -14,8 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from simlabel._utils.validation import Rows, check_sparse
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.support.validation import Rows, check_sparse
 
 Split = npt.NDArray[np.int8]
 

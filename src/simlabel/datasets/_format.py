@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.datasets._columns import (
     TRUTH,
     WIDE,
@@ -24,7 +25,6 @@ from simlabel.datasets._columns import (
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, check_regular, quote
 from simlabel.datasets._text import open_bytes
-from simlabel.support.validation import FloatArray, Rows
 
 NAMES = "names with commas between"  # how a user gives the labels of a table
 _MOST_NAMED = 5  # absent columns that an error names

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from simlabel._utils.files import not_regular
 from simlabel.datasets._arff import ARFF
 from simlabel.datasets._catalog import (
     OPENML,
@@ -32,7 +33,6 @@ from simlabel.datasets._format import FORMATS, find_format
 from simlabel.datasets._numpy import NPY, NPZ, is_folder_of_arrays, read_folder
 from simlabel.datasets._parquet import PARQUET
 from simlabel.datasets._sparse_text import SVMLIGHT, XMC
-from simlabel.support.files import not_regular
 
 FORMATS.update({one.name: one for one in (ARFF, SVMLIGHT, XMC, PARQUET, NPZ, NPY, CSV)})
 

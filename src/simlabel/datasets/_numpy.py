@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.rows import open_rows
+from simlabel._utils.validation import Rows, check_sparse
 from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, Table, encode
 from simlabel.datasets._dataset import (
     TEST,
@@ -35,8 +37,6 @@ from simlabel.datasets._errors import DatasetError, check_columns, check_memory,
 from simlabel.datasets._format import FeatureChunks, Format
 from simlabel.datasets._table import read_table
 from simlabel.datasets._text import numbered_lines
-from simlabel.rows import open_rows
-from simlabel.support.validation import Rows, check_sparse
 
 Array = npt.NDArray[Any]
 Labels = tuple[sp.csr_array, Sequence[str]]

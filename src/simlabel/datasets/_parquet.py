@@ -13,19 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from simlabel.datasets._columns import (
-    Array,
-    Attribute,
-    Block,
-    Missing,
-    Table,
-    read_columns,
-)
+from simlabel._utils.validation import Rows
+from simlabel.datasets._columns import Array, Attribute, Block, Missing, Table, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._format import NAMES, FeatureChunks, Format
 from simlabel.datasets._reading import TableChunks, as_cell
-from simlabel.support.validation import Rows
 
 _CELL = 8  # bytes of a number
 

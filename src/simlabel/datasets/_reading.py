@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from simlabel._utils.files import memory_limit, too_large
+from simlabel._utils.validation import is_missing
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.support.files import memory_limit, too_large
-from simlabel.support.validation import is_missing
 
 Cell = str | int | float | bool | list[str] | None
 Record = tuple[int, list[Cell]]  # the line of a row, and its cells

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._columns import LARGEST_INDEX, finite_number
 from simlabel.datasets._dataset import Dataset, Numbered, label_matrix, set_name
 from simlabel.datasets._errors import DatasetError, check_columns, quote
 from simlabel.datasets._format import FeatureChunks, Format, Head
 from simlabel.datasets._text import numbered_lines
-from simlabel.support.validation import Rows
 
 _BLANK_AFTER_COMMA = re.compile(r",[ \t]+")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?", re.ASCII)

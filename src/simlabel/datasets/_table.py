@@ -14,11 +14,11 @@ from typing import Any
 
 import pandas as pd
 
+from simlabel._utils.text import for_spreadsheet
 from simlabel.datasets import _csv, _excel, _json, _parquet
 from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._reading import Cell, TableChunks, TableProblem, plain_cell
 from simlabel.datasets._text import guess_encoding, open_bytes
-from simlabel.support.text import for_spreadsheet
 
 _HEAD = 1 << 12  # bytes from which the format is detected
 _WRITTEN = ("csv", "jsonl", "xlsx")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
+from simlabel._utils.files import too_large
 from simlabel.datasets._errors import DatasetError
-from simlabel.support.files import too_large
 
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARKS = {

@@ -4,6 +4,7 @@ Each is one small class in a file of its own that declares how it is computed (`
 traits. They can be added and multiplied, and restricted to columns.
 """
 
+from simlabel._utils.registry import Registry
 from simlabel.similarities._base import Form, Grid, Leaf, Similarity
 from simlabel.similarities._chi_square import ChiSquare
 from simlabel.similarities._columns import ColumnView, OnColumns
@@ -16,7 +17,6 @@ from simlabel.similarities._laplacian import Laplacian
 from simlabel.similarities._polynomial import Linear, Polynomial, Quadratic
 from simlabel.similarities._precomputed import Precomputed
 from simlabel.similarities._rbf import RBF
-from simlabel.support.registry import Registry
 
 SIMILARITIES: Registry[Similarity] = Registry(
     "similarity",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simlabel._kernels import negative_exponential
+from simlabel._utils.kernels import negative_exponential
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import Grid, Parameter, Similarity
 from simlabel.similarities._grids import bandwidth_grid
-from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class Bandwidth(Similarity):

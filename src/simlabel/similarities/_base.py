@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from simlabel._kernels import PRODUCT
-from simlabel.support.validation import FloatArray, Rows
+from simlabel._utils.kernels import PRODUCT
+from simlabel._utils.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     from simlabel.similarities._composite import Product, Scaled, Sum

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._kernels import HARMONIC, chi_square_distances, chi_square_sums
+from simlabel._utils.kernels import HARMONIC, chi_square_distances, chi_square_sums
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import sampled_rows
-from simlabel.support.validation import FloatArray, Rows
 
 _SMALLEST_32, _LARGEST_32 = 1e-6, 1e18  # a row's sum, the largest of all
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from simlabel._kernels import in_panels, tile_rows
-from simlabel.rows import dense_rows
+from simlabel._utils.kernels import in_panels, tile_rows
+from simlabel._utils.rows import dense_rows
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity
-from simlabel.support.validation import FloatArray, Rows
 
 
 class CoordinateSimilarity(Similarity):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel._kernels import SMALLER, l1_distances, laplacian_sums
+from simlabel._utils.kernels import SMALLER, l1_distances, laplacian_sums
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._coordinate import CoordinateSimilarity
 from simlabel.similarities._grids import mean_l1_distance
-from simlabel.support.validation import FloatArray, Rows
 
 
 class Laplacian(Bandwidth, CoordinateSimilarity):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from simlabel._utils.validation import check_flag
 from simlabel.similarities._base import Similarity
-from simlabel.support.validation import check_flag
 
 
 class Precomputed(Similarity):

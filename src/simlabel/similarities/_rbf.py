@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._kernels import rbf_from_products, rbf_sums
+from simlabel._utils.kernels import rbf_from_products, rbf_sums
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._bandwidth import Bandwidth
 from simlabel.similarities._grids import mean_squared_distance
-from simlabel.support.validation import FloatArray, Rows
 
 
 class RBF(Bandwidth):
