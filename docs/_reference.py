@@ -12,12 +12,18 @@ from pathlib import Path
 
 #: what rooms export for each other, and not for users, though it has an example
 _INNER = {
+    "CsvRecords",
+    "DiskRows",
     "LabelSpace",
+    "Numbered",
     "ReduceCall",
     "References",
+    "Sheet",
     "Stack",
     "equal_groups",
     "fold",
+    "lazy_moments",
+    "river_file",
     "group_codes",
     "current_name",
     "rbf_contributions",

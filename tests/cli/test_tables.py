@@ -297,7 +297,7 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
         (["fit", "empty.csv", "--label-column", "tags", "-o", "m"], 2, "no rows"),
         (["fit", "unlabelled.csv", "--label-column", "tags", "-o", "m"], 1, "no row has a label"),
         (["predict", "films.simlabel", "other.csv"], 1, "none of the columns"),
-        (["predict", "films.simlabel", "new.csv", "--sheet", "a"], 1, "sheet means nothing here"),
+        (["predict", "films.simlabel", "new.csv", "--sheet", "a"], 1, "sheet must not be set"),
         (["evaluate", "films.simlabel", "new.csv"], 2, "--label-column: new.csv has no column 'tags'"),
         (["evaluate", "films.simlabel", "films.csv", "--label-column", "x"], 2, "no column 'x'"),
         (["evaluate", "films.simlabel", "empty.csv", "--label-column", "tags"], 2, "empty.csv has no rows"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel._utils.rows._stack import Stack
+from simlabel._utils.rows import Stack
 from simlabel.sums import Chunk, Exact, Exclude, Job, ReduceCall, References, prepare, reducer_for
 
 

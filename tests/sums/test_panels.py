@@ -16,7 +16,7 @@ from simlabel._utils.kernels._registers import (
     add_minima,
     add_products,
 )
-from simlabel._utils.rows._stack import Stack
+from simlabel._utils.rows import Stack
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Polynomial, Quadratic
 from simlabel.sums import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.sums.planning import plan_reduction

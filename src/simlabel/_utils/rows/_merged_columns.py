@@ -1,4 +1,4 @@
-"""Columns of sparse rows that are alike: one of them stands for all."""
+"""Merge equal columns of sparse rows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from simlabel._utils.validation import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class MergedColumns:
-    """Which columns are kept, and what stands for the others.
+    """The distinct columns, and the one that represents each column.
 
     Attributes
     ----------
     kept : array, (n_kept,)
-        One of each kind of columns that have entries in two rows or more, the fullest first.
+        One of each set of equal columns that have entries in two rows or more, the fullest first.
     copies : array, (n_kept,)
-        How many columns of each kind there are.
+        The number of columns equal to it.
     of_column : array, (n_columns,)
-        The place in `kept` of what stands for each column; -1 where it has one entry at most.
+        The position in `kept` of the representative of each column; -1 if the column has one entry at most.
     """
 
     kept: IntArray
@@ -32,8 +32,8 @@ class MergedColumns:
 def merged_columns(Z: sp.csr_array) -> MergedColumns:
     """Find the columns of sparse rows that have the same numbers in the same rows.
 
-    Most terms of texts are in one row only. Of the others many are alike, as the runs of characters of a
-    rare word are. The fullest come first, side by side in the cache.
+    Most terms of texts occur in one row only. Many of the others are equal, such as the character n-grams of
+    a rare word. The fullest come first, so that they are adjacent in the cache.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def merged_columns(Z: sp.csr_array) -> MergedColumns:
     ([1, 0], [1, 2], [1, 0, 1, -1])
     """
     counts = np.bincount(Z.indices, minlength=Z.shape[1])
-    # equal columns have equal sums, bit by bit; others differ, but for a chance of about 2^-100
+    # equal columns have equal sums, bit by bit; others differ except with a probability of about 2^-100
     mark = np.random.default_rng(0).random((Z.shape[0], 2))
     marks = np.ascontiguousarray(sp.csr_array(Z.T) @ mark).view(np.complex128).ravel()
     shared = np.flatnonzero(counts > 1)
@@ -59,12 +59,12 @@ def merged_columns(Z: sp.csr_array) -> MergedColumns:
 
 
 def n_shared_columns(Z: sp.csr_array) -> int:
-    """How many columns have entries in two rows or more."""
+    """Return the number of columns with entries in two rows or more."""
     return int(np.count_nonzero(np.bincount(Z.indices, minlength=Z.shape[1]) > 1))
 
 
 def alone_in_rows(Z: sp.csr_array, merged: MergedColumns) -> FloatArray:
-    """The sum of squares of each row's entries in columns that nobody else has, (n_rows, 1)."""
+    """Return the sum of squares of each row's entries in columns with no other entry, (n_rows, 1)."""
     rows = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
     alone = merged.of_column[Z.indices] < 0
     return np.bincount(rows[alone], Z.data[alone] ** 2, minlength=Z.shape[0]).astype(np.float64)[:, None]
