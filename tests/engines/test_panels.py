@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simlabel import similarity_sums
-from simlabel._kernels import WORD, add_present, in_panels, panel_width, sort_by_label
-from simlabel._kernels._registers import (
+from simlabel._kernels import (
+    WORD,
     add_absolute_differences,
     add_chi_squares,
     add_minima,
+    add_present,
     add_products,
+    in_panels,
+    panel_width,
+    sort_by_label,
 )
 from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
 from simlabel.engines.planning import plan_reduction

@@ -14,7 +14,7 @@ from simlabel._kernels import (
     add_by_label,
     add_by_reference,
     add_present,
-    turn_over,
+    transpose,
 )
 from simlabel.rows import Stack
 from simlabel.support.limits import limits
@@ -33,7 +33,7 @@ def turned_over(S: FloatArray, out: FloatArray | None = None) -> FloatArray:
     if S.size < _FEW or S.T.flags.c_contiguous or out.dtype != S.dtype:
         out[:] = S.T
     else:
-        turn_over(np.ascontiguousarray(S), out)
+        transpose(np.ascontiguousarray(S), out)
     return out
 
 

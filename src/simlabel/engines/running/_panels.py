@@ -94,7 +94,7 @@ class PanelSums:
         X = np.ascontiguousarray(x.rows)
         references, queries = (X, x.beside), (side.panels, q_side)
         settings, V = (self.V.step, self.parameters), self.V.rows(part)
-        self.kernel(references, queries, *settings, V, left_out, back, self.out)
+        self.kernel((references, queries, *settings, V, left_out, back, self.out))
 
     def partials(self) -> list[PartialResult]:
         """The sums so far, as other parts of the program read them."""
