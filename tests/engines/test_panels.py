@@ -20,8 +20,7 @@ from simlabel._kernels import (
     panel_width,
     sort_by_label,
 )
-from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
-from simlabel.engines.planning import plan_reduction
+from simlabel.engines import Exact, Exclude, Job, ReduceCall, plan_reduction, prepare, reducer_for
 from simlabel.rows._stack import Stack
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Polynomial, Quadratic
 

@@ -8,10 +8,17 @@ import scipy.sparse as sp
 
 from fuzz import plans
 from simlabel import SMLClassifier, similarity_sums
-from simlabel.engines import Exact, Job, Prepared, ReduceCall, Sampled, prepare, reducer_for
-from simlabel.engines.planning import make_plan
-from simlabel.engines.running import _symmetric
-from simlabel.engines.running._symmetric import rounds
+from simlabel.engines import (
+    Exact,
+    Job,
+    Prepared,
+    ReduceCall,
+    Sampled,
+    is_worth_symmetric,
+    make_plan,
+    prepare,
+    reducer_for,
+)
 from simlabel.similarities import RBF, Linear
 from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs
@@ -105,19 +112,22 @@ def test_any_budget_gives_the_sums(engine, rng):
     np.testing.assert_allclose(model.label_weights(X), wanted, rtol=1e-9)
 
 
-def test_small_blocks_do_not_meet_in_pairs(rng, monkeypatch):
-    """Their pairs, listed, would take far more memory than what was asked for."""
-    listed = []
-    monkeypatch.setattr(_symmetric, "rounds", lambda n: listed.append(n) or rounds(n))
+def test_small_blocks_do_not_meet_in_pairs(rng):
+    """The list of their pairs would take far more memory than allowed."""
     X = rng.random((300, 4))
     jobs = [Job(Linear(), None, reducer_for(None, X))]
     for n_jobs in (1, 100_000):
         for memory_mib in (0.001, 256):
             call = ReduceCall(X, prepare(X, [Linear()]), jobs, symmetric=True, n_jobs=n_jobs)
-            (sums,) = Exact(memory_mib).reduce(call)
+            steps = []
+            engine = Exact(memory_mib, on_block=lambda *done, steps=steps: steps.append(done))
+            (sums,) = engine.reduce(call)
             np.testing.assert_allclose(sums, X @ X.T @ X, rtol=1e-9)
-    assert listed, "larger blocks do"
-    assert max(listed) <= 300 // 32 + 1
+            n_blocks = 300 // 32 + 1
+            if memory_mib == 256:  # larger blocks do, each pair of them once
+                assert len(steps) <= n_blocks * (n_blocks + 1) // 2
+            else:
+                assert not is_worth_symmetric(Exact(memory_mib).plan(300, call.prepared, jobs, n_jobs))
 
 
 def test_absurd_numbers_of_threads_are_cut(rng):

@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
-from simlabel.engines.planning import can_be_symmetric
-from simlabel.engines.running._symmetric import rounds
+from simlabel.engines import (
+    Exact,
+    Exclude,
+    Job,
+    ReduceCall,
+    can_be_symmetric,
+    prepare,
+    reducer_for,
+    rounds,
+)
 from simlabel.similarities import RBF, Laplacian, Linear
 from simlabel.weightings import TopK
 

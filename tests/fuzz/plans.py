@@ -8,8 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel import similarity_sums
-from simlabel.engines import Collapsed, Exact, Plan, Prepared, Sampled, prepare
-from simlabel.engines.planning import make_plan
+from simlabel.engines import Collapsed, Exact, Plan, Prepared, Sampled, make_plan, prepare
 from simlabel.similarities import RBF, Function, Laplacian, Linear
 
 SECONDS = 30.0

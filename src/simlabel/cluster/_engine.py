@@ -22,9 +22,17 @@ from simlabel.cluster._connection import (
 )
 from simlabel.cluster._spread import Sent, Spread
 from simlabel.cluster._tasks import Results, join_results, reduce_block, tree
-from simlabel.engines import Engine, Exact, Job, Plan, Prepared, ReduceCall, resolve_engine
-from simlabel.engines._contract import Progress
-from simlabel.engines.running import close
+from simlabel.engines import (
+    Engine,
+    Exact,
+    Job,
+    Plan,
+    Prepared,
+    Progress,
+    ReduceCall,
+    close,
+    resolve_engine,
+)
 from simlabel.rows import blocks
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, check_number
@@ -137,7 +145,7 @@ class DaskEngine(Engine):
             queries = sent(client, (call.Q[asked[i]], call.excluded(asked[i])))
             mine = client.map(reduce_block, shards, queries=queries, engine=self.at_home, pure=False)
             parts += mine
-            joined = tree(client, mine, join_results, [job.reducer.joined for job in spread.jobs])
+            joined = tree(client, mine, join_results, [job.reducer.join for job in spread.jobs])
             ends.append(joined[-1])
             held += [queries, *joined]
         n, n_before = call.n_queries, sum(asked[i].stop - asked[i].start for i in done)
@@ -167,10 +175,10 @@ class DaskEngine(Engine):
 
     def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> Spread:
         client = find_client(self.client, self.patience)
-        spread: Spread | None = jobs[0].kept.get(_KEPT)
+        spread: Spread | None = jobs[0].cache.get(_KEPT)
         if spread is None or not spread.is_for(client, prepared, jobs):
             spread = Spread(client, prepared, jobs, self._sent, self.patience)
-            jobs[0].kept[_KEPT] = spread
+            jobs[0].cache[_KEPT] = spread
         return spread
 
     @property

@@ -9,8 +9,7 @@ from typing import Any
 from simlabel.cluster._connection import Client, Future, sent, thread_counts
 from simlabel.cluster._remote import RemoteRows
 from simlabel.cluster._tasks import build
-from simlabel.engines import Job, Prepared
-from simlabel.engines.running import cut_jobs, shard_rows
+from simlabel.engines import Job, Prepared, cut_jobs, shard_rows
 from simlabel.rows import LazyRows, n_rows, pieces
 from simlabel.support.limits import limits
 from simlabel.support.validation import Rows

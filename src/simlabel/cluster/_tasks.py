@@ -10,9 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel.cluster._connection import Client, Future
-from simlabel.engines import Engine, Exclude, Job
-from simlabel.engines.reducers import Join
-from simlabel.engines.running import Shard, aligned, make_shard
+from simlabel.engines import Engine, Exclude, Job, Join, Shard, aligned, make_shard
 from simlabel.support.limits import limits
 from simlabel.support.validation import FloatArray, Rows, check_sparse
 

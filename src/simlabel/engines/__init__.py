@@ -1,39 +1,68 @@
-"""Engines: the reduction over blocks of similarities, behind one door.
+"""Engines: the reduction over blocks of similarities.
 
-`_contract` is what an engine is given and must provide; `planning` chooses the way and the blocks,
-`running` goes it, `reducers` are what happens to blocks of similarities on the way.
+An engine gets a `ReduceCall`: queries, prepared references, and jobs (similarity, weighting, reducer).
+`_planning` chooses the way and the blocks, `_running` runs the plan, `_reducers` say what happens to blocks
+of similarities.
 """
 
-from simlabel.engines._all_pairs import AllPairs
-from simlabel.engines._auto import ENGINES, Auto, resolve_engine
-from simlabel.engines._collapsed import Collapsed
-from simlabel.engines._contract import Engine, Job, Plan, ReduceCall
-from simlabel.engines._exact import Exact
+from simlabel.engines._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
+from simlabel.engines._collapsed import Collapsed, CollapsedSums, MergedSums, sparse_product
+from simlabel.engines._pairs import AllPairs, Exact, Sampled
+from simlabel.engines._planning import can_be_symmetric, is_worth_symmetric, make_plan, plan_reduction
 from simlabel.engines._prepared import Prepared, prepare
-from simlabel.engines._sampled import Sampled
-from simlabel.engines._sums import is_objects, similarity_sums
-from simlabel.engines.reducers import Exclude, Keep, SumReducer, reducer_for
-from simlabel.engines.running import SlowSimilarityWarning
+from simlabel.engines._reducers import Exclude, Join, Keep, Largest, Reducer, SumReducer, reducer_for
+from simlabel.engines._running import (
+    Shard,
+    SlowSimilarityWarning,
+    aligned,
+    close,
+    cut_jobs,
+    make_shard,
+    rounds,
+    run_tasks,
+    shard_rows,
+)
+from simlabel.engines._sums import ENGINES, Auto, is_objects, resolve_engine, similarity_sums
 
 __all__ = [
+    "DEFAULT_MEMORY_MIB",
     "ENGINES",
     "AllPairs",
     "Auto",
     "Collapsed",
+    "CollapsedSums",
     "Engine",
     "Exact",
     "Exclude",
     "Job",
+    "Join",
     "Keep",
+    "Largest",
+    "MergedSums",
     "Plan",
     "Prepared",
+    "Progress",
     "ReduceCall",
+    "Reducer",
     "Sampled",
+    "Shard",
     "SlowSimilarityWarning",
     "SumReducer",
+    "aligned",
+    "can_be_symmetric",
+    "close",
+    "cut_jobs",
     "is_objects",
+    "is_worth_symmetric",
+    "make_plan",
+    "make_shard",
+    "plan_reduction",
     "prepare",
     "reducer_for",
     "resolve_engine",
+    "rounds",
+    "run_tasks",
+    "shard_rows",
     "similarity_sums",
+    "sparse_product",
 ]

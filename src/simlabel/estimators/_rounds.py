@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from simlabel.engines.running import run_tasks
+from simlabel.engines import run_tasks
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._trials import Shared, Trial, Trials, ranked
 from simlabel.support.limits import limits

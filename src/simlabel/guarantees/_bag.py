@@ -48,8 +48,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._kernels import count_larger_residuals, count_weaker_shares, worst_ridge, worst_shares
-from simlabel.engines import prepare
-from simlabel.engines.running import run_tasks
+from simlabel.engines import prepare, run_tasks
 from simlabel.influence import (
     Problem,
     Stages,

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel._kernels import sparse_times_dense
-from simlabel.engines.running import run_tasks
+from simlabel.engines import run_tasks
 from simlabel.influence._closed_form import left_out_scores
 from simlabel.influence._conjugate import Apart, RidgeSystem
 from simlabel.influence._groups import Positions, Within, scores_without_groups

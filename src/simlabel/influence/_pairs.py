@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlabel.engines import Job, Keep, ReduceCall, SumReducer, prepare
-from simlabel.engines.reducers import Reducer
+from simlabel.engines import Job, Keep, ReduceCall, Reducer, SumReducer, prepare
 from simlabel.influence._base import Problem
 from simlabel.rows import References
 from simlabel.support.validation import FloatArray, Rows

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel.engines._merged import sparse_product
-from simlabel.engines.running import run_tasks
+from simlabel.engines import run_tasks, sparse_product
 from simlabel.rows import alone_in_rows, blocks, merged_columns
 from simlabel.support.limits import limits
 from simlabel.support.threads import effective_jobs, held_blas

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from simlabel._kernels import cholesky_in_place, invert_lower_in_place
-from simlabel.engines.running import run_tasks
+from simlabel.engines import run_tasks
 from simlabel.influence._groups import Positions
 from simlabel.influence._products import Block
 from simlabel.rows import blocks

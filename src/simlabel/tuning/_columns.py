@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlabel.engines.running import run_tasks
+from simlabel.engines import run_tasks
 from simlabel.influence._pairs import ridge_targets
 from simlabel.influence._partly import knowledge, partly_known_solution, patterns
 from simlabel.influence._penalties import left_out_by_penalty

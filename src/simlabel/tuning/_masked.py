@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Job, ReduceCall, prepare, reducer_for
-from simlabel.engines.running import run_tasks
+from simlabel.engines import Job, ReduceCall, prepare, reducer_for, run_tasks
 from simlabel.fitted import KnownSums, Rescaling, own_entries
 from simlabel.influence import Problem, Solved, Stages
 from simlabel.label_rules import ScoreBlock

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlabel.engines import AllPairs
-from simlabel.engines.running import run_tasks
+from simlabel.engines import AllPairs, run_tasks
 from simlabel.influence import Problem, Ridge
 from simlabel.influence._pairs import ridge_targets, similarity_matrix
 from simlabel.influence._partly import knowledge, partly_known_solution, patterns
