@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from similarity_cases import SIMILARITY_CASES
 from simlabel import AutoSMLClassifier, SMLClassifier, similarity_sums
 from simlabel.baselines import BoosTexter, MLkNN
-from simlabel.cluster._tasks import as_block
+from simlabel.cluster import as_rows
 from simlabel.datasets import Dataset
 from simlabel.labels._space import LabelSpace
 from simlabel.metrics import evaluate, hamming_loss
@@ -57,7 +57,7 @@ DOORS = {
     "baseline, labels": lambda X: BoosTexter(2).fit(good(), X),
     "truth": lambda X: hamming_loss(X, good()),
     "prediction": lambda X: evaluate(good().astype(int), X, np.ones((6, 4))),
-    "Dask": as_block,
+    "Dask": as_rows,
     "Dataset": lambda X: Dataset("d", X, X, "abcd", "efgh"),
 }
 

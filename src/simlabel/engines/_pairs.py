@@ -121,17 +121,24 @@ class Exact(Engine):
         n_queries, prepared, jobs = call.n_queries, call.prepared, call.jobs
         few = n_queries < limits().few_queries and len(jobs) == 1 and not prepared.sparse
         grouped = call.exclude is not None and call.exclude.groups is not None
-        key = (n_queries, call.n_jobs, self.memory_mib, self.visit, symmetric, grouped)
+        settings = (self.memory_mib, self.visit, call.n_jobs, symmetric, grouped, n_queries)
+        if few and prepared.forms == {"dot"}:  # one product on one thread: the plan for most serves for fewer
+            n_queries, settings = limits().few_queries - 1, settings[:2]
+        known, before, plan = jobs[0].cache.get(_FEW, (None, None, None)) if few else (None, None, None)
+        if known is not prepared or before != settings:
+            memory_mib, visit = self.memory_mib, self.visit
+            plan = plan_reduction(
+                n_queries, prepared, jobs, call.n_jobs, memory_mib, visit, call.Q, symmetric, grouped
+            )
         if few:
-            known, before, plan = jobs[0].cache.get(_FEW, (None, None, None))
-            if known is prepared and before == key:
-                return plan
-        plan = plan_reduction(
-            n_queries, prepared, jobs, call.n_jobs, self.memory_mib, self.visit, call.Q, symmetric, grouped
-        )
-        if few:
-            jobs[0].cache[_FEW] = prepared, key, plan
+            jobs[0].cache[_FEW] = prepared, settings, plan
+            plan = replace(plan, n_queries=call.n_queries, queries=min(plan.queries, call.n_queries))
         return plan
+
+    def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+        """Plan few queries if that does not depend on them."""
+        if prepared.forms == {"dot"} and not prepared.sparse and not is_lazy(prepared.X):
+            self._cached_plan(ReduceCall(prepared.X[:1], prepared, jobs), False)
 
 
 def check_finite_sums(outputs: Sequence[FloatArray], jobs: Sequence[Job]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,16 +70,6 @@ class Exclude:
         return rows, self.own[rows] - part.start
 
 
-def added(parts: Sequence[FloatArray]) -> FloatArray:
-    """Add up the results of parts."""
-    return np.sum(parts, axis=0)
-
-
-def side_by_side(parts: Sequence[FloatArray]) -> FloatArray:
-    """Concatenate the columns of the results of parts."""
-    return np.concatenate(parts, axis=1)
-
-
 class PartialResult:
     """The state of a reducer for one block of queries."""
 
@@ -101,8 +91,6 @@ class Reducer:
 
     width: int
     bytes_per_query: int
-    #: how the results of parts of the references, in order, are combined
-    join: ClassVar[Join]
 
     def start(self, n_queries: int, exclude: Exclude | None) -> PartialResult:
         """Return an empty state for a block of queries."""
@@ -115,6 +103,11 @@ class Reducer:
     def placed(self, result: FloatArray, start: int) -> FloatArray:
         """Convert the results of a part, whose first reference has position `start`, for `join`."""
         return result.astype(np.float64, copy=False)
+
+    @staticmethod
+    def join(parts: Sequence[FloatArray]) -> FloatArray:
+        """Combine the results of parts of the references, in order."""
+        return np.sum(parts, axis=0)
 
     def closed(self, result: FloatArray, exclude: Exclude | None) -> FloatArray:
         """Turn joined results of all parts into the final ones, (n_queries, width)."""
@@ -129,8 +122,6 @@ class SumReducer(Reducer):
     V : array or sparse, (n_references, width)
         Influence of each reference.
     """
-
-    join = staticmethod(added)
 
     def __init__(self, V: Rows) -> None:
         self.influence = InfluenceColumns(V)
@@ -177,8 +168,6 @@ class Keep(Reducer):
         Number of columns.
     """
 
-    join = staticmethod(side_by_side)
-
     def __init__(self, n_references: int) -> None:
         self.width = n_references
         self.bytes_per_query = 8 * n_references
@@ -190,6 +179,11 @@ class Keep(Reducer):
     def part(self, rows: slice) -> Reducer:
         """Return the similarities of some references."""
         return Keep(rows.stop - rows.start)
+
+    @staticmethod
+    def join(parts: Sequence[FloatArray]) -> FloatArray:
+        """Concatenate columns."""
+        return np.concatenate(parts, axis=1)
 
 
 @dataclass

@@ -93,7 +93,7 @@ def _way(job: Job, prepared: Prepared) -> _Products | _Background:
         V = job.reducer.influence.V
         way = _Background(job, prepared, sp.csr_array(V)) if sp.issparse(V) else _Products(job, prepared, V)
         job.cache[_SPARSE] = prepared, way
-    return way  # type: ignore[return-value]
+    return way
 
 
 class _Products:
