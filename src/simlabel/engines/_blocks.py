@@ -83,9 +83,9 @@ class TileSums:
                         np.copyto(copies[key, place], T)
                         T = copies[key, place]
                     if self.by_query:
-                        finished.append(leaf.finish(T.T, q.beside, x.beside).T)
+                        finished.append(leaf.finish(T.T, q.norms, x.norms).T)
                     else:
-                        finished.append(leaf.finish(T, x.beside, q.beside))
+                        finished.append(leaf.finish(T, x.norms, q.norms))
                 S = job.similarity.assemble(finished)
                 if job.weighting is not None and job.weighting.scope == "entry":
                     S = job.weighting.apply(S.T).T  # a user's function gets queries as rows
@@ -146,8 +146,8 @@ class PanelSums:
         self, side: Side, part: slice, own_rows: FloatArray, mirrored: FloatArray, diagonal: bool
     ) -> None:
         x = self.prepared.references(self.key, part)
-        references = np.ascontiguousarray(x.rows), x.beside
-        queries = side.panels, _in_panels(side.beside, self.width, 0)
+        references = np.ascontiguousarray(x.rows), x.norms
+        queries = side.panels, _in_panels(side.norms, self.width, 0)
         V = self.influence.in_tiles(part, self.step, self.prepared.dtype)
         left_out, back = (self.own - part.start, self.kept), (own_rows, mirrored, diagonal)
         self.kernel((references, queries, self.step, self.parameters, V, left_out, back, self.out))

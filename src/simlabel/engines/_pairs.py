@@ -7,7 +7,7 @@ import threading
 import zlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -121,11 +121,13 @@ class Exact(Engine):
         n_queries, prepared, jobs = call.n_queries, call.prepared, call.jobs
         few = n_queries < limits().few_queries and len(jobs) == 1 and not prepared.sparse
         grouped = call.exclude is not None and call.exclude.groups is not None
-        settings = (self.memory_mib, self.visit, call.n_jobs, symmetric, grouped, n_queries)
+        settings: tuple[Any, ...] = (self.memory_mib, self.visit, call.n_jobs, symmetric, grouped, n_queries)
         if few and prepared.forms == {"dot"}:  # one product on one thread: the plan for most serves for fewer
             n_queries, settings = limits().few_queries - 1, settings[:2]
-        known, before, plan = jobs[0].cache.get(_FEW, (None, None, None)) if few else (None, None, None)
-        if known is not prepared or before != settings:
+        cached: Any = jobs[0].cache.get(_FEW) if few else None
+        if cached is not None and cached[0] is prepared and cached[1] == settings:
+            plan: Plan = cached[2]
+        else:
             memory_mib, visit = self.memory_mib, self.visit
             plan = plan_reduction(
                 n_queries, prepared, jobs, call.n_jobs, memory_mib, visit, call.Q, symmetric, grouped
@@ -326,8 +328,8 @@ class AllPairs:
                     self.cache[leaf.key] = self._statistics(leaf, prepared)
         finished = []
         for leaf in leaves:
-            T, beside = self.cache[leaf.key]
-            finished.append(leaf.finish(T.copy(), beside, beside))
+            T, norms = self.cache[leaf.key]
+            finished.append(leaf.finish(T.copy(), norms, norms))
         return similarity.assemble(finished)
 
     def _statistics(self, leaf: Leaf, prepared: Prepared) -> tuple[FloatArray, FloatArray]:
@@ -349,4 +351,4 @@ class AllPairs:
         pairs = list(itertools.combinations_with_replacement(parts, 2))
         with held_blas(1):
             run_tasks(fill, pairs, effective_jobs(self.n_jobs))
-        return T, np.concatenate([sides[part.start].beside for part in parts])
+        return T, np.concatenate([sides[part.start].norms for part in parts])

@@ -360,7 +360,7 @@ class _Sizes:
         return queries, references
 
     def parts(self, n_queries: int, queries: int, references: int, threads: int, budget: int) -> int:
-        """Return of how many parts the sums of all queries fit beside the blocks."""
+        """Return of how many parts the sums of all queries fit in addition to the blocks."""
         left = budget - threads * self._rows(queries, references)
         return max(1, left // max(1, self._whole(n_queries) * self.sums))
 

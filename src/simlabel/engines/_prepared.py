@@ -1,4 +1,4 @@
-"""References and queries as the leaves of a similarity read them: viewed, with squared lengths or sizes."""
+"""References and queries as the leaves of a similarity read them: viewed, with their norms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Side:
     """Viewed rows, and the squared length or the sum of absolute values of each."""
 
     rows: Rows
-    beside: FloatArray
+    norms: FloatArray
 
     @cached_property
     def panels(self) -> FloatArray:
@@ -44,20 +44,20 @@ class Side:
         return panels
 
 
-_Piece = tuple[FloatArray, float, Rows | None]  # numbers beside the rows, the largest, the viewed rows
+_Piece = tuple[FloatArray, float, Rows | None]  # norms of the rows, the largest, the viewed rows
 
 
 @dataclass(frozen=True)
 class Prepared:
     """References prepared for the leaves of some similarities.
 
-    The numbers beside the rows are stored; the viewed rows only with `keep_views` (a fitted model),
-    otherwise they are computed block by block, so that no copy of X exists.
+    The norms of the rows (squared lengths or sums of absolute values) are stored; the viewed rows only with
+    `keep_views` (a fitted model), otherwise they are computed block by block, so that no copy of X exists.
     """
 
     X: Rows
     leaves: dict[Hashable, Leaf]
-    beside: dict[Hashable, FloatArray]
+    norms: dict[Hashable, FloatArray]
     dtype: np.dtype[Any]
     views: dict[Hashable, Rows] = field(default_factory=dict)
     largest: dict[Hashable, tuple[float, ...]] = field(default_factory=dict)
@@ -101,38 +101,38 @@ class Prepared:
 
     def references(self, key: Hashable, part: slice) -> Side:
         """Return the references `part` as the leaf of `key` reads them."""
-        if ("beside", key) not in self.cache:
-            parts = [piece.astype(self.dtype, copy=False) for piece in pieces(self.beside[key])]
-            self.cache["beside", key] = stacked(parts)
+        if ("norms", key) not in self.cache:
+            parts = [piece.astype(self.dtype, copy=False) for piece in pieces(self.norms[key])]
+            self.cache["norms", key] = stacked(parts)
         rows = self.views[key][part] if key in self.views else self.leaves[key].view(self.X[part])
         rows = dense_rows(rows) if self.densify(key) else rows
-        return Side(self._cast(rows), self.cache["beside", key][part])
+        return Side(self._cast(rows), self.cache["norms", key][part])
 
     def queries(self, Q: Rows) -> dict[Hashable, Side]:
         """Return a block of queries as each leaf reads them."""
         sides = {}
         for key, leaf in self.leaves.items():
             rows = checked_view(leaf, Q)
-            sides[key] = Side(self._cast(rows), numbers_beside(leaf, rows).astype(self.dtype, copy=False))
+            sides[key] = Side(self._cast(rows), row_norms(leaf, rows).astype(self.dtype, copy=False))
         return sides
 
     def pieces_of(self, key: Hashable) -> dict[int, _Piece]:
         """Return what was computed for each piece of the references, by the piece's identity."""
         own = pieces(self.X)
         views = pieces(self.views[key]) if key in self.views else (None,) * len(own)
-        computed = zip(pieces(self.beside[key]), self.largest[key], views, strict=True)
+        computed = zip(pieces(self.norms[key]), self.largest[key], views, strict=True)
         return dict(zip(map(id, own), computed, strict=True))
 
     def part(self, rows: slice) -> Prepared:
         """Return some of the references, read into memory."""
-        beside = {key: numbers[rows] for key, numbers in self.beside.items()}
+        norms = {key: numbers[rows] for key, numbers in self.norms.items()}
         views = {key: view[rows] for key, view in self.views.items()}
-        return Prepared(self.X[rows], self.leaves, beside, self.dtype, views)
+        return Prepared(self.X[rows], self.leaves, norms, self.dtype, views)
 
     def __reduce__(self) -> Any:
         # keys contain the identity of functions, which differs between processes
         computed = [
-            (leaf, self.beside[key], self.views.get(key), self.largest.get(key))
+            (leaf, self.norms[key], self.views.get(key), self.largest.get(key))
             for key, leaf in self.leaves.items()
         ]
         return _restored, (self.X, self.dtype, computed)
@@ -170,8 +170,8 @@ def prepare(
 
 def _restored(X: Rows, dtype: np.dtype[Any], computed: Iterable[Any]) -> Prepared:
     prepared = Prepared(X, {}, {}, dtype)
-    for leaf, beside, view, largest in computed:
-        prepared.leaves[leaf.key], prepared.beside[leaf.key] = leaf, beside
+    for leaf, norms, view, largest in computed:
+        prepared.leaves[leaf.key], prepared.norms[leaf.key] = leaf, norms
         if view is not None:
             prepared.views[leaf.key] = view
         if largest is not None:
@@ -180,21 +180,21 @@ def _restored(X: Rows, dtype: np.dtype[Any], computed: Iterable[Any]) -> Prepare
 
 
 def _prepare_piece(leaf: Leaf, X: Rows, keep_view: bool) -> _Piece:
-    """Compute the numbers beside the rows, the largest, and with `keep_view` the viewed rows."""
+    """Compute the norms of the rows, the largest, and with `keep_view` the viewed rows."""
     if is_remote(X):  # a worker computes them itself
         return Absent(n_rows(X)), float(fold(X, partial(_largest, leaf), max)), None  # type: ignore[return-value]
-    beside = np.empty(n_rows(X))
+    norms = np.empty(n_rows(X))
     viewed, differ = [], False
     width = X.nnz // max(1, n_rows(X)) if sp.issparse(X) else row_width(X)
     for part in blocks(n_rows(X), max(1, limits().prepared_entries // max(1, width))):
         given = X[part]
         rows = checked_view(leaf, given)
-        beside[part] = numbers_beside(leaf, rows)
+        norms[part] = row_norms(leaf, rows)
         differ = differ or rows is not given
         if keep_view:
             viewed.append(rows)
     view = joined(viewed) if viewed and differ else X  # no copy of rows that the leaf reads as they are
-    return beside, float(beside.max(initial=0.0)), view if viewed else None
+    return norms, float(norms.max(initial=0.0)), view if viewed else None
 
 
 def _largest(leaf: Leaf, X: Rows) -> float:
@@ -222,7 +222,7 @@ def checked_view(leaf: Leaf, X: Rows) -> Rows:
     return rows
 
 
-def numbers_beside(leaf: Leaf, rows: Rows) -> FloatArray:
+def row_norms(leaf: Leaf, rows: Rows) -> FloatArray:
     """Return squared lengths (form "dot"), sums of absolute values ("coordinate"), or zeros."""
     form = leaf.similarity.form
     if form == "dot":

@@ -253,11 +253,11 @@ class Shard:
 def make_shard(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
     """Return a shard of rows in memory; the precision is that of all references."""
     prepared = prepare(aligned(X), [job.similarity for job in jobs], keep_views=True)
-    reducers = {id(job.reducer): job.reducer for job in jobs}
-    for key, reducer in reducers.items():
+    reducers = {job.reducer: job.reducer for job in jobs}
+    for reducer in reducers:
         if isinstance(reducer, SumReducer):
-            reducers[key] = SumReducer(aligned(reducer.influence.V))
-    here = tuple(Job(job.similarity, job.weighting, reducers[id(job.reducer)]) for job in jobs)
+            reducers[reducer] = SumReducer(aligned(reducer.influence.V))
+    here = tuple(Job(job.similarity, job.weighting, reducers[job.reducer]) for job in jobs)
     return Shard(replace(prepared, dtype=dtype), here, rows)
 
 
@@ -277,12 +277,14 @@ def cut_jobs(jobs: Sequence[Job], rows: slice) -> tuple[Job, ...]:
 
     A weighting of whole rows is applied by the reducer when the results are joined.
     """
-    parts = {id(job.reducer): job.reducer for job in jobs}
-    parts = {key: reducer.part(rows) for key, reducer in parts.items()}
-    weightings = [job.weighting if getattr(job.weighting, "scope", None) == "entry" else None for job in jobs]
+    parts = {reducer: reducer.part(rows) for reducer in {job.reducer for job in jobs}}
     return tuple(
-        Job(job.similarity, weighting, parts[id(job.reducer)])
-        for job, weighting in zip(jobs, weightings, strict=True)
+        Job(
+            job.similarity,
+            job.weighting if getattr(job.weighting, "scope", "") == "entry" else None,
+            parts[job.reducer],
+        )
+        for job in jobs
     )
 
 

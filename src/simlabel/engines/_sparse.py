@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from simlabel._kernels import add_rows, common_terms
 from simlabel.engines._base import Job, Plan, Progress, ReduceCall
-from simlabel.engines._prepared import Prepared, numbers_beside
+from simlabel.engines._prepared import Prepared, row_norms
 from simlabel.engines._reducers import SumReducer
 from simlabel.engines._running import Ticker, empty_outputs, run_tasks
 from simlabel.rows import blocks
@@ -60,7 +60,7 @@ class _Reader:
         leaf = prepared.leaves[key]
         self.term, self.columns = leaf.common_term, prepared.by_column(key)
         self.rows = sp.csr_array(leaf.view(rows))
-        self.beside = numbers_beside(leaf, self.rows)
+        self.norms = row_norms(leaf, self.rows)
         n = prepared.n_rows
         self.dense, self.products = np.full(n, np.nan), np.empty(n)
         self.met: npt.NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
@@ -101,14 +101,14 @@ class _Products:
 
     def __init__(self, job: Job, prepared: Prepared, V: Any) -> None:
         self.job, self.V, self.leaf = job, V, job.leaves[0]
-        self.beside: FloatArray = prepared.beside[self.leaf.key][:]
-        self.factors: Any = self.leaf.zero_product_factor(self.beside)
+        self.norms: FloatArray = prepared.norms[self.leaf.key][:]
+        self.factors: Any = self.leaf.zero_product_factor(self.norms)
 
     def similarities(self, reader: _Reader, i: int) -> tuple[float, FloatArray]:
         """Return g(q) of query i, and its similarities to references with a common column."""
-        beside = reader.beside[i : i + 1]
-        g = float(self.leaf.zero_product_factor(beside)[0])  # type: ignore[index]
-        sides = beside, self.beside[reader.references]
+        norms = reader.norms[i : i + 1]
+        g = float(self.leaf.zero_product_factor(norms)[0])  # type: ignore[index]
+        sides = norms, self.norms[reader.references]
         S = self.leaf.finish(self.leaf.similarity.from_common(reader.values[None, :].copy(), *sides), *sides)
         return g, (S if self.job.weighting is None else self.job.weighting.apply(S))[0]
 
