@@ -19,6 +19,9 @@ _INNER = {
     "equal_groups",
     "fold",
     "group_codes",
+    "CollapsedSums",
+    "MergedSums",
+    "rounds",
     "current_name",
 }
 #: rooms that users import from, in the order in which they meet them, with what is in them

@@ -19,6 +19,16 @@ from sklearn.base import BaseEstimator
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, IntArray, Rows, check_flag, check_number
 
+__all__ = [
+    "SAMPLERS",
+    "Balanced",
+    "Distribution",
+    "Sampler",
+    "UniformSampler",
+    "draw",
+    "resolve_sampler",
+]
+
 
 def draw(
     p: FloatArray, n: int, rng: np.random.Generator, order: IntArray | None = None

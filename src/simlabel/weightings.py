@@ -12,6 +12,8 @@ from simlabel.support.arithmetic import whole_power
 from simlabel.support.registry import Registry
 from simlabel.support.validation import FloatArray, check_number
 
+__all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "CustomWeighting", "Weighting", "resolve_weighting"]
+
 Scope = Literal["entry", "row"]
 
 _NEIGHBORS = (5, 10, 20, 50, 100, 200, 500)
