@@ -126,16 +126,19 @@ class Exact(Engine):
             n_queries, settings = limits().few_queries - 1, settings[:2]
         cached: Any = jobs[0].cache.get(_FEW) if few else None
         if cached is not None and cached[0] is prepared and cached[1] == settings:
-            plan: Plan = cached[2]
+            plans: dict[int, Plan] = cached[2]
         else:
             memory_mib, visit = self.memory_mib, self.visit
             plan = plan_reduction(
                 n_queries, prepared, jobs, call.n_jobs, memory_mib, visit, call.Q, symmetric, grouped
             )
+            plans = {n_queries: plan}
         if few:
-            jobs[0].cache[_FEW] = prepared, settings, plan
-            plan = replace(plan, n_queries=call.n_queries, queries=min(plan.queries, call.n_queries))
-        return plan
+            jobs[0].cache[_FEW] = prepared, settings, plans
+        if call.n_queries not in plans:
+            queries = min(plans[n_queries].queries, call.n_queries)
+            plans[call.n_queries] = replace(plans[n_queries], n_queries=call.n_queries, queries=queries)
+        return plans[call.n_queries]
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Plan few queries if that does not depend on them."""
