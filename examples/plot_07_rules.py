@@ -12,8 +12,8 @@ import numpy as np
 
 from simlabel import SMLClassifier
 from simlabel.datasets import load_dataset
-from simlabel.label_rules import AimedRule, CutoffRule, PerLabel, SetSize
 from simlabel.metrics import f1_macro, f1_micro
+from simlabel.rules import AimedRule, CutoffRule, PerLabel, SetSize
 
 data = load_dataset("yeast")
 X, Y = data.X, data.Y.toarray()

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from simlabel import SMLClassifier
-from simlabel.rows import open_rows
+from simlabel._utils.rows import open_rows
 from simlabel.similarities import RBF
 
 rng = np.random.default_rng(0)
@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as folder:
 # a scheduler it would be many machines.
 from dask.distributed import Client, LocalCluster
 
-from simlabel.cluster import DaskEngine
+from simlabel.sums.dask import DaskEngine
 
 with (
     LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,

@@ -16,7 +16,7 @@ settings.load_profile("simlabel")
 @pytest.fixture
 def change_limits():
     """Other sizes of blocks for this test: ``change_limits(tail_rows=8)``."""
-    from simlabel.support.limits import changed_limits
+    from simlabel._utils.limits import changed_limits
 
     with contextlib.ExitStack() as stack:
         yield lambda **changes: stack.enter_context(changed_limits(**changes))

@@ -19,7 +19,7 @@ from simlabel.similarities import (
     Polynomial,
     Quadratic,
 )
-from simlabel.weightings import WEIGHTINGS, CustomWeighting, Cutoff, Power, TopK
+from simlabel.sums._weightings import WEIGHTINGS, CustomWeighting, Cutoff, Power, TopK
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.calibration import ABSENCES, CALIBRATIONS
-from simlabel.engines import ENGINES
-from simlabel.influence import INFLUENCES
-from simlabel.inspection._values import data_values
-from simlabel.label_rules import LABEL_RULES, AutoRule, CutoffRule, PerLabel
-from simlabel.label_rules._sweeps import TUNED
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
-from simlabel.normalization import NORMALIZERS
-from simlabel.sampling import SAMPLERS
+from simlabel.model.inspection._values import data_values
+from simlabel.model.sketches import SKETCHES
+from simlabel.normalizers import NORMALIZERS
+from simlabel.ridge import INFLUENCES
+from simlabel.rules import LABEL_RULES, AutoRule, CutoffRule, PerLabel
+from simlabel.rules._sweeps import TUNED
+from simlabel.rules.calibration import ABSENCES, CALIBRATIONS
 from simlabel.similarities import SIMILARITIES
-from simlabel.sketching import SKETCHES
+from simlabel.sums import ENGINES
+from simlabel.sums._samplers import SAMPLERS
+from simlabel.sums._weightings import WEIGHTINGS
 from simlabel.tables import ENCODERS
 from simlabel.tuning import TUNERS
-from simlabel.weightings import WEIGHTINGS
 
 ROOT = Path(__file__).parents[1]
 STAGES_PAGE = (ROOT / "docs" / "stages.md").read_text(encoding="utf-8")

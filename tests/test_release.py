@@ -49,8 +49,8 @@ def test_wheel_and_source_have_what_is_needed(built):
     assert shipped <= set(inside)
     assert {
         "simlabel/py.typed",
-        "simlabel/reports/report.html.jinja",
-        "simlabel/desk/page/index.html",
+        "simlabel/experiments/reports/report.html.jinja",
+        "simlabel/server/page/index.html",
     } <= set(inside)
     assert any(name.endswith("licenses/LICENSE") for name in inside)
     assert not [name for name in inside if name.startswith(("tests", "docs", "benchmarks"))]

@@ -11,8 +11,8 @@ from _shared.timing import Scale
 
 from simlabel import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments import PUBLISHED, CrossValidation
-from simlabel.label_rules import AutoRule
 from simlabel.metrics import CRITERIA
+from simlabel.rules import AutoRule
 
 SEEDS = range(5)
 

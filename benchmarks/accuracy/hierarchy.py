@@ -20,8 +20,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from simlabel import SMLClassifier
 from simlabel.experiments import StratifiedFolds
-from simlabel.label_rules import PerLabel
 from simlabel.metrics import hierarchical_f1, hierarchical_precision, hierarchical_recall
+from simlabel.rules import PerLabel
 
 ROWS, FOLDS, LEAST = 3000, 5, 10
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from simlabel import SMLClassifier
 from simlabel.baselines import MLkNN
 from simlabel.metrics import average_precision
-from simlabel.normalization import UnitLength
+from simlabel.normalizers import UnitLength
 
 SETS = ("emotions", "yeast", "scene", "image", "flags")
 

@@ -20,9 +20,9 @@ from accuracy.groups import sampled
 from sklearn.model_selection import GroupKFold
 
 from simlabel import SMLClassifier
-from simlabel.calibration import PresenceOnly
-from simlabel.label_rules import PerLabel
 from simlabel.metrics import average_precision, f1_micro
+from simlabel.rules import PerLabel
+from simlabel.rules.calibration import PresenceOnly
 
 DELETED, FOLDS = (0.0, 0.4, 0.6), 3
 

@@ -10,8 +10,8 @@ from _shared.report import Part
 from _shared.timing import Scale, seconds
 
 from simlabel import SMLClassifier
-from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
 
 

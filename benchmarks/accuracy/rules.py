@@ -17,8 +17,8 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel import AutoSMLClassifier, SMLClassifier
-from simlabel.label_rules import AimedRule, AutoRule, CutoffRule, PerLabel, SetSize, Threshold
 from simlabel.metrics import f1_macro, f1_micro
+from simlabel.rules import AimedRule, AutoRule, CutoffRule, PerLabel, SetSize, Threshold
 
 CRITERIA = {"f1_micro": f1_micro, "f1_macro": f1_macro}
 UNBOUNDED = "per_label, unbounded"  # not one that "auto" chooses from

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from simlabel._utils.validation import FloatArray
 from simlabel.estimators import AutoSMLClassifier
 from simlabel.estimators._configurations import Configuration, default_configurations
-from simlabel.fitted import Batch
-from simlabel.influence import Ridge
+from simlabel.model import Batch
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
-from simlabel.support.validation import FloatArray
 
 
 class Ablated(ClassifierMixin, BaseEstimator):

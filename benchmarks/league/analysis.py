@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from league.results import Results
+from simlabel._utils.validation import FloatArray
 from simlabel.experiments import Ranking, rank_algorithms
 from simlabel.metrics import CRITERIA, find_criterion
-from simlabel.support.validation import FloatArray
 
 REGION = 0.01  # of average precision: a smaller difference is practically equal
 _AP = "average_precision"

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_random_state
 
+from simlabel._utils.validation import FloatArray, check_number
 from simlabel.baselines._powerset import OrConstant
-from simlabel.support.validation import FloatArray, check_number
 
 
 class ChainEnsemble(ClassifierMixin, BaseEstimator):

@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler
 
+from simlabel._utils.validation import FloatArray, check_number
 from simlabel.baselines._powerset import OrConstant
-from simlabel.support.validation import FloatArray, check_number
 
 _MOST_STEPS = 1000  # of the solver
 

@@ -25,12 +25,12 @@ from league.packages import CatBoost, Omikuji, XGBoost
 from league.preparing import AsFrame, Dense, ScaledColumns, Words
 from league.rakel import RAkEL
 from league.searched import Searched
+from simlabel._utils.text import one_line
 from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
 from simlabel.baselines._powerset import LabelPowerset
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.experiments import Algorithm
-from simlabel.support.text import one_line
 
 _MANY = 100  # labels
 _INSTALL = {

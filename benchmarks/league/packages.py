@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from simlabel.support.validation import FloatArray
+from simlabel._utils.validation import FloatArray
 
 _BINS = 64  # of each column: as good as 254 on sets of this size, in a fifth of the time
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
-from simlabel.support.validation import FloatArray
+from simlabel._utils.validation import FloatArray
 
 
 class ScaledColumns(TransformerMixin, BaseEstimator):

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from league.data import BenchmarkSet
+from simlabel._utils.validation import FloatArray
 from simlabel.metrics import find_criterion
-from simlabel.support.validation import FloatArray
 
 MAIN = ("average_precision", "ranking_loss", "f1_micro", "f1_macro")  # the criteria of the mean ranks
 OURS = "autosml"

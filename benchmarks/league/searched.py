@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.experiments._fold import dense_labels, take_rows
 from simlabel.experiments._stratified import parts
-from simlabel.label_rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.metrics import find_criterion, rank_constant_labels
 from simlabel.metrics._outputs import constant_labels, label_scores, label_sets
-from simlabel.support.validation import FloatArray, IntArray
+from simlabel.rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.tuning import search_results
 
 _FOLDS, _LARGE = 3, 5000  # inner folds; with more rows one part of so many is held out, once

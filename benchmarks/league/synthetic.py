@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray
 from simlabel.datasets import Dataset
 from simlabel.datasets._dataset import TEST, TRAIN
 from simlabel.metrics import evaluate
-from simlabel.support.validation import FloatArray
 
 _LABELS = 6
 Labels = npt.NDArray[np.bool_]

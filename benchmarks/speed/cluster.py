@@ -10,8 +10,8 @@ from _shared.report import Part
 from _shared.timing import Scale, alternate, seconds
 
 from simlabel import SMLClassifier
-from simlabel.cluster import DaskEngine, local_client
 from simlabel.similarities import RBF
+from simlabel.sums.dask import DaskEngine, local_client
 
 
 def run(scale: Scale) -> Part:

@@ -12,8 +12,8 @@ from _shared.report import Part
 from _shared.timing import Scale, seconds
 
 from simlabel import SMLClassifier
-from simlabel.cluster import DaskEngine, local_client
 from simlabel.similarities import RBF
+from simlabel.sums.dask import DaskEngine, local_client
 
 BLOCK = 1 << 25  # bytes that are sent to and fro
 

@@ -8,8 +8,8 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Collapsed, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import Linear, Quadratic
+from simlabel.sums import Collapsed, Job, ReduceCall, SumReducer, prepare
 
 FEW, MANY, QUERIES = 10_000, 1_000_000, 2_000
 CASES = [(Linear(), 103), (Quadratic(), 30)]

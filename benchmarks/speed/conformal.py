@@ -13,7 +13,7 @@ from _shared.timing import Scale
 
 from simlabel import SMLClassifier
 from simlabel.guarantees import LabelCoverage, Recall
-from simlabel.influence import Ridge
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
 
 REFITS = 3  # queries that are refitted for, with every label

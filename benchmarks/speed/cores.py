@@ -13,7 +13,7 @@ from _shared.timing import Scale, alternate
 
 from simlabel import SMLClassifier
 from simlabel.similarities import RBF, Laplacian, Quadratic
-from simlabel.weightings import TopK
+from simlabel.sums._weightings import TopK
 
 REFERENCES, QUERIES = 20_480, 1_024
 

@@ -28,9 +28,9 @@ from _shared.report import Part
 from _shared.timing import Scale, seconds
 
 from simlabel import load
-from simlabel.desk._changes import NewItem, add_items
-from simlabel.desk._desk import Desk
-from simlabel.desk._journal import By
+from simlabel.server._changes import NewItem, add_items
+from simlabel.server._desk import Desk
+from simlabel.server._journal import By
 
 ITEMS, SUGGESTIONS, CHANGES, SECONDS, IMPORTED = 100_000, 20, 5, 60, 5_000
 LABELS, WORDS, TOPIC = 20, 20_000, 60

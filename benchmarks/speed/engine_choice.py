@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Auto, Collapsed, Engine, Exact, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import RBF, Cosine, Laplacian, Linear, Polynomial, Quadratic, Similarity
+from simlabel.sums import Auto, Collapsed, Engine, Exact, Job, ReduceCall, SumReducer, prepare
 
 SEED, COUNT = 20261117, 16  # seed 20261116 was looked at when the costs were last changed
 # the last one is never sparse here: it makes blocks dense, and has no rival

@@ -14,8 +14,8 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Exact, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import RBF
+from simlabel.sums import Exact, Job, ReduceCall, SumReducer, prepare
 
 
 @dataclass(frozen=True)

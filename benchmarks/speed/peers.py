@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from simlabel import SMLClassifier
 from simlabel.similarities import RBF
-from simlabel.weightings import TopK
+from simlabel.sums._weightings import TopK
 
 K, GAMMA = 10, 7.0
 KEOPS_QUERIES, MLKNN_REFERENCES = 256, 4_096  # on the whole these would take minutes

@@ -8,7 +8,7 @@ from _shared.report import Part
 from _shared.timing import Scale, peak_mib, seconds
 
 from simlabel import SMLClassifier
-from simlabel.influence import Ridge
+from simlabel.ridge import Ridge
 
 _SETUP = """
 from speed.ridge_linear import fitted, texts

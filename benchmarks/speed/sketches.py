@@ -15,12 +15,12 @@ from _shared.timing import Scale, alternate
 from sklearn.preprocessing import normalize
 
 from simlabel import SMLClassifier
-from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
-from simlabel.sampling import Balanced, Distribution, UniformSampler
+from simlabel.model.sketches import AutoSketch, Condense, RandomFeatures
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
-from simlabel.sketching import AutoSketch, Condense, RandomFeatures
-from simlabel.weightings import TopK
+from simlabel.sums._samplers import Balanced, Distribution, UniformSampler
+from simlabel.sums._weightings import TopK
 
 GAMMA, SIZES, TOLERANCE, TOP = 8.0, (300, 1000, 3000), 0.015, 50
 WANTED = {

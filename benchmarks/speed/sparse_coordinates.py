@@ -13,8 +13,8 @@ from _shared.report import Part
 from _shared.timing import Scale
 
 from simlabel import SMLClassifier
-from simlabel.engines import Exact
 from simlabel.similarities import RBF, ChiSquare, Jaccard, Laplacian, Similarity
+from simlabel.sums import Exact
 
 ROWS, QUERIES, TERMS, PER_ROW, LABELS = 16_000, 4_000, 20_000, 60, 20
 ASKED = 100  # of all pairs, which take a hundred times as long

@@ -8,8 +8,8 @@ from _shared.data import problem
 from _shared.report import Part
 from _shared.timing import Scale, alternate
 
-from simlabel.engines import Exact, Job, ReduceCall, SumReducer, prepare
 from simlabel.similarities import RBF, Laplacian
+from simlabel.sums import Exact, Job, ReduceCall, SumReducer, prepare
 
 ROWS = 8_192
 CASES = [(RBF(7.0), 103, 0.7), (RBF(7.0), 294, 0.6), (Laplacian(0.7), 103, 0.6)]

@@ -8,11 +8,11 @@ __version__ = "0.1.0"
 __all__ = ["SMLClassifier", "AutoSMLClassifier", "Tagger", "similarity_sums", "load", "SimlabelWarning"]
 
 if TYPE_CHECKING:
-    from simlabel.engines import similarity_sums
+    from simlabel._utils.advice import SimlabelWarning
     from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger, load
-    from simlabel.support.advice import SimlabelWarning
+    from simlabel.sums import similarity_sums
 else:
-    _ELSEWHERE = {"similarity_sums": "engines", "SimlabelWarning": "support.advice"}
+    _ELSEWHERE = {"similarity_sums": "sums", "SimlabelWarning": "_utils.advice"}
 
     def __getattr__(name: str) -> object:
         """A public name, or a room of the package, when it is first asked for: the shell needs few."""

@@ -21,9 +21,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from made_data import make_data
 from simlabel.datasets import Dataset
 from simlabel.experiments import FixedSplit, KFolds, compare
-from simlabel.influence import Ridge
-from simlabel.label_rules import SetSize
 from simlabel.metrics import average_precision
+from simlabel.ridge import Ridge
+from simlabel.rules import SetSize
 from simlabel.similarities import RBF
 
 

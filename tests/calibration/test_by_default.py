@@ -7,11 +7,11 @@ import pytest
 from sklearn.metrics import log_loss
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
-from simlabel.calibration import LeaveOneOutCalibration, ShareWarning
-from simlabel.label_rules import PerLabel
-from simlabel.sampling import UniformSampler
+from simlabel._utils.limits import changed_limits
+from simlabel.rules import PerLabel
+from simlabel.rules.calibration import LeaveOneOutCalibration, ShareWarning
 from simlabel.similarities import RBF, Function, Linear
-from simlabel.support.limits import changed_limits
+from simlabel.sums._samplers import UniformSampler
 
 
 def noisy(rng, n=150, n_labels=3):
@@ -77,7 +77,7 @@ def test_what_was_fitted_on_few_rows_is_calibrated_by_retune(rng):
 
 
 def test_one_pass_for_rule_and_calibration(rng, monkeypatch):
-    from simlabel.engines import Exact
+    from simlabel.sums import Exact
 
     X, Y = noisy(rng)
     passes = []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.calibration import LeaveOneOutCalibration
+from simlabel.rules.calibration import LeaveOneOutCalibration
 from simlabel.similarities import RBF
 
 
@@ -14,7 +14,7 @@ def noisy(rng, n=600):
     return X, (rng.random(p.shape) < p).astype(int), p
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.support.advice.PredictionWarning")  # so smooth a sum it is
+@pytest.mark.filterwarnings("ignore::simlabel._utils.advice.PredictionWarning")  # so smooth a sum it is
 def test_closer_to_the_truth_than_shares(rng):
     """New rows drawn from known probabilities: calibrated ones have the smaller squared error."""
     X, Y, _ = noisy(rng)

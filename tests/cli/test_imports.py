@@ -15,17 +15,20 @@ from simlabel.cli._app import _VERBS as VERBS
 from simlabel.cli._app import app
 from simlabel.datasets import FORMATS, TABLE_FORMATS
 from simlabel.experiments import ALGORITHMS
-from simlabel.influence import INFLUENCES
-from simlabel.label_rules import LABEL_RULES
 from simlabel.metrics import CRITERIA, MORE_CRITERIA
-from simlabel.normalization import NORMALIZERS
+from simlabel.normalizers import NORMALIZERS
+from simlabel.ridge import INFLUENCES
+from simlabel.rules import LABEL_RULES
 from simlabel.similarities import SIMILARITIES
 
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("simlabel", "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.reports"),
+        (
+            "simlabel",
+            "matplotlib jinja2 typer scikit_posthocs iterstrat river simlabel.cli simlabel.experiments.reports",
+        ),
         ("simlabel", "dask distributed zarr"),
         ("simlabel", "numpy scipy sklearn pandas numba simlabel.estimators"),
         ("simlabel.cli", "numpy scipy sklearn pandas numba simlabel.estimators simlabel.experiments"),
@@ -80,7 +83,7 @@ def test_options_offer_what_the_rooms_have():
 def test_names_are_there_when_they_are_asked_for():
     code = (
         "import simlabel; assert set(simlabel.__all__) <= set(dir(simlabel))\n"
-        "simlabel.persistence; from simlabel import *; load; similarity_sums; SMLClassifier\n"
+        "simlabel.model.persistence; from simlabel import *; load; similarity_sums; SMLClassifier\n"
         "assert not hasattr(simlabel, 'nosuch')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

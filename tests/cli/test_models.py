@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from simlabel import load
 from simlabel.cli._app import app
 from simlabel.datasets import load_dataset
-from simlabel.engines import Exact
 from simlabel.metrics import CRITERIA, evaluate
+from simlabel.sums import Exact
 
 
 @pytest.fixture

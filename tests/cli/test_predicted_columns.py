@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
 from simlabel.cli._app import app
-from simlabel.label_rules import CutoffRule
+from simlabel.rules import CutoffRule
 
 # with linear similarity the label weights of a row are its own numbers
 ROWS = [[0.9, 0.1], [0.8, 0.6], [0.2, 0.1], [0.1, 0.3]]

@@ -10,9 +10,9 @@ import pytest
 
 from film_tables import films, said, write_csv
 from simlabel import SMLClassifier, Tagger, load
+from simlabel._utils import progress
 from simlabel.datasets import read_table
 from simlabel.metrics import evaluate
-from simlabel.support import progress
 
 KINDS = {
     "id": "id",

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from simlabel._utils.advice import DataWarning
 from simlabel.datasets import DatasetError, load_dataset
-from simlabel.support.advice import DataWarning
 
 
 @pytest.fixture
@@ -327,7 +327,7 @@ def test_xml_is_the_longest_name_that_the_file_begins_with(write, name, labels):
         assert load_dataset(path).label_names == labels
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.support.advice.DataWarning")
+@pytest.mark.filterwarnings("ignore::simlabel._utils.advice.DataWarning")
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("n_declared", "n_used"), [(40, 24), (24, 24), (40, 3), (3, 3)])
 def test_a_nominal_attribute_that_identifies_rows_is_left_out(write, sparse, n_declared, n_used):

@@ -235,7 +235,7 @@ def test_names_are_found_in_any_letter_case(folder, name):
     assert load_dataset("beach").n_rows == 1  # the spelling that is there comes first
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.support.advice.DataWarning")
+@pytest.mark.filterwarnings("ignore::simlabel._utils.advice.DataWarning")
 def test_parts_with_names_of_rows_are_joined(folder):
     header = "@relation x\n@attribute name {" + ",".join(f"v{k}" for k in range(60)) + "}\n"
     header += ARFF.split("\n", 1)[1]

@@ -110,7 +110,7 @@ def test_texts_with_very_many_values_stay_sparse(stored):
     assert np.array_equal(dataset.X.sum(axis=1), np.ones(60))
 
 
-@pytest.mark.filterwarnings("always::simlabel.support.advice.DataWarning")
+@pytest.mark.filterwarnings("always::simlabel._utils.advice.DataWarning")
 @pytest.mark.parametrize("values", [40, 8])
 def test_texts_of_which_every_row_has_its_own(stored, recwarn, values):
     frame = pd.DataFrame({"size": range(40), "street": [f"street {i % values}" for i in range(40)]})

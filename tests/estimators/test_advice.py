@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 import simlabel
 from simlabel import SMLClassifier, Tagger
+from simlabel._utils.advice import DataWarning, PredictionWarning, SimlabelWarning, TuningWarning, advise
 from simlabel.experiments import compare
-from simlabel.inspection._copies import advise_on_shared_rows
 from simlabel.labels._advice import advise_on_labels, joined_names
+from simlabel.model.inspection._copies import advise_on_shared_rows
 from simlabel.similarities import RBF
-from simlabel.support.advice import DataWarning, PredictionWarning, SimlabelWarning, TuningWarning, advise
 from simlabel.tables import TableWarning
 from simlabel.tuning import TuningResult
 from simlabel.tuning._advice import concern

@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from simlabel import AutoSMLClassifier, SMLClassifier
+from simlabel._utils.progress import heard_by
 from simlabel.similarities import RBF, Laplacian, Linear, Polynomial
-from simlabel.support.progress import heard_by
 
 FEW = [("l2", RBF(), "ridge"), ("zscore", Laplacian(), "uniform"), (None, Linear(), "ridge")]
 
@@ -70,7 +70,7 @@ def test_a_budget_stops_between_configurations(rng):
         AutoSMLClassifier(budget=0).fit(X, Y)
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.normalization.UnitsWarning")  # what was chosen, by hand
+@pytest.mark.filterwarnings("ignore::simlabel.normalizers.UnitsWarning")  # what was chosen, by hand
 def test_sparse_sets_weights_and_progress(rng, capsys):
     X, Y = data(rng)
     names = np.array(["a", "b", "c"])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simlabel import AutoSMLClassifier, load
-from simlabel.influence import Ridge
 from simlabel.metrics import average_precision
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian
 
 FEW = [("l2", RBF(), "ridge"), ("zscore", Laplacian(), "ridge")]

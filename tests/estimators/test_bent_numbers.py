@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from simlabel import SMLClassifier, Tagger, load
+from simlabel._utils.limits import changed_limits
 from simlabel.similarities import Linear
-from simlabel.support.limits import changed_limits
 
 
 def signs(n, seed):

@@ -9,12 +9,12 @@ from sklearn.datasets import make_multilabel_classification
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.guarantees import GUARANTEES, LabelCoverage
-from simlabel.influence import Ridge
-from simlabel.label_rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+from simlabel.model.sketches import Condense, RandomFeatures
+from simlabel.ridge import Ridge
+from simlabel.rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
 from simlabel.similarities import RBF
-from simlabel.sketching import Condense, RandomFeatures
 
-pytestmark = pytest.mark.filterwarnings("ignore::simlabel.support.advice.SimlabelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simlabel._utils.advice.SimlabelWarning")
 
 RULES = [
     "set_size",

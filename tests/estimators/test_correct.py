@@ -7,7 +7,7 @@ import pytest
 
 from film_tables import films
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.persistence import ModelFileError, check_fitted
+from simlabel.model.persistence import ModelFileError, check_fitted
 
 
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])

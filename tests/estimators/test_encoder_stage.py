@@ -11,10 +11,10 @@ from sklearn.utils.estimator_checks import (
 )
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.persistence import register
+from simlabel.model.persistence import register
 from simlabel.similarities import RBF
+from simlabel.sums._weightings import TopK
 from simlabel.tables import Embedding, TableEncoder, TableWarning, table_cells
-from simlabel.weightings import TopK
 
 TEXTS = ["a shark at sea", "the sea and a boat", "a wedding in May", "love and a wedding", "shark love"]
 TABLE = [{"t": text, "n": i} for i, text in enumerate(TEXTS)]

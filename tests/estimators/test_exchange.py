@@ -7,8 +7,8 @@ import pytest
 
 from film_tables import films
 from simlabel import SMLClassifier, Tagger
-from simlabel.influence import Ridge
-from simlabel.influence._ridge import Ridge as Solver
+from simlabel.ridge import Ridge
+from simlabel.ridge._ridge import Ridge as Solver
 
 
 def problem(rng, n=30):

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 import naive
 from similarity_cases import WEIGHTING_CASES
 from simlabel import AutoSMLClassifier, SMLClassifier, load
-from simlabel.engines import Exact
-from simlabel.fitted import drop_weightless
-from simlabel.influence import Ridge
-from simlabel.label_rules import PerLabel, ScoreBlock, TrainingBlock
+from simlabel._utils.rows import LazyRows, open_rows
 from simlabel.labels import LabelSpace
 from simlabel.metrics import average_precision
-from simlabel.rows import LazyRows, open_rows
-from simlabel.sampling import UniformSampler
+from simlabel.model import drop_weightless
+from simlabel.ridge import Ridge
+from simlabel.rules import PerLabel, ScoreBlock, TrainingBlock
 from simlabel.similarities import RBF, Linear
+from simlabel.sums import Exact
+from simlabel.sums._samplers import UniformSampler
 from simlabel.tuning import LeaveOneOut, Validation
 
 SEEDS = st.integers(0, 2**32 - 1)

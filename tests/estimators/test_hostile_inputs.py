@@ -12,14 +12,14 @@ import scipy.sparse as sp
 
 from similarity_cases import SIMILARITY_CASES
 from simlabel import AutoSMLClassifier, SMLClassifier, similarity_sums
+from simlabel._utils.validation import check_ids, check_sparse
 from simlabel.baselines import BoosTexter, MLkNN
-from simlabel.cluster import as_rows
 from simlabel.datasets import Dataset
 from simlabel.labels._space import LabelSpace
 from simlabel.metrics import evaluate, hamming_loss
-from simlabel.normalization import NORMALIZERS
+from simlabel.normalizers import NORMALIZERS
 from simlabel.similarities import Linear
-from simlabel.support.validation import check_ids, check_sparse
+from simlabel.sums.dask import as_rows
 
 
 def good(n=6, m=4):

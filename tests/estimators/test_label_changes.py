@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier, load
-from simlabel.influence import Ridge
-from simlabel.label_rules import PerLabel
 from simlabel.labels import Partial
+from simlabel.ridge import Ridge
+from simlabel.rules import PerLabel
 from simlabel.similarities import RBF
 
 INFLUENCES = {"uniform": "uniform", "label_mean": "label_mean", "ridge": Ridge(0.3, mixing=False)}

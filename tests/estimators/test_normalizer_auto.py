@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
+from simlabel._utils.limits import changed_limits
 from simlabel.metrics import average_precision
-from simlabel.normalization import UnitLength, UnitsWarning
+from simlabel.normalizers import UnitLength, UnitsWarning
 from simlabel.similarities import RBF, ChiSquare, Precomputed
-from simlabel.support.limits import changed_limits
 
 
 def mixed_units(rng, n=120):

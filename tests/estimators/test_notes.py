@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier, Tagger
-from simlabel.influence import Ridge
 from simlabel.labels import Partial
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Linear
 
 X = np.random.default_rng(0).random((40, 4))

@@ -20,10 +20,10 @@ from sklearn.exceptions import NotFittedError
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
-from simlabel.engines import Auto, Collapsed, Exact
-from simlabel.influence import RetuneWarning, Ridge
-from simlabel.label_rules import Threshold
+from simlabel.ridge import RetuneWarning, Ridge
+from simlabel.rules import Threshold
 from simlabel.similarities import RBF, Linear, Quadratic
+from simlabel.sums import Auto, Collapsed, Exact
 
 NAMES = list("abcdefg")
 
@@ -86,7 +86,7 @@ def live(life, steps):
         getattr(life, what)(*how)
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.influence.RetuneWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.ridge.RetuneWarning")
 @given(steps=STEPS, seed=st.integers(0, 2**32 - 1), sparse=st.booleans())
 def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
     rng = np.random.default_rng(seed)
@@ -109,7 +109,7 @@ def test_any_sequence_equals_the_plain_loops(small_chunks, steps, seed, sparse):
 
 
 @given(steps=STEPS, seed=st.integers(0, 2**32 - 1), data=st.data())
-@pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
 def test_any_sequence_equals_a_fresh_fit(small_chunks, steps, seed, data):
     case, which = data.draw(st.sampled_from(SIMILARITY_CASES)), data.draw(st.sampled_from(WEIGHTING_CASES))
     rng = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def test_any_sequence_with_every_engine(small_chunks, engine, similarity, sparse
     np.testing.assert_allclose(life.model.label_weights(given), wanted, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.influence.RetuneWarning")  # of the first rows few may count
+@pytest.mark.filterwarnings("ignore::simlabel.ridge.RetuneWarning")  # of the first rows few may count
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_retune_is_a_fit_on_what_is_left(small_chunks, seed):
@@ -429,7 +429,7 @@ def test_teachers_do_not_undo_each_other():
     assert sorted(model.ids_.tolist()) == list(range(76))
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.influence.RetuneWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.ridge.RetuneWarning")
 def test_inducing_rows_that_teaching_draws_are_those_of_a_fresh_fit(rng, monkeypatch, tmp_path):
     monkeypatch.setattr(Ridge, "n_inducing", lambda self, n: None if n <= 30 else 10)
     X, Y, Q = rng.random((40, 3)), (rng.random((40, 3)) < 0.4).astype(int), rng.random((9, 3))

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
-from simlabel.engines import Auto, Collapsed, Exact
-from simlabel.influence import Ridge
-from simlabel.label_rules import CutoffRule
+from simlabel.ridge import Ridge
+from simlabel.rules import CutoffRule
 from simlabel.similarities import RBF, Quadratic
+from simlabel.sums import Auto, Collapsed, Exact
 
 CASES = [
     {},

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
-from simlabel.calibration import PresenceOnly
-from simlabel.influence import Ridge
-from simlabel.label_rules import BY_LABEL, CutoffRule, PerLabel
 from simlabel.metrics import f1_micro
+from simlabel.ridge import Ridge
+from simlabel.rules import BY_LABEL, CutoffRule, PerLabel
+from simlabel.rules.calibration import PresenceOnly
 from simlabel.similarities import RBF
 
 

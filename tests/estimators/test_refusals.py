@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from simlabel import AutoSMLClassifier, SMLClassifier, metrics, similarity_sums
 from simlabel.baselines import BoosTexter, RankSVM
 from simlabel.datasets import FeatureChunks, load_dataset
-from simlabel.label_rules import LABEL_RULES
+from simlabel.rules import LABEL_RULES
 from simlabel.similarities import RBF
 
 X = np.eye(3)

@@ -8,14 +8,14 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
-from simlabel.influence import Ridge
-from simlabel.rows import content_order
-from simlabel.sampling import Balanced, UniformSampler
+from simlabel._utils.limits import changed_limits
+from simlabel._utils.rows import content_order
+from simlabel.model.sketches import Condense, RandomFeatures
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Precomputed
-from simlabel.sketching import Condense, RandomFeatures
-from simlabel.support.limits import changed_limits
+from simlabel.sums._samplers import Balanced, UniformSampler
+from simlabel.sums._weightings import TopK
 from simlabel.tuning import LeaveOneOut, Validation
-from simlabel.weightings import TopK
 
 N = 300
 

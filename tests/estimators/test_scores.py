@@ -13,7 +13,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES
 from simlabel import SMLClassifier
 from simlabel.similarities import RBF, Cosine, Function, Linear, OnColumns, Polynomial, Precomputed
-from simlabel.weightings import CustomWeighting, Cutoff
+from simlabel.sums._weightings import CustomWeighting, Cutoff
 
 
 def problem(rng, n=40, n_queries=12, n_columns=4, n_labels=3):

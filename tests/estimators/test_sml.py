@@ -24,9 +24,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
-from simlabel.label_rules import CutoffRule, FixedSize, SetSize, Threshold
+from simlabel.rules import CutoffRule, FixedSize, SetSize, Threshold
 from simlabel.similarities import RBF, ChiSquare, Function, Linear, OnColumns, Polynomial, Precomputed
-from simlabel.weightings import TopK
+from simlabel.sums._weightings import TopK
 
 NAMES = np.array(["desert", "mountains", "sea", "sunset", "trees"], dtype=object)
 
@@ -131,7 +131,7 @@ def test_single_class_is_a_special_case(rng):
         np.testing.assert_allclose(model.label_weights(Q), sums, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
+@pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
 def test_probabilities_are_shares_strictly_inside(rng):
     X, Y, Q = problem(rng)
     Y[:, 1], Y[:, 2] = 1, 0  # a label that is always there, one that never is
@@ -345,7 +345,7 @@ def test_precomputed_equals_the_similarity(rng):
     ids=["default", "laplacian", "chi_square", "sum"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore::simlabel.support.advice.TuningWarning")  # its labels are drawn at random
+@pytest.mark.filterwarnings("ignore::simlabel._utils.advice.TuningWarning")  # its labels are drawn at random
 def test_check_estimator(model):
     """No expected failure."""
     check_estimator(model, expected_failed_checks=None)
@@ -365,7 +365,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("similarity", EXPECTED)
-@pytest.mark.filterwarnings("ignore::simlabel.support.advice.TuningWarning")
+@pytest.mark.filterwarnings("ignore::simlabel._utils.advice.TuningWarning")
 def test_check_estimator_of_similarities_with_special_input(similarity):
     """These checks fail, and no other."""
     model = SMLClassifier(similarity)

@@ -14,8 +14,8 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, similarity_sums
 from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
-from simlabel.engines import Exact
 from simlabel.similarities import RBF, Function, Linear
+from simlabel.sums import Exact
 
 LIBRARIES = ThreadpoolController().lib_controllers
 ROOMS = {"tables", "normalization", "similarities", "weightings", "sampling", "engines", "label_rules"}

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier
-from simlabel.influence import Ridge
-from simlabel.rows import fold_numbers
+from simlabel._utils.limits import changed_limits
+from simlabel._utils.rows import fold_numbers
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear, Quadratic
-from simlabel.support.limits import changed_limits
-from simlabel.weightings import Cutoff, Power, TopK
+from simlabel.sums._weightings import Cutoff, Power, TopK
 
 PAIRS = [
     (RBF(1.0), naive.rbf(1.0), False),

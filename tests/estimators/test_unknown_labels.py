@@ -9,8 +9,6 @@ import scipy.sparse as sp
 import naive
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
 from simlabel.baselines import MLkNN
-from simlabel.influence import Ridge
-from simlabel.label_rules import LABEL_RULES
 from simlabel.labels import Known, LabelSpace, Partial
 from simlabel.metrics import (
     average_precision,
@@ -26,6 +24,8 @@ from simlabel.metrics import (
     ranking_loss,
     subset_accuracy,
 )
+from simlabel.ridge import Ridge
+from simlabel.rules import LABEL_RULES
 from simlabel.similarities import RBF
 from simlabel.tuning import LeaveOneOut, Validation
 
@@ -253,8 +253,8 @@ def test_rules_learn_from_what_is_known_alone(rule, influence):
 )
 def test_thresholds_of_known_labels_are_as_if_the_others_were_not_there(criterion):
     """A label known in half of the rows is cut as it is where only these rows exist."""
-    from simlabel.label_rules._gather import Gathered
-    from simlabel.label_rules._sweeps import common_threshold, tuned_thresholds
+    from simlabel.rules._gather import Gathered
+    from simlabel.rules._sweeps import common_threshold, tuned_thresholds
 
     rng = np.random.default_rng(1)
     F, T = rng.random((40, 1)), rng.integers(0, 2, (40, 1))

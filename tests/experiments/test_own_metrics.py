@@ -9,8 +9,8 @@ import pytest
 
 from made_data import make_data
 from simlabel.experiments import KFolds, compare
+from simlabel.experiments.reports import comparison_report, to_markdown
 from simlabel.metrics import make_metric
-from simlabel.reports import comparison_report, to_markdown
 
 METHODS = ["br", "knn"]
 

@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 from made_data import make_data
 from simlabel.experiments import FixedSplit, KFolds, RandomSplits, as_protocol, compare
-from simlabel.reports import comparison_report
+from simlabel.experiments.reports import comparison_report
 
 
 @pytest.mark.parametrize("protocol", [KFolds(5, seed=3), KFolds(5, repeats=2), KFolds(4, stratified=True)])

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from desk_support import assert_journal_is_the_truth
 
-from simlabel.desk import _changes as changes
-from simlabel.desk import _views as views
-from simlabel.desk._journal import By, undo
-from simlabel.desk._problems import DeskError
-from simlabel.desk._schema import Places, backup
-from simlabel.desk._store import DeskStore
-from simlabel.desk._transfer import exported
+from simlabel.server import _changes as changes
+from simlabel.server import _views as views
+from simlabel.server._journal import By, undo
+from simlabel.server._problems import DeskError
+from simlabel.server._schema import Places, backup
+from simlabel.server._store import DeskStore
+from simlabel.server._transfer import exported
 
 SECONDS = 20.0
 STEPS = 40

@@ -15,16 +15,16 @@ from sklearn.exceptions import NotFittedError
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load, metrics, similarity_sums
 from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
-from simlabel.calibration import CALIBRATIONS
-from simlabel.engines import ENGINES
-from simlabel.influence import INFLUENCES
-from simlabel.label_rules import LABEL_RULES
-from simlabel.normalization import NORMALIZERS
-from simlabel.sampling import SAMPLERS
+from simlabel.model.sketches import SKETCHES
+from simlabel.normalizers import NORMALIZERS
+from simlabel.ridge import INFLUENCES
+from simlabel.rules import LABEL_RULES
+from simlabel.rules.calibration import CALIBRATIONS
 from simlabel.similarities import RBF, SIMILARITIES, Cosine, Function, Laplacian, OnColumns
-from simlabel.sketching import SKETCHES
+from simlabel.sums import ENGINES
+from simlabel.sums._samplers import SAMPLERS
+from simlabel.sums._weightings import WEIGHTINGS
 from simlabel.tuning import TUNERS
-from simlabel.weightings import WEIGHTINGS
 
 SECONDS = 60.0
 REFUSED = object()

@@ -13,13 +13,13 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.influence import Ridge
-from simlabel.persistence import ModelFileError, _layout, read_file, register
-from simlabel.persistence._stages import CLASSES
-from simlabel.sampling import UniformSampler
+from simlabel.model.persistence import ModelFileError, _layout, read_file, register
+from simlabel.model.persistence._stages import CLASSES
+from simlabel.model.sketches import Condense, RandomFeatures
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
-from simlabel.sketching import Condense, RandomFeatures
-from simlabel.weightings import TopK
+from simlabel.sums._samplers import UniformSampler
+from simlabel.sums._weightings import TopK
 
 SECONDS = 20.0
 

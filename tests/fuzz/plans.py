@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simlabel import similarity_sums
-from simlabel.engines import Collapsed, Exact, Plan, Prepared, Sampled, make_plan, prepare
 from simlabel.similarities import RBF, Function, Laplacian, Linear
+from simlabel.sums import Collapsed, Exact, Plan, Prepared, Sampled, make_plan, prepare
 
 SECONDS = 30.0
 _SHAPES = 40  # of a case

@@ -17,15 +17,15 @@ import numpy as np
 from desk_support import bytes_of, made_row
 
 from simlabel import Tagger
-from simlabel.desk import _changes as changes
-from simlabel.desk import _views as views
-from simlabel.desk import backup
-from simlabel.desk._desk import Desk
-from simlabel.desk._journal import undo
-from simlabel.desk._people import Person
-from simlabel.desk._problems import DeskError
-from simlabel.desk._store import DeskStore
-from simlabel.desk._transfer import exported
+from simlabel.server import _changes as changes
+from simlabel.server import _views as views
+from simlabel.server import backup
+from simlabel.server._desk import Desk
+from simlabel.server._journal import undo
+from simlabel.server._people import Person
+from simlabel.server._problems import DeskError
+from simlabel.server._store import DeskStore
+from simlabel.server._transfer import exported
 
 SECONDS = 30.0
 SECRET = "a secret of somebody else"

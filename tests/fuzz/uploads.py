@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from damaged_files import TABLES, damaged
-from simlabel.desk._parsing import ImportOptions, TableReader, answers, limit_memory
-from simlabel.desk._problems import DeskError
+from simlabel.server._parsing import ImportOptions, TableReader, answers, limit_memory
+from simlabel.server._problems import DeskError
 
 SECONDS = 30.0
 

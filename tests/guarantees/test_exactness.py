@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
+from simlabel._utils.limits import changed_limits
 from simlabel.guarantees import Grounds, LabelCoverage, Recall, SetCoverage
-from simlabel.influence import Ridge
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear
-from simlabel.support.limits import changed_limits
-from simlabel.weightings import Power
+from simlabel.sums._weightings import Power
 
 N_LABELS = 3
 MODELS = {

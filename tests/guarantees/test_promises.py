@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import simlabel
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.guarantees import GUARANTEES, LabelCoverage, PickedRowsWarning, Precision, Recall, SetCoverage
-from simlabel.influence import Ridge
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Precomputed
 
 ALL = [LabelCoverage(0.8), SetCoverage(0.8), Recall(0.8), Precision(0.6, confidence=0.6)]

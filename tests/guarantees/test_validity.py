@@ -5,7 +5,7 @@ import pytest
 
 from simlabel import SMLClassifier
 from simlabel.guarantees import LabelCoverage, Precision, Recall, SetCoverage
-from simlabel.influence import Ridge
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
 
 REPEATS, QUERIES, LEVEL = 40, 40, 0.8

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from simlabel.inspection._bent import rbf_by_column
+from simlabel.model.inspection._bent import rbf_by_column
 
 
 def total(z, X, V, gamma):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import naive
 from simlabel import SMLClassifier, Tagger
-from simlabel.engines import Auto, Exact
-from simlabel.fitted import training_blocks
-from simlabel.influence import Ridge
-from simlabel.inspection._left_out import _view
-from simlabel.sampling import UniformSampler
+from simlabel.model import training_blocks
+from simlabel.model.inspection._left_out import _view
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Laplacian, Linear
-from simlabel.weightings import Power, TopK
+from simlabel.sums import Auto, Exact
+from simlabel.sums._samplers import UniformSampler
+from simlabel.sums._weightings import Power, TopK
 
 NAMES = ["desert", "sea", "sunset"]
 GAMMA = 3.0

@@ -12,11 +12,11 @@ import pytest
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier
-from simlabel.influence import Ridge
-from simlabel.inspection import told
-from simlabel.label_rules import FixedSize
-from simlabel.sampling import UniformSampler
+from simlabel.model.inspection import told
+from simlabel.ridge import Ridge
+from simlabel.rules import FixedSize
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
+from simlabel.sums._samplers import UniformSampler
 
 NAMES = ["desert", "sea", "sunset", "trees"]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import f1_score
 
-from simlabel.inspection import left_out_quality, shared_words, suspicious_labels
 from simlabel.metrics import average_precision
+from simlabel.model.inspection import left_out_quality, shared_words, suspicious_labels
 
 SHAPE = (6, 3)
 TRUTHS = hnp.arrays(bool, SHAPE)

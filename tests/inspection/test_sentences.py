@@ -10,11 +10,11 @@ import pytest
 
 import naive
 from simlabel import SMLClassifier, Tagger
-from simlabel.calibration import LeaveOneOutCalibration
-from simlabel.influence import Ridge
-from simlabel.inspection import told
-from simlabel.inspection._likely import follows, legend, turning_point
-from simlabel.label_rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+from simlabel.model.inspection import told
+from simlabel.model.inspection._likely import follows, legend, turning_point
+from simlabel.ridge import Ridge
+from simlabel.rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
+from simlabel.rules.calibration import LeaveOneOutCalibration
 from simlabel.similarities import RBF
 
 

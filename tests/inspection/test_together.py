@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.inspection._together import _PENALTY, Given, heard_together
+from simlabel.model.inspection._together import _PENALTY, Given, heard_together
 
 
 def all_known(Y, weights=None):

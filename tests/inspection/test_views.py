@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger
-from simlabel.influence import Ridge
 from simlabel.metrics import evaluate
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
 
 EVIL = "<script>alert(1)</script> $x_1$ \x1b[31m"

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.datasets import Dataset
-from simlabel.influence import Ridge
-from simlabel.inspection import told
-from simlabel.reports._showcase import model_showcase
+from simlabel.experiments.reports._showcase import model_showcase
+from simlabel.model.inspection import told
+from simlabel.ridge import Ridge
 from simlabel.tables import Column, TableEncoder, label_sets, title_column
 from simlabel.tables._cells import Cells
 

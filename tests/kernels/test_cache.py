@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simlabel import _kernels
+from simlabel._utils import kernels as _kernels
 
 _ROOM = Path(_kernels.__file__).parent
 _NOBODY = 65534
@@ -25,7 +25,7 @@ _ALONE = f"""
     import sys
     import types
 
-    for name, folder in (("simlabel", {str(_ROOM.parent)!r}), ("simlabel._kernels", {str(_ROOM)!r})):
+    for name, folder in (("simlabel", {str(_ROOM.parent)!r}), ("simlabel._utils.kernels", {str(_ROOM)!r})):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__path__ = [folder]
 """
@@ -57,10 +57,10 @@ def package(tmp_path):
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("")
     (folder / "inner.py").write_text(
-        "from simlabel._kernels._compile import kernel\n\n\n@kernel\ndef step(x):\n    return x + 1.0\n"
+        "from simlabel._utils.kernels._compile import kernel\n\n\n@kernel\ndef step(x):\n    return x + 1.0\n"
     )
     (folder / "outer.py").write_text(
-        "from loops.inner import step\nfrom simlabel._kernels._compile import kernel\n\n\n"
+        "from loops.inner import step\nfrom simlabel._utils.kernels._compile import kernel\n\n\n"
         "@kernel\ndef twice(x):\n    return step(step(x))\n"
     )
     return folder

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from simlabel._kernels import cholesky_in_place, invert_lower_in_place
+from simlabel._utils.kernels import cholesky_in_place, invert_lower_in_place
 
 
 def positive_definite(n, dtype, seed=0):

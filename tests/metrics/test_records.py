@@ -9,15 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import SMLClassifier
-from simlabel.metrics import (
-    CRITERIA,
-    MORE_CRITERIA,
-    Criterion,
-    Truth,
-    evaluate,
-    find_criterion,
-    propensities,
-)
+from simlabel.metrics import CRITERIA, MORE_CRITERIA, Criterion, Truth, evaluate, find_criterion, propensities
 from simlabel.similarities import RBF
 from simlabel.tuning import LeaveOneOut, Validation
 

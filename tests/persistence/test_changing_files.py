@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier, load
-from simlabel.influence import Ridge
-from simlabel.persistence import ModelFileError
+from simlabel.model.persistence import ModelFileError
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF
 
 X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
@@ -49,7 +49,7 @@ def test_a_model_in_memory_has_left_its_file(kind, how, tmp_path):
 MAPPED = """
     import sys
     from simlabel import load
-    from simlabel.persistence import ModelFileError
+    from simlabel.model.persistence import ModelFileError
     model = load(sys.argv[1], mmap=True)
     if sys.argv[2] == "touched":
         model.predict([[0.1, 0.2, 0.3, 0.4]])

@@ -14,10 +14,10 @@ import pytest
 from safetensors.numpy import save_file
 
 from simlabel import SMLClassifier, load
-from simlabel.persistence import ModelFileError, _container, _layout
-from simlabel.persistence._stages import CLASSES
+from simlabel._utils.replacing import replacing
+from simlabel.model.persistence import ModelFileError, _container, _layout
+from simlabel.model.persistence._stages import CLASSES
 from simlabel.similarities import RBF, Linear
-from simlabel.support.replacing import replacing
 
 X, Y = np.random.default_rng(7).random((30, 4)), [{"a"}, {"b"}, {"a", "c"}] * 10
 

@@ -11,8 +11,8 @@ import pytest
 
 from fuzz import model_files as campaign
 from simlabel import load
-from simlabel.persistence import ModelFileError, read_file
-from simlabel.persistence._stages import CLASSES
+from simlabel.model.persistence import ModelFileError, read_file
+from simlabel.model.persistence._stages import CLASSES
 
 NAN, INF = float("nan"), float("inf")
 GONE = "(deleted)"

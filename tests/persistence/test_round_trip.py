@@ -18,16 +18,16 @@ from sklearn.base import clone
 import simlabel
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
-from simlabel.calibration import LeaveOneOutCalibration
-from simlabel.influence import Ridge
-from simlabel.label_rules import AimedRule, PerLabel
-from simlabel.persistence import register
+from simlabel.model.persistence import register
+from simlabel.ridge import Ridge
+from simlabel.rules import AimedRule, PerLabel
+from simlabel.rules.calibration import LeaveOneOutCalibration
 from simlabel.similarities import RBF, Function, Linear, OnColumns, Similarity
-from simlabel.weightings import CustomWeighting
+from simlabel.sums._weightings import CustomWeighting
 
 NAMES = list("abcde")
 # shares of what a function makes of similarities are saved all the same
-pytestmark = pytest.mark.filterwarnings("ignore::simlabel.calibration.ShareWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simlabel.rules.calibration.ShareWarning")
 
 
 def problem(rng, n=24):
@@ -217,7 +217,7 @@ def test_a_function_that_is_not_registered_here(tmp_path, monkeypatch):
 
     register("mine", mine)
     SMLClassifier(Function(mine)).fit(np.eye(2), [{"a"}, {"b"}]).save(tmp_path / "model")
-    monkeypatch.setattr("simlabel.persistence._functions._FUNCTIONS", {})
+    monkeypatch.setattr("simlabel.model.persistence._functions._FUNCTIONS", {})
     with pytest.raises(
         ValueError, match=r"registered as 'mine'; call .*register\('mine', function\) before load"
     ):
@@ -247,7 +247,7 @@ class Overlap(Similarity):
 
 
 def test_a_class_of_similarities_is_saved_by_the_name_it_is_registered_under(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr("simlabel.persistence._functions._FUNCTIONS", {})
+    monkeypatch.setattr("simlabel.model.persistence._functions._FUNCTIONS", {})
     X, y, Q = problem(rng)
     model = SMLClassifier(2 * Overlap(0.5, other=RBF(1.0)) + Linear()).fit(X, y)
     with pytest.raises(TypeError, match=r"of a class of your own: .*register\('some name', Overlap\)"):
@@ -257,7 +257,7 @@ def test_a_class_of_similarities_is_saved_by_the_name_it_is_registered_under(rng
     again = load(tmp_path / "model")
     assert repr(again.similarity_) == repr(model.similarity_)
     same(again, model, Q)
-    monkeypatch.setattr("simlabel.persistence._functions._FUNCTIONS", {})
+    monkeypatch.setattr("simlabel.model.persistence._functions._FUNCTIONS", {})
     with pytest.raises(ValueError, match=r"a Python class registered as 'overlap'; call .*, class\)"):
         load(tmp_path / "model")
     register("overlap", len)

@@ -15,8 +15,8 @@ from made_data import make_data
 from simlabel import SMLClassifier
 from simlabel.datasets import Dataset
 from simlabel.experiments import KFolds, compare
+from simlabel.experiments.reports import comparison_report, write_report
 from simlabel.metrics import CRITERIA, MORE_CRITERIA
-from simlabel.reports import comparison_report, write_report
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium: apt-get install chromium")

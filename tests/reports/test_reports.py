@@ -12,11 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from made_data import make_data
 from simlabel import SMLClassifier
 from simlabel.experiments import KFolds, RandomSplits, compare, rank_algorithms, summarize
-from simlabel.metrics import evaluate
-from simlabel.reports import _figures as figures
-from simlabel.reports import _sections as sections
-from simlabel.reports import _summaries as summaries
-from simlabel.reports import (
+from simlabel.experiments.reports import _figures as figures
+from simlabel.experiments.reports import _sections as sections
+from simlabel.experiments.reports import _summaries as summaries
+from simlabel.experiments.reports import (
     comparison_report,
     evaluation_report,
     to_html,
@@ -24,6 +23,7 @@ from simlabel.reports import (
     to_markdown,
     write_report,
 )
+from simlabel.metrics import evaluate
 
 EVIL = '<script>alert("x")</script> $\\alpha$ & "é"'
 

@@ -11,15 +11,15 @@ import pytest
 import zarr
 
 from simlabel import SMLClassifier
-from simlabel.engines import Exact
-from simlabel.influence import Ridge
-from simlabel.normalization import MinMax, ZScore
-from simlabel.rows import as_rows, open_rows
-from simlabel.rows._lazy import DiskRows
-from simlabel.sampling import UniformSampler
+from simlabel._utils.rows import as_rows, open_rows
+from simlabel._utils.rows._lazy import DiskRows
+from simlabel.normalizers import MinMax, ZScore
+from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
+from simlabel.sums import Exact
+from simlabel.sums._samplers import UniformSampler
+from simlabel.sums._weightings import CustomWeighting, TopK
 from simlabel.tuning import LeaveOneOut, Validation
-from simlabel.weightings import CustomWeighting, TopK
 
 N, D, K = 90, 5, 4
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel.engines import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
-from simlabel.rows import Chunk, References
-from simlabel.rows._stack import Stack
+from simlabel._utils.rows._stack import Stack
+from simlabel.sums import Chunk, Exact, Exclude, Job, ReduceCall, References, prepare, reducer_for
 
 
 def cut(X, ends):

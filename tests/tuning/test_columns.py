@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import naive
-from simlabel.rows import References
+from simlabel.sums import References
 from simlabel.tuning import MOST_CANDIDATES, ColumnSearch
 from simlabel.tuning._columns import GAMMA, PENALTY, STRAIGHT_SHARE, weight_of
 

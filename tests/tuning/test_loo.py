@@ -9,11 +9,11 @@ from test_validation import clusters
 
 import naive
 from simlabel import SMLClassifier
+from simlabel._utils.rows import content_order
 from simlabel.metrics import average_precision, hamming_loss
-from simlabel.rows import content_order
 from simlabel.similarities import RBF, Linear, Polynomial
+from simlabel.sums._weightings import TopK
 from simlabel.tuning import LeaveOneOut, Validation
-from simlabel.weightings import TopK
 
 
 def test_loo_scores_all_rows_and_equals_the_validation_search_on_few(rng):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import naive
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision
-from simlabel.rows import References
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
 from simlabel.similarities._grids import mean_l1_distance, mean_squared_distance
+from simlabel.sums import References
 from simlabel.tuning import Validation
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.rows import drawn_copies
+from simlabel._utils.rows import drawn_copies
 from simlabel.tuning import LeaveOneOut
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._utils.validation import Rows, check_number
 from simlabel.baselines._adtree_view import Tree, draw, write
 from simlabel.baselines._base import Scores
 from simlabel.baselines._boosting import BoostingClassifier
@@ -17,7 +18,6 @@ from simlabel.baselines._boosting_kernels import LOWER, Mask
 from simlabel.baselines._conditions import Condition, ConditionSearch, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
-from simlabel.support.validation import Rows, check_number
 
 
 class _Choice(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.support.text import PLAIN, for_terminal
+from simlabel._utils.text import PLAIN, for_terminal
 
 _MIDDLE: dict[str, Any] = {"ha": "center", "va": "center", **PLAIN}
 

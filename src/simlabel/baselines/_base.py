@@ -11,16 +11,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.fitted import drop_weightless
+from simlabel._utils.limits import limits
+from simlabel._utils.threads import within_n_jobs
+from simlabel._utils.validation import Rows, check_features, check_same_length, check_sample_weight
 from simlabel.labels import Indicator, LabelSpace
-from simlabel.support.limits import limits
-from simlabel.support.threads import within_n_jobs
-from simlabel.support.validation import (
-    Rows,
-    check_features,
-    check_same_length,
-    check_sample_weight,
-)
+from simlabel.model import drop_weightless
 
 Scores = npt.NDArray[np.float64]
 

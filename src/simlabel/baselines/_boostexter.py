@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.baselines._base import Scores
 from simlabel.baselines._boosting import BoostingClassifier
 from simlabel.baselines._conditions import Condition, Weights, evaluate, searching
 from simlabel.baselines._progress import rounds
 from simlabel.labels import Indicator
-from simlabel.support.validation import Rows
 
 
 class BoosTexter(BoostingClassifier):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._utils.validation import check_number
 from simlabel.baselines._base import BaselineClassifier, Scores
-from simlabel.support.validation import check_number
 
 
 class BoostingClassifier(BaselineClassifier):

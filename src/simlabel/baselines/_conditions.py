@@ -13,8 +13,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
+from simlabel._utils.validation import Rows
 from simlabel.baselines._boosting_kernels import Floats, Mask, first_lowest, scan_thresholds, scan_words
-from simlabel.support.validation import Rows
 
 
 class Condition(NamedTuple):

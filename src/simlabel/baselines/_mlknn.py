@@ -9,9 +9,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.labels import Indicator
-from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class MLkNN(BaselineClassifier):

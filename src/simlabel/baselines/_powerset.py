@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from simlabel.support.validation import FloatArray
+from simlabel._utils.validation import FloatArray
 
 
 class LabelPowerset(ClassifierMixin, BaseEstimator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simlabel.support.progress import progress
+from simlabel._utils.progress import progress
 
 
 def rounds(n_rounds: int, description: str, verbose: bool) -> Iterator[int]:

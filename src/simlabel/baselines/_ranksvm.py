@@ -11,13 +11,13 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
+from simlabel._utils.limits import limits
+from simlabel._utils.memory import available_memory
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.baselines._base import BaselineClassifier, Scores
 from simlabel.baselines._ranksvm_dual import solve_dual
-from simlabel.label_rules import best_thresholds
 from simlabel.labels import Indicator
-from simlabel.support.limits import limits
-from simlabel.support.memory import available_memory
-from simlabel.support.validation import FloatArray, Rows, check_number
+from simlabel.rules import best_thresholds
 
 _ROUNDING = 1e-6  # of the scores of all labels: what differs by less is level
 _PAIR_BYTES = 48  # of each pair of a true and a false label of a row: its place, its variable, copies of it

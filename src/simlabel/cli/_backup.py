@@ -18,6 +18,6 @@ def backup_verb(
     debug: options.Debug = False,
 ) -> None:
     """Copy a tagging desk to one file, model included; it may be running."""
-    from simlabel.desk import backup
+    from simlabel.server import backup
 
     say(f"wrote {file}: {backup(desk, file):,} bytes")

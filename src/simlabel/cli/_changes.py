@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simlabel._utils.progress import heard_by, shown_progress
 from simlabel.cli._console import Terminal, say, show_json
-from simlabel.support.progress import heard_by, shown_progress
 
 if TYPE_CHECKING:
     from simlabel.cli._models import FittedModel

@@ -23,7 +23,7 @@ def on_cluster(
     if cluster is None and workers is None:
         yield None
         return
-    from simlabel.cluster import DaskEngine, find_client, local_client
+    from simlabel.sums.dask import DaskEngine, find_client, local_client
 
     with ExitStack() as stack:
         if workers is not None:

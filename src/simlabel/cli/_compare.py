@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simlabel._utils.progress import shown_progress
 from simlabel.cli import _options as options
 from simlabel.cli._choices import ALGORITHMS
 from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._listing import list_format, write_list
 from simlabel.cli._tables import say_failures, show_comparison
-from simlabel.support.progress import shown_progress
 
 if TYPE_CHECKING:
     from simlabel.experiments import Comparison
@@ -71,7 +71,7 @@ def compare_verb(
     Each finished fold is kept; the same command goes on from where it was stopped.
     """
     from simlabel.experiments import compare
-    from simlabel.reports import check_report_path, comparison_report, write_report
+    from simlabel.experiments.reports import check_report_path, comparison_report, write_report
 
     if list_them:
         _list_algorithms(json)

@@ -15,8 +15,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from simlabel._utils.text import for_terminal, one_line
 from simlabel.cli._wording import in_shell
-from simlabel.support.text import for_terminal, one_line
 
 FAILED, INTERRUPTED = 1, 130
 _EXPECTED = (ValueError, OSError, ImportError, LookupError, MemoryError)  # what users can do something about

@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from simlabel._utils.progress import shown_progress
 from simlabel.cli._console import Terminal, guarded
 from simlabel.cli._options import Debug
-from simlabel.support.progress import shown_progress
 
 if TYPE_CHECKING:
     from simlabel.datasets import Dataset

@@ -42,9 +42,9 @@ def evaluate_verb(
     """
     from simlabel.cli._evaluated import evaluated, show_evaluation, unknown_labels
     from simlabel.cli._models import FittedModel
-    from simlabel.inspection import advise_on_copies
+    from simlabel.experiments.reports import check_report_path, evaluation_report, write_report
     from simlabel.metrics import find_criterion
-    from simlabel.reports import check_report_path, evaluation_report, write_report
+    from simlabel.model.inspection import advise_on_copies
 
     wanted = guarantees.asked_for(
         recall=recall, precision=precision, label_coverage=label_coverage, set_coverage=set_coverage

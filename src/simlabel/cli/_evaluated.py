@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from rich.table import Table
 
+from simlabel._utils.progress import shown_progress
 from simlabel.cli import _guarantees as guarantees
 from simlabel.cli._console import Terminal, note, show_json
 from simlabel.cli._models import FittedModel
@@ -18,7 +19,6 @@ from simlabel.datasets import Dataset
 from simlabel.experiments import FoldResult, criteria_for, summarize
 from simlabel.guarantees import Measured, Promise
 from simlabel.metrics import Truth, evaluate, find_criterion
-from simlabel.support.progress import shown_progress
 
 _LISTED = 10  # labels that the model does not know, by name
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simlabel._utils.text import some_names
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._console import Terminal, guarded, show_json
 from simlabel.cli._predict import IndexBase, ModelFile, RowsFile, rows_of
-from simlabel.support.text import some_names
 
 if TYPE_CHECKING:
+    from simlabel._utils.validation import Rows
     from simlabel.cli._rows import RowSource
-    from simlabel.support.validation import Rows
 
 _MOST_ROWS = 10_000
 

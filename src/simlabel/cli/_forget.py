@@ -65,7 +65,7 @@ def _remove_labels(fitted: FittedModel, gone: set[str]) -> None:
 
 
 def _lines(path: Path | None) -> list[str]:
-    from simlabel.datasets._errors import check_regular
+    from simlabel.datasets import check_regular
 
     assert path is not None
     check_regular(path)  # to open a pipe may never end

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from simlabel.support.text import for_terminal
+from simlabel._utils.text import for_terminal
 
 if TYPE_CHECKING:
+    from simlabel._utils.validation import Rows
     from simlabel.cli._models import FittedModel
     from simlabel.datasets import Dataset
     from simlabel.guarantees import Guarantee, Measured, Promise
-    from simlabel.support.validation import Rows
 
 _PANEL = "Sets with a guarantee"
 

@@ -9,8 +9,8 @@ import typer
 from rich import box
 from rich.table import Table
 
+from simlabel._utils.replacing import replacing
 from simlabel.cli._console import Terminal, say, show_json
-from simlabel.support.replacing import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

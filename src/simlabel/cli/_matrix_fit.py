@@ -10,18 +10,18 @@ import joblib
 import typer
 
 from simlabel import SMLClassifier
+from simlabel._utils.registry import Registry
 from simlabel.cli._console import Terminal
 from simlabel.cli._models import as_fitted
 from simlabel.cli._options import Reading
 from simlabel.cli._table_fit import label_facts, show_labels
 from simlabel.cli._wording import spelled
 from simlabel.experiments import find_algorithm
-from simlabel.influence import INFLUENCES
-from simlabel.label_rules import LABEL_RULES
 from simlabel.labels import advise_on_labels
-from simlabel.normalization import NORMALIZERS
+from simlabel.normalizers import NORMALIZERS
+from simlabel.ridge import INFLUENCES
+from simlabel.rules import LABEL_RULES
 from simlabel.similarities import SIMILARITIES
-from simlabel.support.registry import Registry
 
 
 def fit_matrix(estimator: Any, reading: Reading, data: str, output: Path, json: bool) -> dict[str, Any]:

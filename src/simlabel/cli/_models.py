@@ -15,25 +15,17 @@ import scipy.sparse as sp
 import typer
 
 from simlabel import AutoSMLClassifier, SMLClassifier, Tagger, load
+from simlabel._utils.text import some_names
+from simlabel._utils.validation import Rows
 from simlabel.cli._console import say
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import MatrixRows, RowSource, TableRows, all_of, check_ids
 from simlabel.cli._table_fit import is_table
-from simlabel.datasets import Dataset
-from simlabel.datasets._dataset import Numbered
-from simlabel.fitted import Outputs
-from simlabel.inspection import Explanation
+from simlabel.datasets import Dataset, Numbered
 from simlabel.labels import LabelSpace, Partial, UnknownLabels
-from simlabel.support.text import some_names
-from simlabel.support.validation import Rows
-from simlabel.tables import (
-    TableEncoder,
-    label_sets,
-    separator_for,
-    split,
-    table_cells,
-    tagged_rows,
-)
+from simlabel.model import Outputs
+from simlabel.model.inspection import Explanation
+from simlabel.tables import TableEncoder, label_sets, separator_for, split, table_cells, tagged_rows
 
 Answer = TypeVar("Answer")
 

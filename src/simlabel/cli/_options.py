@@ -125,7 +125,7 @@ class Reading:
     sheet: str | None = None
 
     def __post_init__(self) -> None:
-        from simlabel.datasets._csv import check_delimiter
+        from simlabel.datasets import check_delimiter
 
         formats = [*FORMATS, *(name for name in TABLE_FORMATS if name not in FORMATS)]
         if self.format is not None and self.format not in formats:
@@ -164,7 +164,7 @@ class Reading:
             raise typer.BadParameter(in_shell(str(error), list(vars(self)))) from None
 
     def _parse_labels(self, text: str, path: Path) -> Any:
-        from simlabel.datasets._formats import find_format
+        from simlabel.datasets import find_format
 
         # a set that is asked for by name comes from a Mulan or MEKA collection, more often than not
         name = self.format or (None if path.is_file() else "arff")

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simlabel._utils.progress import shown_progress
+from simlabel._utils.text import for_spreadsheet, for_terminal
 from simlabel.cli import _guarantees as guarantees
 from simlabel.cli import _options as options
 from simlabel.cli import _table_options as tables
 from simlabel.cli._cluster import on_cluster
 from simlabel.cli._console import guarded, note, say
 from simlabel.cli._writers import BINARY, ENDINGS, PredictedRows, WrittenColumns, open_writer
-from simlabel.support.progress import shown_progress
-from simlabel.support.text import for_spreadsheet, for_terminal
 
 if TYPE_CHECKING:
+    from simlabel._utils.validation import Rows
     from simlabel.cli._rows import RowSource
-    from simlabel.support.validation import Rows
 
 ModelFile = Annotated[Path, typer.Argument(help="A model file that fit wrote.")]
 RowsFile = Annotated[Path, typer.Argument(help="A file of rows; labels in it are not looked at.")]

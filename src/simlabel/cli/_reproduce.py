@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from simlabel._utils.progress import shown_progress
 from simlabel.cli import _options as options
 from simlabel.cli._console import Terminal, guarded, say, show_json
 from simlabel.cli._tables import say_failures, show_reproduction
-from simlabel.support.progress import shown_progress
 
 
 class PaperTable(StrEnum):
@@ -37,7 +37,7 @@ def reproduce_verb(
     Each finished fold is kept; the same command goes on from where it was stopped.
     """
     from simlabel.experiments import FULL, QUICK, KFolds, reproduce
-    from simlabel.reports import check_report_path, reproduction_report, write_report
+    from simlabel.experiments.reports import check_report_path, reproduction_report, write_report
 
     for path in report or ():
         check_report_path(path)

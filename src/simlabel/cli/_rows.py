@@ -13,11 +13,11 @@ import pandas as pd
 import scipy.sparse as sp
 import typer
 
+from simlabel._utils.validation import Rows
 from simlabel.cli._console import note, say
 from simlabel.cli._label_cells import LabelCell, LabelSource
 from simlabel.cli._options import Reading
 from simlabel.datasets import FeatureChunks, TableChunks, TableFile, table_chunks
-from simlabel.support.validation import Rows
 from simlabel.tables import Cell, TableEncoder, table_cells
 
 BLOCK = 256  # rows that are predicted in one go, always: so that no figure depends on how a file is read

@@ -55,9 +55,9 @@ def serve_verb(
 ) -> None:
     """Serve a tagging desk: a page and an interface for programs, that learns while people tag."""
     try:
-        from simlabel.desk import DeskError, ImportOptions, check_table, serve
-        from simlabel.desk import cancel_import as cancel
-        from simlabel.desk import new_token as make_token
+        from simlabel.server import DeskError, ImportOptions, check_table, serve
+        from simlabel.server import cancel_import as cancel
+        from simlabel.server import new_token as make_token
     except ImportError as error:
         if (error.name or "").startswith("simlabel"):
             raise

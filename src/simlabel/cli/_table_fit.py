@@ -16,16 +16,15 @@ from rich.console import Console
 from rich.table import Table
 
 from simlabel import Tagger
+from simlabel._utils.progress import heard_by, shown_progress
+from simlabel._utils.text import some_names
 from simlabel.cli._console import note, say
 from simlabel.cli._label_cells import LabelCell, LabelSource
 from simlabel.cli._options import Reading
 from simlabel.cli._rows import check_ids, check_rows, tell_notes, tell_problems
 from simlabel.cli._table_options import check_columns
-from simlabel.datasets import TABLE_FORMATS, DatasetError, TableFile, read_table, table_chunks
-from simlabel.datasets._formats import detect_format
+from simlabel.datasets import TABLE_FORMATS, DatasetError, TableFile, detect_format, read_table, table_chunks
 from simlabel.labels import Partial
-from simlabel.support.progress import heard_by, shown_progress
-from simlabel.support.text import some_names
 from simlabel.tables import LEFT_OUT, Column, detect_columns, table_cells
 
 _HEAD = 500  # rows that show whether a table is a matrix of features

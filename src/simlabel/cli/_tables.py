@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from simlabel._utils.text import for_terminal
 from simlabel.cli._console import FAILED, say
-from simlabel.support.text import for_terminal
 
 if TYPE_CHECKING:
     from simlabel.experiments import Comparison, Reproduction

@@ -13,7 +13,7 @@ from simlabel.cli._console import guarded
 from simlabel.cli._predict import IndexBase, ModelFile
 
 if TYPE_CHECKING:
-    from simlabel.support.validation import Rows
+    from simlabel._utils.validation import Rows
 
 
 @guarded

@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol, TextIO
 
 import typer
 
-from simlabel.support.replacing import replacing
+from simlabel._utils.replacing import replacing
 
 ENDINGS = {
     ".csv": "csv",

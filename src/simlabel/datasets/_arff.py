@@ -11,6 +11,7 @@ from typing import Any
 
 import arff
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._arff_header import Header, read_header, unescape, without_comment
 from simlabel.datasets._columns import TableColumns
 from simlabel.datasets._dataset import Dataset
@@ -21,7 +22,6 @@ from simlabel.datasets._gather import gather
 from simlabel.datasets._lines import numbered_lines, set_name
 from simlabel.datasets._meka import label_count, label_positions
 from simlabel.datasets._mulan import read_label_names, xml_beside
-from simlabel.support.validation import Rows
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
 

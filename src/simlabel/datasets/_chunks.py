@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._errors import check_regular
 from simlabel.datasets._format import Features, Wanted
 from simlabel.datasets._formats import find_format
-from simlabel.support.validation import Rows
 
 
 class FeatureChunks:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, finite_number, identifies_rows, is_truth
-from simlabel.support.validation import Rows
 
 Place = tuple[int, float]  # a column and the number there
 

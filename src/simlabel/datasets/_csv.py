@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._columns import Attribute, TableColumns
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
@@ -14,7 +15,6 @@ from simlabel.datasets._format import NAMES, Format, Wanted
 from simlabel.datasets._gather import gather
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
 from simlabel.datasets._lines import open_text, set_name
-from simlabel.support.validation import Rows
 
 _ABSENT = frozenset(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"])
 _DELIMITERS = ",;\t|"

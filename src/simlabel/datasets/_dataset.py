@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.support.validation import Rows, check_sparse
+from simlabel._utils.validation import Rows, check_sparse
 
 Split = npt.NDArray[np.int8]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 from pathlib import Path
 
-from simlabel.support.files import not_regular, too_large
+from simlabel._utils.files import not_regular, too_large
 
 
 class DatasetError(ValueError):

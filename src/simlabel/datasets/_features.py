@@ -8,8 +8,8 @@ from typing import Literal, get_args
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 
-from simlabel.support.advice import DataWarning, advise
-from simlabel.support.validation import Rows
+from simlabel._utils.advice import DataWarning, advise
+from simlabel._utils.validation import Rows
 
 Missing = Literal["error", "mean", "median", "most_frequent"]
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.rows import open_rows
 from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._frame import indicator, label_lists
@@ -19,7 +20,6 @@ from simlabel.datasets._label_columns import LabelColumns, LabelLists
 from simlabel.datasets._lines import numbered_lines
 from simlabel.datasets._npz import check_labels, read_labels
 from simlabel.datasets.tables import read_table
-from simlabel.rows import open_rows
 
 _MATRIX = "Y.npy"
 _LABELS = ("labels.txt", "labels.csv", "labels.jsonl", _MATRIX, "Y.npz")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._columns import Place
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._feature_map import FeatureMap
 from simlabel.datasets._gather import WIDE, SparseRows
-from simlabel.support.validation import Rows
 
 NAMES = "names with commas between"  # how the labels of a table are told
 Features = Sequence[str] | int  # names, or only how many where the model knows no names

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, quote
 from simlabel.datasets._features import MISSING_HINT, TRUTH, Missing, identifies_rows, impute, is_truth
 from simlabel.datasets._gather import WIDE
 from simlabel.datasets._label_columns import LabelColumns, LabelLists
-from simlabel.support.validation import Rows
 
 
 def from_frame(frame: pd.DataFrame, choice: LabelColumns, path: Path, name: str, missing: Missing) -> Dataset:

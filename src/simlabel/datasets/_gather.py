@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._columns import TableColumns
 from simlabel.datasets._errors import DatasetError
-from simlabel.support.validation import Rows
 
 LARGEST_INDEX = 2**31 - 2  # so that the number of columns is a 32-bit integer too
 

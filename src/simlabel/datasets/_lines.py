@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from simlabel._utils.files import too_large
 from simlabel.datasets._dataset import PARTS
 from simlabel.datasets._errors import DatasetError
-from simlabel.support.files import too_large
 
 GZIP = b"\x1f\x8b"
 

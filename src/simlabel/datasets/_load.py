@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from simlabel._utils.files import not_regular
 from simlabel.datasets._catalogue import (
     Files,
     data_folder,
@@ -28,7 +29,6 @@ from simlabel.datasets._lines import stem
 from simlabel.datasets._openml import OPENML, fetch
 from simlabel.datasets._parts import join_parts
 from simlabel.datasets._river import RIVER, river_file
-from simlabel.support.files import not_regular
 
 
 def load_dataset(

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from simlabel._utils.rows import open_rows
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError, check_regular
 from simlabel.datasets._folder import check_rows, find_labels, read_label_file
 from simlabel.datasets._format import Format, Wanted
 from simlabel.datasets._lines import set_name
-from simlabel.rows import open_rows
-from simlabel.support.validation import Rows
 
 
 def read_npy(

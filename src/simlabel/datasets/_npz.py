@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import TEST, Dataset, Numbered, Split
 from simlabel.datasets._errors import DatasetError, check_columns, check_memory
 from simlabel.datasets._format import Format, Wanted
 from simlabel.datasets._gather import LARGEST_INDEX
 from simlabel.datasets._lines import set_name
-from simlabel.support.validation import Rows
 
 Array = npt.NDArray[Any]  # of a type that the archive tells
 

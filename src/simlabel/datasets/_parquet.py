@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError, check_memory
 from simlabel.datasets._feature_map import FeatureMap
@@ -20,7 +21,6 @@ from simlabel.datasets._format import NAMES, Format, Wanted
 from simlabel.datasets._frame import from_frame
 from simlabel.datasets._label_columns import LabelColumns
 from simlabel.datasets._lines import set_name
-from simlabel.support.validation import Rows
 
 _CELL = 8  # bytes of a number
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import Dataset
 from simlabel.datasets._errors import DatasetError
-from simlabel.support.validation import Rows
 
 Places = npt.NDArray[np.int32] | None  # of the columns of a part among all; None where they are the same
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError, check_columns
 from simlabel.datasets._format import Format, Head, Wanted
 from simlabel.datasets._gather import SparseRows
 from simlabel.datasets._lines import numbered_lines, set_name
 from simlabel.datasets._sparse_text import places_of, split_row
-from simlabel.support.validation import Rows
 
 _NUMBERS = frozenset("0123456789+-., \t")
 

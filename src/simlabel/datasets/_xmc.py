@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from simlabel._utils.validation import Rows
 from simlabel.datasets._dataset import Dataset, Numbered
 from simlabel.datasets._errors import DatasetError, check_columns, quote
 from simlabel.datasets._format import Format, Wanted
 from simlabel.datasets._gather import LARGEST_INDEX, SparseRows
 from simlabel.datasets._lines import numbered_lines, set_name
 from simlabel.datasets._sparse_text import places_of, split_row
-from simlabel.support.validation import Rows
 
 _HEADER = re.compile(r"\s*([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s*", re.ASCII)
 

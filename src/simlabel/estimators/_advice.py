@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.fitted import Model
-from simlabel.inspection import row_keys
+from simlabel._utils.advice import DataWarning, PredictionWarning, advise
+from simlabel._utils.text import some_names
+from simlabel._utils.validation import Rows
 from simlabel.labels import LabelSpace
-from simlabel.support.advice import DataWarning, PredictionWarning, advise
-from simlabel.support.text import some_names
-from simlabel.support.validation import Rows
+from simlabel.model import Model
+from simlabel.model.inspection import row_keys
 
 _ENOUGH = 100  # queries: fewer may well be alike
 _NEARLY_ALL, _USUAL = 0.98, 0.5  # of the answers, and of the labelled rows, that are one set

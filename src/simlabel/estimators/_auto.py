@@ -11,11 +11,9 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from simlabel.estimators._configurations import (
-    Configuration,
-    checked_configurations,
-    default_configurations,
-)
+from simlabel._utils.progress import progress
+from simlabel._utils.validation import check_features, check_number, check_same_length
+from simlabel.estimators._configurations import Configuration, checked_configurations, default_configurations
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import can_be_mixed
@@ -24,17 +22,12 @@ from simlabel.estimators._rounds import FITTED_ROWS, Rounds
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._trials import Trial, Trials, records
-from simlabel.fitted import Batch, drop_weightless, resolve_ids
-from simlabel.influence import Ridge
-from simlabel.influence._linear import linear_form
-from simlabel.influence._own_columns import is_vocabulary
-from simlabel.label_rules import LABEL_RULES, LabelRule
 from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
-from simlabel.normalization import UnitsWarning
-from simlabel.support.progress import progress
-from simlabel.support.validation import check_features, check_number, check_same_length
-from simlabel.tuning import LeaveOneOut, search_results
-from simlabel.tuning._criterion import criterion_of
+from simlabel.model import Batch, drop_weightless, resolve_ids
+from simlabel.normalizers import UnitsWarning
+from simlabel.ridge import Ridge, is_vocabulary, linear_form
+from simlabel.rules import LABEL_RULES, LabelRule
+from simlabel.tuning import LeaveOneOut, criterion_of, search_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +39,7 @@ class AutoSMLClassifier(OnlineMixin, InspectionMixin, SetsMixin):
     Every configuration is tuned and judged by leave-one-out on at most 400 of the training rows. The best of
     each kind of similarity stand for it: the best six of these are tuned again on 800 rows where there are
     many, and the best three of them on all rows (up to 2,500). From 100 rows on, the winner is tried with
-    columns weighed by `simlabel.normalization.Relevance` too, where five folds say that this gains more than
+    columns weighed by `simlabel.normalizers.Relevance` too, where five folds say that this gains more than
     two standard errors. What has won is fitted; where its influence is learned, from 100 rows on, scores of
     label sets are log-odds (`Ridge(mixing=True)`), and plain sums are not tried. Sparse columns that are all
     in some row count as words of the rows (`Ridge(vocabulary=True)`). Nothing outside the training rows is

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from simlabel.engines import Engine, is_objects
-from simlabel.rows import LazyRows, as_rows, check_lazy, is_collection, is_lazy
+from simlabel._utils.rows import LazyRows, as_rows, check_lazy, is_collection, is_lazy
+from simlabel._utils.validation import Rows, check_features, collected
 from simlabel.similarities import Similarity
-from simlabel.support.validation import Rows, check_features, collected
+from simlabel.sums import Engine, is_objects
 from simlabel.tables import Cells, table_cells
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def on_cluster() -> ModuleType:
     """What computes with Dask, which is optional."""
-    from simlabel import cluster
+    from simlabel.sums import dask as cluster
 
     return cluster
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from simlabel.influence import INFLUENCES
-from simlabel.normalization import Normalizer, resolve_normalizer
+from simlabel._utils.validation import Rows
+from simlabel.normalizers import Normalizer, resolve_normalizer
+from simlabel.ridge import INFLUENCES
 from simlabel.similarities import RBF, SIMILARITIES, ChiSquare, Cosine, Laplacian, Polynomial, Similarity
-from simlabel.support.validation import Rows
 
 
 @dataclass(frozen=True)

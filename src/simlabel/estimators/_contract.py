@@ -16,17 +16,16 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.calibration import binary_margin
+from simlabel._utils.rows import n_rows
+from simlabel._utils.threads import held_to, within_n_jobs
+from simlabel._utils.validation import FloatArray, Rows, check_same_length
 from simlabel.estimators._advice import advise_on_sets, advise_on_unknown
 from simlabel.estimators._checks import checked_rows, checked_table, client_of
 from simlabel.estimators._description import Description, describe
-from simlabel.fitted import Model, Notes, Outputs, one_thread_changes
-from simlabel.inspection import advise_on_copies
-from simlabel.metrics import Truth
-from simlabel.metrics._set_criteria import exact_rows
-from simlabel.rows import n_rows
-from simlabel.support.threads import held_to, within_n_jobs
-from simlabel.support.validation import FloatArray, Rows, check_same_length
+from simlabel.metrics import Truth, exact_rows
+from simlabel.model import Model, Notes, Outputs, one_thread_changes
+from simlabel.model.inspection import advise_on_copies
+from simlabel.rules.calibration import binary_margin
 
 
 class FittedBase(ClassifierMixin, BaseEstimator):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlabel.fitted import Model, told_probabilities
+from simlabel._utils.html import element, escaped, table
+from simlabel._utils.text import for_terminal
 from simlabel.labels import odd_name
 from simlabel.metrics import find_criterion
-from simlabel.support.html import element, escaped, table
-from simlabel.support.text import for_terminal
+from simlabel.model import Model, told_probabilities
 from simlabel.tables import TableEncoder
 
 if TYPE_CHECKING:

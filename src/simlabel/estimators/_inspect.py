@@ -9,9 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.engines import Plan
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import n_rows, spaced_rows, take_rows
+from simlabel._utils.text import some_names
+from simlabel._utils.threads import within_n_jobs
+from simlabel._utils.validation import FloatArray, check_number
 from simlabel.estimators._picked import PickedMixin
-from simlabel.fitted import (
+from simlabel.labels import refuse_unknown
+from simlabel.model import (
     left_out_scores,
     left_out_shares,
     refuse_estimates,
@@ -19,7 +24,7 @@ from simlabel.fitted import (
     refuse_precomputed,
     refuse_samples,
 )
-from simlabel.inspection import (
+from simlabel.model.inspection import (
     Explanation,
     contradicting_duplicates,
     data_values,
@@ -31,12 +36,7 @@ from simlabel.inspection import (
     titles_of,
     uncertainty,
 )
-from simlabel.labels import refuse_unknown
-from simlabel.rows import n_rows, spaced_rows, take_rows
-from simlabel.support.limits import limits
-from simlabel.support.text import some_names
-from simlabel.support.threads import within_n_jobs
-from simlabel.support.validation import FloatArray, check_number
+from simlabel.sums import Plan
 from simlabel.tuning import TuningResult
 
 if TYPE_CHECKING:

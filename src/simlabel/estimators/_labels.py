@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._utils.validation import check_ids, check_known
 from simlabel.estimators._contract import FittedBase
-from simlabel.fitted import Model, refuse_short_forms, relabelled
 from simlabel.labels import Labelled, merged, renamed, retired, split_off
-from simlabel.rows import References
-from simlabel.support.validation import check_ids, check_known
+from simlabel.model import Model, refuse_short_forms, relabelled
+from simlabel.sums import References
 
 
 class LabelsMixin(FittedBase):

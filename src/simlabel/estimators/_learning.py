@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from simlabel.calibration import ABSENCES, CALIBRATIONS
-from simlabel.engines import Sampled, resolve_engine
+from simlabel._utils.advice import advise
+from simlabel._utils.rows import is_remote, n_rows
+from simlabel._utils.validation import Rows, check_same_length
 from simlabel.estimators._checks import (
     checked_table,
     checked_training_rows,
@@ -21,7 +22,8 @@ from simlabel.estimators._checks import (
 from simlabel.estimators._normalizing import choose_normalizer
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import make_problem
-from simlabel.fitted import (
+from simlabel.labels import LabelSpace, as_hierarchy, refuse_unknown
+from simlabel.model import (
     Batch,
     Model,
     Scorer,
@@ -31,19 +33,15 @@ from simlabel.fitted import (
     resolve_ids,
     training_blocks,
 )
-from simlabel.influence import INFLUENCES, Problem, Stages
-from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import LabelSpace, as_hierarchy, refuse_unknown
-from simlabel.normalization import Normalizer, UnitsWarning, told_units
-from simlabel.rows import is_remote, n_rows
-from simlabel.sampling import draw, resolve_sampler
+from simlabel.model.sketches import SketchProblem, fit_sketch, resolve_sketch
+from simlabel.normalizers import Normalizer, UnitsWarning, told_units
+from simlabel.ridge import INFLUENCES, Problem, Stages
+from simlabel.rules import LABEL_RULES
+from simlabel.rules.calibration import ABSENCES, CALIBRATIONS
 from simlabel.similarities import SIMILARITIES, Function, Similarity
-from simlabel.sketching import SketchProblem, fit_sketch, resolve_sketch
-from simlabel.support.advice import advise
-from simlabel.support.validation import Rows, check_same_length
+from simlabel.sums import Sampled, draw, resolve_engine, resolve_sampler, resolve_weighting
 from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
 from simlabel.tuning import TUNERS, advise_on_curve
-from simlabel.weightings import resolve_weighting
 
 
 class LearningMixin(OnlineMixin):

@@ -7,7 +7,7 @@ import os
 from simlabel.estimators._auto import AutoSMLClassifier
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._tagger import Tagger
-from simlabel.persistence import ModelFileError, read_file, told
+from simlabel.model.persistence import ModelFileError, read_file, told
 
 Saved = SMLClassifier | AutoSMLClassifier | Tagger
 _CLASSES: dict[str, type[Saved]] = {cls.__name__: cls for cls in (SMLClassifier, AutoSMLClassifier, Tagger)}
@@ -40,7 +40,7 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
     See Also
     --------
     SMLClassifier.save : Writes such files.
-    simlabel.persistence.register : Names a function of your own, so that a model that uses it can be saved.
+    simlabel.model.persistence.register : Names a function of your own, so that a model that uses it can be saved.
 
     Examples
     --------

@@ -7,17 +7,15 @@ from typing import Any
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import LazyRows, drawn_rows, is_remote
 from simlabel.estimators._problem import make_problem
-from simlabel.fitted import Batch, Scorer, training_blocks
-from simlabel.influence import Problem, Stages
 from simlabel.metrics import Truth
-from simlabel.normalization import resolve_normalizer
-from simlabel.rows import LazyRows, drawn_rows, is_remote
-from simlabel.support.limits import limits
+from simlabel.model import Batch, Scorer, training_blocks
+from simlabel.normalizers import resolve_normalizer
+from simlabel.ridge import Problem, Stages
 from simlabel.tables import TableEncoder
-from simlabel.tuning import LeaveOneOut, Search, two_sided
-from simlabel.tuning._criterion import Judge, Judgement, criterion_of
-from simlabel.tuning._masked import best_of
+from simlabel.tuning import Judge, Judgement, LeaveOneOut, Search, best_of, criterion_of, two_sided
 
 Spec = str | list[str] | None
 

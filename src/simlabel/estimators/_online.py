@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from simlabel.engines import Plan, Sampled, resolve_engine
+from simlabel._utils.advice import advise
+from simlabel._utils.rows import is_remote, n_rows, take_rows
+from simlabel._utils.validation import check_ids, check_known, check_same_length, is_one_id
 from simlabel.estimators._checks import client_of, labels_here
 from simlabel.estimators._labels import LabelsMixin
 from simlabel.estimators._picked import PickedMixin
 from simlabel.estimators._saved import SAVED, SavedMixin
-from simlabel.fitted import (
+from simlabel.labels import Partial
+from simlabel.model import (
     Batch,
     Model,
     check_learned,
@@ -29,12 +32,9 @@ from simlabel.fitted import (
     with_more,
     with_what_was_known,
 )
-from simlabel.influence import RetuneWarning
-from simlabel.label_rules import LABEL_RULES
-from simlabel.labels import Partial
-from simlabel.rows import is_remote, n_rows, take_rows
-from simlabel.support.advice import advise
-from simlabel.support.validation import check_ids, check_known, check_same_length, is_one_id
+from simlabel.ridge import RetuneWarning
+from simlabel.rules import LABEL_RULES
+from simlabel.sums import Plan, Sampled, resolve_engine
 from simlabel.tuning import TuningResult
 
 _GROWN = 4  # times as many rows: what was chosen on the first of them is in doubt
@@ -326,12 +326,12 @@ class OnlineMixin(PickedMixin, LabelsMixin, SavedMixin):
         Parameters
         ----------
         engine : str or engine
-            As in the constructor, e.g. ``DaskEngine(client)`` of `simlabel.cluster`.
+            As in the constructor, e.g. ``DaskEngine(client)`` of `simlabel.sums.dask`.
 
         Examples
         --------
         >>> from simlabel import SMLClassifier
-        >>> from simlabel.engines import Exact
+        >>> from simlabel.sums import Exact
         >>> model = SMLClassifier("linear").fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"trees"}])
         >>> model.change_engine(Exact(memory_mib=64)).predict([[0.2, 0.9]])
         [{'trees'}]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.rows import is_lazy
+from simlabel._utils.validation import Rows
 from simlabel.estimators._contract import FittedBase
-from simlabel.rows import is_lazy
-from simlabel.support.validation import Rows
 
 
 class PickedMixin(FittedBase):

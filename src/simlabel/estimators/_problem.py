@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from simlabel.fitted import Batch
-from simlabel.influence import Influence, Problem, Ridge, Stages
+from simlabel._utils.arithmetic import n_copies
+from simlabel._utils.rows import transformed
 from simlabel.labels import refuse_unknown
-from simlabel.normalization import Normalizer, fit_normalizer, resolve_normalizer
-from simlabel.rows import References, transformed
-from simlabel.support.arithmetic import n_copies
+from simlabel.model import Batch
+from simlabel.normalizers import Normalizer, fit_normalizer, resolve_normalizer
+from simlabel.ridge import Influence, Problem, Ridge, Stages
+from simlabel.sums import References
 from simlabel.tables import TableEncoder
 
 _MIXED_FROM = 100  # rows: what fewer say of log-odds is mostly chance

@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import prepare
+from simlabel._utils.rows import fold_numbers, transformed
+from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.estimators._problem import make_problem
 from simlabel.estimators._trials import Shared, Trial, Trials, record_of_trial
-from simlabel.influence._closed_form import positive_definite_inverse
-from simlabel.influence._pairs import ridge_targets, similarity_matrix
 from simlabel.metrics import Criterion, Truth
-from simlabel.rows import References, fold_numbers, transformed
-from simlabel.support.validation import FloatArray, IntArray
-from simlabel.tuning import Walk, two_sided
-from simlabel.tuning._criterion import Judge, learned_scores
+from simlabel.ridge import positive_definite_inverse, ridge_targets, similarity_matrix
+from simlabel.sums import References, prepare
+from simlabel.tuning import Judge, Walk, learned_scores, two_sided
 
 _ROWS = 800  # on which it is judged: the weights of more are better still
 _FEWEST = 100  # rows: what fewer say of columns is mostly chance

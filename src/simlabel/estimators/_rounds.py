@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from simlabel.engines import run_tasks
+from simlabel._utils.limits import limits
+from simlabel._utils.progress import Advance
+from simlabel._utils.threads import effective_jobs, held_blas
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._trials import Shared, Trial, Trials, ranked
-from simlabel.support.limits import limits
-from simlabel.support.progress import Advance
-from simlabel.support.threads import effective_jobs, held_blas
+from simlabel.sums import run_tasks
 from simlabel.tuning import Walk
 
 _SCREEN_ROWS = 400  # all configurations are tried on so many rows,

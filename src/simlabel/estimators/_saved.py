@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._utils.threads import within_n_jobs
 from simlabel.estimators._contract import FittedBase
-from simlabel.persistence import (
+from simlabel.model.persistence import (
     Arrays,
     Reader,
     Writer,
@@ -18,7 +19,6 @@ from simlabel.persistence import (
     told,
     write_file,
 )
-from simlabel.support.threads import within_n_jobs
 
 #: what is kept beside the model itself
 SAVED = (
@@ -43,7 +43,7 @@ class SavedMixin(FittedBase):
         Arrays are stored as safetensors, the rest as JSON, all under checksums. The file is written
         beside its place and then renamed: at any moment the old model or the new one is there, whole.
         A similarity, weighting or rule given as a Python function is saved by the name under which it
-        was registered (`simlabel.persistence.register`); scikit-learn transformers cannot be saved.
+        was registered (`simlabel.model.persistence.register`); scikit-learn transformers cannot be saved.
 
         Examples
         --------

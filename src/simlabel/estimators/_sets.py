@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._utils.rows import group_codes, n_rows
+from simlabel._utils.threads import within_n_jobs
+from simlabel._utils.validation import check_groups, check_same_length
 from simlabel.estimators._advice import advise_on_sets
 from simlabel.estimators._contract import FittedBase
 from simlabel.guarantees import Fresh, Grounds, Guarantee, PickedRowsWarning, Promise
-from simlabel.rows import group_codes, n_rows
-from simlabel.support.threads import within_n_jobs
-from simlabel.support.validation import check_groups, check_same_length
 
 
 class SetsMixin(FittedBase):

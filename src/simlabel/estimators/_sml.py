@@ -6,15 +6,15 @@ from typing import Any, Self
 
 from sklearn.utils import Tags
 
+from simlabel._utils.registry import Registry
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._learning import LearningMixin
 from simlabel.estimators._sets import SetsMixin
-from simlabel.influence import INFLUENCES
-from simlabel.label_rules import LABEL_RULES
 from simlabel.labels import advise_on_labels
-from simlabel.normalization import resolve_normalizer
+from simlabel.normalizers import resolve_normalizer
+from simlabel.ridge import INFLUENCES
+from simlabel.rules import LABEL_RULES
 from simlabel.similarities import SIMILARITIES, Function
-from simlabel.support.registry import Registry
 from simlabel.tuning import TUNERS
 
 
@@ -53,7 +53,7 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
         on this machine, and at least 50; shares otherwise. `plan_` and `describe` say which.
     sampler : None, int, str, Sampler, array or callable
         Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
-        "balanced", an object of `simlabel.sampling`, or any probabilities. Label weights stay right on
+        "balanced", an object of `simlabel.sums._samplers`, or any probabilities. Label weights stay right on
         average.
     sketch : None, str or Sketch
         The sums in a short form, made at fit, that costs the same for any number of references:
@@ -82,7 +82,7 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
     absent : None, "unknown" or PresenceOnly
         What it means that a row has not been given a label: None, that it has it not; "unknown", that it
         may have it all the same. Then weights, probabilities and sets are put right for the share of labels
-        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.calibration` states, or which is
+        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.rules.calibration` states, or which is
         estimated under an assumption that `PresenceOnly` names. `recorded_` has the share that is there.
 
     Attributes

@@ -11,21 +11,22 @@ import numpy.typing as npt
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from simlabel._utils.limits import limits
+from simlabel._utils.progress import progress
+from simlabel._utils.rows import drawn_rows, n_rows
+from simlabel._utils.validation import check_flag, check_same_length
 from simlabel.estimators._checks import checked_table
 from simlabel.estimators._inspect import InspectionMixin
 from simlabel.estimators._online import OnlineMixin
 from simlabel.estimators._problem import can_be_mixed
 from simlabel.estimators._sets import SetsMixin
 from simlabel.estimators._sml import SMLClassifier
-from simlabel.fitted import Batch, drop_weightless, resolve_ids
-from simlabel.influence import Ridge, fits_in_matrix
-from simlabel.label_rules import PerLabel
 from simlabel.labels import LabelSpace, advise_on_labels, as_hierarchy
-from simlabel.rows import References, drawn_rows, n_rows
+from simlabel.model import Batch, drop_weightless, resolve_ids
+from simlabel.ridge import Ridge, fits_in_matrix
+from simlabel.rules import PerLabel
 from simlabel.similarities import RBF, Linear, OnColumns, Scaled, Similarity, Sum
-from simlabel.support.limits import limits
-from simlabel.support.progress import progress
-from simlabel.support.validation import check_flag, check_same_length
+from simlabel.sums import References
 from simlabel.tables import (
     NUMBERS,
     Cells,

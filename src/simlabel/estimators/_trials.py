@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel.engines import AllPairs, Exact
+from simlabel._utils.rows import drawn_rows
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._problem import make_problem
-from simlabel.fitted import Batch
-from simlabel.influence import INFLUENCES, Problem, Stages
-from simlabel.rows import drawn_rows
+from simlabel.model import Batch
+from simlabel.ridge import INFLUENCES, Problem, Stages
 from simlabel.similarities import Similarity, Sum
-from simlabel.tuning import LeaveOneOut, RidgeSearch, TuningResult, Walk, two_sided
-from simlabel.tuning._criterion import criterion_of
+from simlabel.sums import AllPairs, Exact
+from simlabel.tuning import LeaveOneOut, RidgeSearch, TuningResult, Walk, criterion_of, two_sided
 
 Record = dict[str, Any]  # a row of the leaderboard, in plain values
 

@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from simlabel.baselines._powerset import LabelPowerset, OrConstant
+from simlabel.baselines import LabelPowerset, OrConstant
 
 _TREES = 300
 _MOST_STEPS = 1000  # of the logistic regressions' solver

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from simlabel._utils.text import for_terminal, one_line
+from simlabel._utils.validation import FloatArray
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._statistics import Ranking, rank_algorithms
 from simlabel.metrics import CRITERIA, Criterion, Evaluation, find_criterion
-from simlabel.support.text import for_terminal, one_line
-from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)

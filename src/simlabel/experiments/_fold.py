@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
@@ -22,18 +23,15 @@ from simlabel.metrics import (
     MORE_CRITERIA,
     Evaluation,
     Metric,
+    constant_labels,
     evaluate,
     find_criterion,
-    propensities,
-    rank_constant_labels,
-)
-from simlabel.metrics._outputs import (
-    constant_labels,
     label_probabilities,
     label_scores,
     label_sets,
+    propensities,
+    rank_constant_labels,
 )
-from simlabel.support.validation import FloatArray, IntArray, Rows
 
 _BINS = 10  # of the calibration curve
 

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from simlabel.datasets import Dataset
-from simlabel.datasets._dataset import TEST, TRAIN
+from simlabel._utils.validation import check_groups, check_number
+from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.experiments._stratified import parts
-from simlabel.support.validation import check_groups, check_number
 
 Rows = npt.NDArray[np.int64]
 

@@ -12,16 +12,16 @@ from typing import Any
 import joblib
 from joblib import Parallel, delayed
 
+from simlabel._utils.validation import check_matrix, check_number, check_same_length, collected
 from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_algorithm
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
 from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
 from simlabel.experiments._store import FoldStore, data_key, metrics_key
-from simlabel.inspection import advise_on_shared_rows
 from simlabel.labels import LabelSpace
 from simlabel.metrics import Criterion, Metric, as_metrics
-from simlabel.support.validation import check_matrix, check_number, check_same_length, collected
+from simlabel.model.inspection import advise_on_shared_rows
 
 Progress = Callable[[int, int, str], None]
 _Outcome = tuple[FoldResult | None, str]

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from simlabel._utils.text import for_terminal
 from simlabel.metrics import Criterion, find_criterion
-from simlabel.support.text import for_terminal
 
 FEWEST_SETS, FEWEST_ALGORITHMS = 2, 3  # below these Friedman's test says nothing
 

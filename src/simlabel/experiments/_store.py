@@ -20,13 +20,12 @@ import scipy.sparse as sp
 import sklearn
 
 import simlabel
+from simlabel._utils.replacing import replacing
 from simlabel.datasets import Dataset
 from simlabel.experiments._algorithms import Algorithm
 from simlabel.experiments._fold import FoldResult
 from simlabel.experiments._protocols import Protocol, Split
-from simlabel.metrics import Criterion
-from simlabel.metrics._own import OwnMetric
-from simlabel.support.replacing import replacing
+from simlabel.metrics import Criterion, OwnMetric
 
 _COUNTED = {"simlabel", "sklearn", "numpy", "builtins"}  # packages whose versions are looked at
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that do not change what comes out

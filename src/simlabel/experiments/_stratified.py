@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.rows import group_codes
+from simlabel._utils.validation import IntArray, check_groups, check_number, check_same_length
 from simlabel.labels import LabelSpace
-from simlabel.rows import group_codes
-from simlabel.support.validation import IntArray, check_groups, check_number, check_same_length
 
 _ROUNDS = 5  # of changing places; the first brings nearly all
 _UNIT = 1 << 20  # weights of labels are whole numbers of this fraction

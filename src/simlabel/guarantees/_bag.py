@@ -47,19 +47,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._kernels import count_larger_residuals, count_weaker_shares, worst_ridge, worst_shares
-from simlabel.engines import prepare, run_tasks
-from simlabel.influence import (
-    Problem,
-    Stages,
-    left_out_scores,
-    positive_definite_inverse,
-    similarity_matrix,
-)
-from simlabel.rows import References, blocks, n_rows
-from simlabel.support.limits import limits
-from simlabel.support.threads import effective_jobs
-from simlabel.support.validation import FloatArray, Rows
+from simlabel._utils.kernels import count_larger_residuals, count_weaker_shares, worst_ridge, worst_shares
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import blocks, n_rows
+from simlabel._utils.threads import effective_jobs
+from simlabel._utils.validation import FloatArray, Rows
+from simlabel.ridge import Problem, Stages, left_out_scores, positive_definite_inverse, similarity_matrix
+from simlabel.sums import References, prepare, run_tasks
 
 Counts = npt.NDArray[np.int64]
 
@@ -109,8 +103,8 @@ class SumBag:
 
     Examples
     --------
-    >>> from simlabel.engines import Exact
-    >>> from simlabel.influence import Uniform
+    >>> from simlabel.sums import Exact
+    >>> from simlabel.ridge import Uniform
     >>> from simlabel.similarities import Linear
     >>> stages = Stages(similarity=Linear(), influence=Uniform(), engine=Exact())
     >>> bag = SumBag(stages, np.array([[1.0], [1.0], [2.0]]), sp.csr_array([[1, 0], [1, 1], [0, 1]]))
@@ -181,8 +175,8 @@ class RidgeBag:
 
     Examples
     --------
-    >>> from simlabel.engines import Exact
-    >>> from simlabel.influence import Ridge
+    >>> from simlabel.sums import Exact
+    >>> from simlabel.ridge import Ridge
     >>> from simlabel.similarities import Linear
     >>> stages = Stages(similarity=Linear(), influence=Ridge(1.0), engine=Exact())
     >>> bag = RidgeBag(stages, np.array([[1.0], [1.0], [0.0]]), sp.csr_array([[1], [1], [0]]), 1.0)

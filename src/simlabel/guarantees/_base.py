@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from simlabel._utils.validation import check_number
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths
 from simlabel.guarantees._promise import Promise
 from simlabel.guarantees._risk import Inside
-from simlabel.support.validation import check_number
 
 
 class Guarantee(BaseEstimator):

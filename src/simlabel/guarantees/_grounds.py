@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.calibration import label_shares
-from simlabel.fitted import Model, Scorer, refuse_precomputed, refuse_samples, training_blocks
+from simlabel._utils.forks import cached_property
+from simlabel._utils.rows import Codes, content_order, is_lazy, is_remote, take_rows
+from simlabel._utils.text import some_names
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
-from simlabel.influence import LabelMean, Ridge, Uniform, fits_in_matrix
-from simlabel.label_rules import ScoreBlock
 from simlabel.labels import refuse_unknown
-from simlabel.rows import Codes, content_order, is_lazy, is_remote, take_rows
-from simlabel.support.forks import cached_property
-from simlabel.support.text import some_names
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.model import Model, Scorer, refuse_precomputed, refuse_samples, training_blocks
+from simlabel.ridge import LabelMean, Ridge, Uniform, fits_in_matrix
+from simlabel.rules import ScoreBlock
+from simlabel.rules.calibration import label_shares
 
 _HELD = 0.3  # share of the rows, or groups, that a split holds out
 

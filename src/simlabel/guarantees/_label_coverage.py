@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, measured
 from simlabel.guarantees._promise import Promise
 from simlabel.guarantees._risk import Inside, allowed
-from simlabel.support.validation import FloatArray, Rows
 
 
 class LabelCoverage(Guarantee):

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, hits, measured
 from simlabel.guarantees._promise import Promise
 from simlabel.guarantees._risk import Inside, passing_threshold
-from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class Precision(Guarantee):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlabel.fitted import Model
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.guarantees._risk import Inside
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.model import Model
 
 if TYPE_CHECKING:
     from simlabel.guarantees._base import Guarantee

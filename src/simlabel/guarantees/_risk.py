@@ -29,8 +29,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import bdtr
 
-from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray
+from simlabel._utils.limits import limits
+from simlabel._utils.validation import FloatArray
 
 Inside = npt.NDArray[np.bool_]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.guarantees._bag import Bag
 from simlabel.guarantees._base import Guarantee
 from simlabel.guarantees._grounds import Grounds
 from simlabel.guarantees._measured import Measured, Sets, Truths, hits, measured
 from simlabel.guarantees._promise import Chooser, Promise
 from simlabel.guarantees._risk import Inside, affordable, allowed
-from simlabel.support.validation import FloatArray, Rows
 
 
 class Recall(Guarantee):
@@ -38,7 +38,7 @@ class Recall(Guarantee):
 
     See Also
     --------
-    simlabel.label_rules.AimedRule : An aim in place of a promise.
+    simlabel.rules.AimedRule : An aim in place of a promise.
     SetCoverage : No true label is missed.
     LabelCoverage : Each label by itself.
 

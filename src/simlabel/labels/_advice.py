@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from simlabel._utils.advice import DataWarning, advise
+from simlabel._utils.text import some_names
 from simlabel.labels._forms import Indicator
-from simlabel.support.advice import DataWarning, advise
-from simlabel.support.text import some_names
 
 _ENOUGH = 20  # rows: among fewer it may be chance that all have a label, or none
 _SEPARATORS = ("|", ";", ",")

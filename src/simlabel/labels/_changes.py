@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import IntArray
 from simlabel.labels._names import name_array, sort_of
 from simlabel.labels._space import Indicator, LabelSpace
 from simlabel.labels._unknown import UnknownLabels, ones_at
-from simlabel.support.validation import IntArray
 
 Labelled = tuple[LabelSpace, Indicator, UnknownLabels | None]
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.limits import limits
+from simlabel._utils.validation import check_sparse, is_missing
 from simlabel.labels._unknown import Known, Partial
-from simlabel.support.limits import limits
-from simlabel.support.validation import check_sparse, is_missing
 
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+from simlabel._utils.validation import object_array
 from simlabel.labels._forms import Names, check_names_known, named_in
-from simlabel.support.validation import object_array
 
 
 def names_of(rows: Sequence[Any]) -> Names:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray
 from simlabel.labels._unknown import UnknownLabels
-from simlabel.support.validation import FloatArray
 
 
 def closed(A: sp.csr_array, Y: sp.csr_array) -> sp.csr_array:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
+from simlabel._utils.validation import collected, is_missing
 from simlabel.labels._forms import (
     Entries,
     Indicator,
@@ -28,7 +29,6 @@ from simlabel.labels._forms import (
 )
 from simlabel.labels._names import name_array, names_of
 from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
-from simlabel.support.validation import collected, is_missing
 
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 

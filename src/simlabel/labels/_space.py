@@ -10,21 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.labels._forms import (
-    ROWS,
-    Names,
-    make_frame,
-)
-from simlabel.labels._forms import (
-    Indicator as Indicator,
-)
+from simlabel._utils.forks import cached_property
+from simlabel._utils.validation import FloatArray
+from simlabel.labels._forms import ROWS, Indicator, Names, make_frame
 from simlabel.labels._hierarchy import Hierarchy
 from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
 from simlabel.labels._nesting import closed, completed, raised, still_unknown
 from simlabel.labels._reading import Kind, encoded_sets, found_labels
 from simlabel.labels._unknown import UnknownLabels
-from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,18 @@ from simlabel.metrics._criteria import (
 )
 from simlabel.metrics._evaluation import Evaluation, evaluate
 from simlabel.metrics._hierarchical import hierarchical_f1, hierarchical_precision, hierarchical_recall
-from simlabel.metrics._named import (
-    MORE_CRITERIA,
-    USUAL_K,
-    find_criterion,
+from simlabel.metrics._named import MORE_CRITERIA, USUAL_K, find_criterion
+from simlabel.metrics._outputs import (
+    constant_labels,
+    label_probabilities,
+    label_scores,
+    label_sets,
+    rank_constant_labels,
 )
-from simlabel.metrics._outputs import rank_constant_labels
-from simlabel.metrics._own import Metric, as_metrics, make_metric
+from simlabel.metrics._own import Metric, OwnMetric, as_metrics, make_metric
 from simlabel.metrics._record import Criterion, Family
 from simlabel.metrics._scorer import CriterionScorer, scorer
-from simlabel.metrics._set_criteria import f1_instance, f1_macro, f1_micro, subset_accuracy
+from simlabel.metrics._set_criteria import exact_rows, f1_instance, f1_macro, f1_micro, subset_accuracy
 from simlabel.metrics._top_k import ndcg_at, precision_at, propensities, propensity_scored_precision_at
 from simlabel.metrics._truth import Truth
 
@@ -57,4 +59,10 @@ __all__ = [
     "as_metrics",
     "find_criterion",
     "row_criteria",
+    "constant_labels",
+    "label_probabilities",
+    "label_scores",
+    "label_sets",
+    "OwnMetric",
+    "exact_rows",
 ]

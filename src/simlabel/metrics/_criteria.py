@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import hamming_loss as _hamming_loss
 
-from simlabel._kernels import ranking_criteria
+from simlabel._utils.kernels import ranking_criteria
+from simlabel._utils.validation import FloatArray, check_sample_weight
 from simlabel.metrics._record import Criterion, mean_of_defined
 from simlabel.metrics._truth import (
     LabelMatrix,
@@ -21,7 +22,6 @@ from simlabel.metrics._truth import (
     no_true_label,
     nothing_known,
 )
-from simlabel.support.validation import FloatArray, check_sample_weight
 
 
 def row_criteria(Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:

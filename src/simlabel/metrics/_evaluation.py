@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy.typing as npt
 
+from simlabel._utils.html import escaped, table
 from simlabel.metrics._criteria import CRITERIA
 from simlabel.metrics._named import find_criterion
 from simlabel.metrics._own import Metric, as_metrics, is_known
 from simlabel.metrics._truth import LabelMatrix, Truth, Weights
-from simlabel.support.html import escaped, table
 
 
 @dataclass(frozen=True)

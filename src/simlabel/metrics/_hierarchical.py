@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import check_sample_weight
 from simlabel.labels import LabelSpace, as_hierarchy, moved
 from simlabel.metrics._truth import Weights
-from simlabel.support.validation import check_sample_weight
 
 
 def hierarchical_precision(y_true: Any, y_pred: Any, hierarchy: Any, sample_weight: Weights = None) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray
 from simlabel.metrics._truth import Mask
-from simlabel.support.validation import FloatArray
 
 
 def label_scores(model: Any, X: Any, n_labels: int) -> FloatArray:

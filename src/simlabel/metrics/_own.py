@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._utils.validation import check_sample_weight
 from simlabel.metrics._named import find_criterion
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._truth import LabelMatrix, Weights, check_scores, check_sets
-from simlabel.support.validation import check_sample_weight
 
 #: a metric: a name for `find_criterion`, ``function(Y_true, Y_pred, scores)``, or what `make_metric` gives
 Metric: TypeAlias = "str | Callable[..., float] | Criterion"

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._utils.validation import FloatArray, check_sample_weight
 from simlabel.metrics._truth import LabelMatrix, Mask, Truth, Weights
-from simlabel.support.validation import FloatArray, check_sample_weight
 
 
 def mean_of_defined(rows: FloatArray, sample_weight: Weights = None) -> float:

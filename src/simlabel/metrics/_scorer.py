@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from simlabel._utils.validation import FloatArray, IntArray, check_sample_weight
 from simlabel.labels import LabelSpace, moved
 from simlabel.metrics._named import find_criterion
 from simlabel.metrics._outputs import absent_labels, label_scores, rank_constant_labels
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._top_k import propensities
 from simlabel.metrics._truth import Mask, Truth, Weights
-from simlabel.support.validation import FloatArray, IntArray, check_sample_weight
 from simlabel.tables import label_sets
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, f1_score
 
+from simlabel._utils.validation import FloatArray, IntArray, check_sample_weight
 from simlabel.metrics._record import Criterion
 from simlabel.metrics._truth import LabelMatrix, Weights, check_sets, nothing_known
-from simlabel.support.validation import FloatArray, IntArray, check_sample_weight
 
 
 def _pair(

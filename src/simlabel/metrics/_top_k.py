@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from simlabel._utils.limits import limits
+from simlabel._utils.validation import FloatArray, IntArray, check_number, check_sample_weight
 from simlabel.metrics._record import Criterion, Family, mean_of_defined
 from simlabel.metrics._truth import LabelMatrix, Mask, Truth, Weights, check_scores, no_true_label
-from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, IntArray, check_number, check_sample_weight
 
 _A, _B = 0.55, 1.5  # the propensity model's constants for sets other than Wikipedia and Amazon
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import FloatArray, IntArray, check_sparse, is_missing
 from simlabel.labels import Known, LabelSpace
-from simlabel.support.validation import FloatArray, IntArray, check_sparse, is_missing
 
 #: label sets as a user may give them: 0/1, (n_rows, n_labels), NaN where unknown, or checked before
 LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | Known | Truth"

@@ -4,6 +4,7 @@ A similarity is a class that declares how it is computed (`form`) and its traits
 added, multiplied, scaled, and restricted to columns.
 """
 
+from simlabel._utils.registry import Registry
 from simlabel.similarities._base import CoordinateSimilarity, Form, Grid, Leaf, Similarity
 from simlabel.similarities._columns import ColumnView, OnColumns
 from simlabel.similarities._composite import Product, Scaled, Sum
@@ -12,7 +13,6 @@ from simlabel.similarities._exponential import RBF, ChiSquare, Laplacian
 from simlabel.similarities._function import Function, Precomputed
 from simlabel.similarities._jaccard import Jaccard
 from simlabel.similarities._polynomial import Linear, Polynomial, Quadratic
-from simlabel.support.registry import Registry
 
 SIMILARITIES: Registry[Similarity] = Registry(
     "similarity",

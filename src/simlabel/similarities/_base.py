@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from simlabel._kernels import PRODUCT, in_panels, tile_rows
-from simlabel.rows import dense_rows
-from simlabel.support.validation import FloatArray, Rows
+from simlabel._utils.kernels import PRODUCT, in_panels, tile_rows
+from simlabel._utils.rows import dense_rows
+from simlabel._utils.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
     from simlabel.similarities._composite import Product, Scaled, Sum

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from simlabel.normalization import fit_normalizer, resolve_normalizer
-from simlabel.rows import transformed
+from simlabel._utils.rows import transformed
+from simlabel._utils.validation import FloatArray, IntArray, Rows, check_numbers
+from simlabel.normalizers import fit_normalizer, resolve_normalizer
 from simlabel.similarities._base import Grid, Leaf, Names, Similarity
 from simlabel.similarities._composite import Composite
-from simlabel.support.validation import FloatArray, IntArray, Rows, check_numbers
 
 
 class ColumnView(BaseEstimator):

@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import Grid, Leaf, Names, Similarity
-from simlabel.support.validation import FloatArray, Rows, check_number
 
 
 class Composite(Similarity):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._kernels import power_sums
+from simlabel._utils.arithmetic import squared_lengths
+from simlabel._utils.kernels import power_sums
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity, View
-from simlabel.support.arithmetic import squared_lengths
-from simlabel.support.validation import FloatArray, Rows
 
 _ROUNDING = 64  # times the precision: the rounding error of a sum of 20,000 squares after the division
 

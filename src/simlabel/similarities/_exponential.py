@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simlabel._kernels import (
+from simlabel._utils.kernels import (
     HARMONIC,
     SMALLER,
     chi_square_distances,
@@ -17,14 +17,9 @@ from simlabel._kernels import (
     rbf_from_products,
     rbf_sums,
 )
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import CoordinateSimilarity, Grid, Parameter, Similarity
-from simlabel.similarities._grids import (
-    bandwidth_grid,
-    mean_l1_distance,
-    mean_squared_distance,
-    sampled_rows,
-)
-from simlabel.support.validation import FloatArray, Rows, check_number
+from simlabel.similarities._grids import bandwidth_grid, mean_l1_distance, mean_squared_distance, sampled_rows
 
 _SMALLEST_32, _LARGEST_32 = 1e-6, 1e18  # bounds on the largest sum of a row for chi-square in float32
 

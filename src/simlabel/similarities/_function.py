@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.rows import dense_rows
+from simlabel._utils.rows import dense_rows
+from simlabel._utils.validation import FloatArray, Rows, check_flag
 from simlabel.similarities._base import Similarity
-from simlabel.support.validation import FloatArray, Rows, check_flag
 
 
 class Function(Similarity):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.rows import content_order, drawn_copies, fold, is_lazy, lazy_moments
+from simlabel._utils.arithmetic import n_copies
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import content_order, drawn_copies, fold, is_lazy, lazy_moments
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Grid
-from simlabel.support.arithmetic import n_copies
-from simlabel.support.limits import limits
-from simlabel.support.validation import FloatArray, Rows
 
 _FACTORS = tuple(2.0**power for power in range(-3, 10))
 

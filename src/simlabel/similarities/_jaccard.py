@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._kernels import SMALLER, set_sums, sums_of_minima, weighted_set_sums
+from simlabel._utils.kernels import SMALLER, set_sums, sums_of_minima, weighted_set_sums
+from simlabel._utils.validation import FloatArray, Rows, check_flag
 from simlabel.similarities._base import CoordinateSimilarity, Form, View
-from simlabel.support.validation import FloatArray, Rows, check_flag
 
 
 def present(X: Rows) -> Rows:

@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel._kernels import power_sums
-from simlabel.rows import dense_rows
+from simlabel._utils.arithmetic import whole_power
+from simlabel._utils.kernels import power_sums
+from simlabel._utils.rows import dense_rows
+from simlabel._utils.validation import FloatArray, Rows, check_number
 from simlabel.similarities._base import Grid, Parameter, Similarity
 from simlabel.similarities._grids import mean_square
-from simlabel.support.arithmetic import whole_power
-from simlabel.support.validation import FloatArray, Rows, check_number
 
 _DEGREES = (1, 2, 3, 4, 6, 8)
 _SHARES = (0.0, 0.25, 1.0, 4.0)  # of the mean squared length

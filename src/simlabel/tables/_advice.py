@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simlabel.support.advice import advise
+from simlabel._utils.advice import advise
 from simlabel.tables._cells import Cells
 from simlabel.tables._encoder import TableEncoder, TableWarning
 

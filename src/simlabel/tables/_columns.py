@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.support.validation import FloatArray, check_number, check_numbers
+from simlabel._utils.validation import FloatArray, check_number, check_numbers
 from simlabel.tables._cells import Cell
 from simlabel.tables._kinds import Column
 from simlabel.tables._terms import ANALYSES, as_written, grams_in_words, words_in_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from simlabel.support.text import for_terminal
+from simlabel._utils.text import for_terminal
 from simlabel.tables._cells import Cells
 from simlabel.tables._kinds import LEFT_OUT, Column
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.support.validation import FloatArray, check_number
+from simlabel._utils.validation import FloatArray, check_number
 from simlabel.tables._cells import Cell
 from simlabel.tables._kinds import Column
 
@@ -25,7 +25,7 @@ class Embedding(BaseEstimator):
     ----------
     source : callable or str
         ``source(texts) -> array, (n_texts, n_dimensions)``; to be saved with a model it is registered by
-        name (`simlabel.persistence.register`). Or the folder of a model2vec model on disk, which the extra
+        name (`simlabel.model.persistence.register`). Or the folder of a model2vec model on disk, which the extra
         ``embeddings`` reads; nothing is downloaded. A saved model holds the path, not the folder.
 
     Examples

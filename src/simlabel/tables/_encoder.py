@@ -14,9 +14,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel.support.advice import SimlabelWarning
-from simlabel.support.registry import Registry
-from simlabel.support.validation import check_number
+from simlabel._utils.advice import SimlabelWarning
+from simlabel._utils.registry import Registry
+from simlabel._utils.validation import check_number
 from simlabel.tables._cells import Cell, Cells, Row
 from simlabel.tables._columns import NumberColumn, Readable, TermColumn
 from simlabel.tables._description import columns_frame, columns_table

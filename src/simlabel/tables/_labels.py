@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.validation import is_missing
 from simlabel.labels import Partial
-from simlabel.support.validation import is_missing
 from simlabel.tables._cells import Cells, cell
 from simlabel.tables._encoder import TableEncoder
 from simlabel.tables._kinds import LEFT_OUT

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel.support.forks import cached_property
-from simlabel.support.validation import FloatArray, check_number, check_numbers, object_array
+from simlabel._utils.forks import cached_property
+from simlabel._utils.validation import FloatArray, check_number, check_numbers, object_array
 from simlabel.tables._terms import Counted, Positions
 
 

@@ -1,10 +1,11 @@
 """Tuning: from "auto" to a value, by scores on the training rows."""
 
-from simlabel.support.registry import Registry
+from simlabel._utils.registry import Registry
 from simlabel.tuning._advice import advise_on_curve
 from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
-from simlabel.tuning._criterion import check_criterion
+from simlabel.tuning._criterion import Judge, Judgement, check_criterion, criterion_of, learned_scores
 from simlabel.tuning._loo import LeaveOneOut
+from simlabel.tuning._masked import best_of
 from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult, search_results
 from simlabel.tuning._ridge import RidgeSearch, Walk
@@ -33,4 +34,9 @@ __all__ = [
     "two_sided",
     "RidgeSearch",
     "Walk",
+    "Judge",
+    "Judgement",
+    "criterion_of",
+    "learned_scores",
+    "best_of",
 ]

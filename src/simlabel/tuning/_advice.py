@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simlabel.support.advice import TuningWarning, advise
+from simlabel._utils.advice import TuningWarning, advise
 from simlabel.tuning._result import TuningResult
 
 _ENOUGH = 50  # rows that were scored: from fewer, a curve is noise

@@ -14,16 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlabel.engines import run_tasks
-from simlabel.influence._pairs import ridge_targets
-from simlabel.influence._partly import knowledge, partly_known_solution, patterns
-from simlabel.influence._penalties import left_out_by_penalty
-from simlabel.influence._ridge import PENALTIES
+from simlabel._utils.limits import limits
+from simlabel._utils.threads import effective_jobs, held_blas
+from simlabel._utils.validation import FloatArray, Rows
 from simlabel.metrics import Truth
-from simlabel.rows import References
-from simlabel.support.limits import limits
-from simlabel.support.threads import effective_jobs, held_blas
-from simlabel.support.validation import FloatArray, Rows
+from simlabel.ridge import (
+    PENALTIES,
+    knowledge,
+    left_out_by_penalty,
+    partly_known_solution,
+    patterns,
+    ridge_targets,
+)
+from simlabel.sums import References, run_tasks
 from simlabel.tuning._criterion import Judge, Judgement, criterion_of, learned_scores
 from simlabel.tuning._problem import varying
 from simlabel.tuning._result import TuningResult

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.label_rules import ScoreBlock, SetSize
+from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.metrics import Criterion, Truth, find_criterion, propensities
-from simlabel.support.validation import FloatArray, IntArray
+from simlabel.rules import ScoreBlock, SetSize
 
 Judgement = str | Callable[[Any, FloatArray], float]
 

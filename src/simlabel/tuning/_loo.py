@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlabel.influence import Problem
-from simlabel.rows import References, Stack, drawn_copies
-from simlabel.support.arithmetic import n_copies
-from simlabel.support.validation import IntArray, check_number
+from simlabel._utils.arithmetic import n_copies
+from simlabel._utils.rows import Stack, drawn_copies
+from simlabel._utils.validation import IntArray, check_number
+from simlabel.ridge import Problem
+from simlabel.sums import References
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import is_every_row, measure
 from simlabel.tuning._problem import Candidate

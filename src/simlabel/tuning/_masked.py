@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from simlabel.engines import Job, ReduceCall, prepare, reducer_for, run_tasks
-from simlabel.fitted import KnownSums, Rescaling, own_entries
-from simlabel.influence import Problem, Solved, Stages
-from simlabel.label_rules import ScoreBlock
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import Stack, blocks, is_lazy, take_rows
+from simlabel._utils.threads import effective_jobs
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.metrics import Criterion
-from simlabel.rows import Stack, blocks, is_lazy, take_rows
-from simlabel.support.limits import limits
-from simlabel.support.threads import effective_jobs
-from simlabel.support.validation import FloatArray, IntArray, Rows
+from simlabel.model import KnownSums, Rescaling, own_entries
+from simlabel.ridge import Problem, Solved, Stages
+from simlabel.rules import ScoreBlock
+from simlabel.sums import Job, ReduceCall, prepare, reducer_for, run_tasks
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, on_rows, resolved
 

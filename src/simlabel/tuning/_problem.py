@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simlabel.influence import Problem
+from simlabel._utils.rows import take_rows
+from simlabel._utils.validation import IntArray
 from simlabel.labels import UnknownLabels
-from simlabel.rows import References, take_rows
+from simlabel.ridge import Problem
 from simlabel.similarities import Grid
-from simlabel.support.validation import IntArray
+from simlabel.sums import References
 
 Candidate = dict[str, Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from simlabel.support.validation import check_number
+from simlabel._utils.validation import check_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,16 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlabel.engines import AllPairs, run_tasks
-from simlabel.influence import Problem, Ridge
-from simlabel.influence._pairs import ridge_targets, similarity_matrix
-from simlabel.influence._partly import knowledge, partly_known_solution, patterns
-from simlabel.influence._penalties import LeftOut, left_out_by_penalty
+from simlabel._utils.limits import limits
+from simlabel._utils.threads import effective_jobs, held_blas
+from simlabel._utils.validation import FloatArray
 from simlabel.metrics import Criterion
+from simlabel.ridge import (
+    LeftOut,
+    Problem,
+    Ridge,
+    knowledge,
+    left_out_by_penalty,
+    partly_known_solution,
+    patterns,
+    ridge_targets,
+    similarity_matrix,
+)
 from simlabel.similarities import Grid
-from simlabel.support.limits import limits
-from simlabel.support.threads import effective_jobs, held_blas
-from simlabel.support.validation import FloatArray
+from simlabel.sums import AllPairs, run_tasks
 from simlabel.tuning._criterion import Judge, learned_scores
 from simlabel.tuning._problem import Candidate, resolved
 

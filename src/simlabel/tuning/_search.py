@@ -10,13 +10,12 @@ from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
-from simlabel.engines import AllPairs
-from simlabel.influence import Problem
-from simlabel.influence._partly import knowledge, patterns, work
-from simlabel.rows import References, drawn_rows
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import drawn_rows
+from simlabel._utils.validation import IntArray
+from simlabel.ridge import Problem, knowledge, patterns, work
 from simlabel.similarities import Grid
-from simlabel.support.limits import limits
-from simlabel.support.validation import IntArray
+from simlabel.sums import AllPairs, References
 from simlabel.tuning._criterion import Judgement, check_criterion, criterion_of
 from simlabel.tuning._masked import best_of, measure
 from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two_sided

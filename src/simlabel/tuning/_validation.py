@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlabel.influence import Problem
-from simlabel.rows import References, drawn_copies, drawn_rows, fold_numbers
-from simlabel.support.arithmetic import n_copies
-from simlabel.support.validation import IntArray, check_flag, check_number
+from simlabel._utils.arithmetic import n_copies
+from simlabel._utils.rows import drawn_copies, drawn_rows, fold_numbers
+from simlabel._utils.validation import IntArray, check_flag, check_number
+from simlabel.ridge import Problem
+from simlabel.sums import References
 from simlabel.tuning._criterion import Judgement, criterion_of
 from simlabel.tuning._masked import measure_folds
 from simlabel.tuning._problem import Candidate

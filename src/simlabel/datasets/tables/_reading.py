@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from simlabel._utils.files import memory_limit, too_large
 from simlabel.datasets._errors import DatasetError, quote
-from simlabel.support.files import memory_limit, too_large
 
 Cell = str | int | float | bool | list[str] | None
 Record = tuple[int, list[Cell]]  # the line of a row, and its cells

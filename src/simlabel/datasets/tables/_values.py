@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from simlabel._utils.validation import is_missing
 from simlabel.datasets.tables._reading import Cell, filled
-from simlabel.support.validation import is_missing
 
 
 def as_cell(value: Any) -> Cell:

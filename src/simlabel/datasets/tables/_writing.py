@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import IO, Any, TextIO
 
-from simlabel.support.text import for_spreadsheet
+from simlabel._utils.text import for_spreadsheet
 
 WRITTEN = ("csv", "jsonl", "xlsx")
 _PAGE = 500  # rows in a piece

@@ -1,0 +1,144 @@
+"""Annif's own REST interface, so that its clients can be pointed here: one project, called simlabel."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from simlabel import __version__
+from simlabel.server._changes import NewItem, add_items
+from simlabel.server._desk import Desk
+from simlabel.server._kinds import Probability, Text
+from simlabel.server._problems import DeskError, NotFound
+from simlabel.server._views import label_names, text_column
+from simlabel.server.api._asking import Reader, Tagging, as_json
+
+PROJECT = "simlabel"
+
+
+def _check(project_id: Annotated[str, Path(max_length=100)]) -> None:
+    if project_id != PROJECT:
+        raise NotFound(f"Project {project_id!r} not found; the one project here is {PROJECT!r}.")
+
+
+router = APIRouter(prefix="/v1", tags=["Annif"])
+_project = APIRouter(prefix="/projects/{project_id}", dependencies=[Depends(_check)])
+_Limit = Annotated[int, Field(ge=1, le=1000)]
+_URI = "urn:simlabel:label:"
+
+
+class _Subject(BaseModel):
+    uri: Annotated[str, Field(max_length=500)] | None = None
+    label: Annotated[str, Field(max_length=200)] | None = None
+
+
+class _Document(BaseModel):
+    text: Text
+    document_id: Annotated[str, Field(max_length=200)] | None = None
+
+
+class _Learnt(BaseModel):
+    text: Text
+    subjects: Annotated[list[_Subject], Field(max_length=200)]
+
+
+class _Form(BaseModel):
+    text: Text
+    limit: _Limit = 10
+    threshold: Probability = 0.0
+
+
+_SENT = {"application/x-www-form-urlencoded": {"schema": _Form.model_json_schema()}}
+
+
+@router.get("/")
+def show_info(asks: Reader) -> dict[str, str]:
+    """What answers here."""
+    return {"title": "simlabel, by Annif's REST interface", "version": __version__}
+
+
+@router.get("/projects")
+def list_projects(asks: Reader) -> dict[str, Any]:
+    """The one project that there is."""
+    return {"projects": [show_project(asks)]}
+
+
+@_project.get("")
+def show_project(asks: Reader) -> dict[str, Any]:
+    """A project by its id."""
+    return {
+        "project_id": PROJECT,
+        "name": "simlabel tagging desk",
+        "language": "en",
+        "backend": {"backend_id": "simlabel"},
+        "vocab": {"vocab_id": "labels", "languages": ["en"]},
+        "vocab_language": "en",
+        "is_trained": asks.desk.predictor.published is not None,
+        "modification_time": None,
+    }
+
+
+@_project.post(
+    "/suggest",
+    response_model=dict[str, Any],
+    openapi_extra={"requestBody": {"required": True, "content": _SENT}},
+)
+async def suggest(asks: Reader, request: Request) -> Any:
+    """Subjects for a text."""
+    try:
+        sent = parse_qsl((await request.body()).decode(), keep_blank_values=True)
+        form = _Form.model_validate(dict(sent))
+    except ValueError:
+        wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
+        raise DeskError(wanted) from None
+    return as_json({"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]})
+
+
+@_project.post("/suggest-batch", response_model=list[dict[str, Any]])
+async def suggest_batch(
+    asks: Reader,
+    documents: Annotated[list[_Document], Body(embed=True, max_length=32)],
+    limit: Annotated[_Limit, Query()] = 10,
+    threshold: Annotated[Probability, Query()] = 0.0,
+) -> Any:
+    """Subjects for up to 32 texts."""
+    found = await _suggested(asks.desk, [one.text for one in documents], limit, threshold)
+    named = [{"document_id": one.document_id} for one in documents]
+    return as_json([one | {"results": each} for one, each in zip(named, found, strict=True)])
+
+
+@_project.post("/learn", status_code=204, response_class=Response)
+async def learn(asks: Tagging, body: Annotated[list[_Learnt], Field(max_length=1000)]) -> Response:
+    """Add texts with their subjects, as items that are done."""
+    column = await asyncio.to_thread(asks.desk.store.remembered, text_column)
+    names = await asyncio.to_thread(asks.desk.store.remembered, label_names)
+    by_uri = {f"{_URI}{number}": name for number, name in names.items()}
+    new = []
+    for each in body:
+        subjects = [by_uri.get(one.uri or "") or one.label or one.uri for one in each.subjects]
+        if not all(subjects):
+            raise DeskError("A subject needs a label or a uri.")
+        new.append(NewItem({column: each.text}, None, [str(one) for one in subjects], True))
+    await asks.changed(lambda by: add_items(by, new, "person").updated)
+    return Response(status_code=204)
+
+
+async def _suggested(
+    desk: Desk, texts: list[str], limit: int, threshold: float
+) -> list[list[dict[str, Any]]]:
+    asked = desk.predictor.suggest(texts, limit, threshold, bounded=True)
+    return [
+        [
+            {"uri": f"{_URI}{s['number']}", "label": s["label"], "notation": None, "score": s["probability"]}
+            for s in suggestions
+            if s["probability"] >= threshold
+        ]
+        for suggestions in (await asyncio.wrap_future(asked)).results
+    ]
+
+
+router.include_router(_project)

@@ -1,0 +1,83 @@
+"""Engines: the reduction over blocks of similarities.
+
+An engine gets a `ReduceCall`: queries, prepared references, and jobs (similarity, weighting, reducer).
+`_planning` chooses the way and the blocks, `_running` runs the plan, `_reducers` say what happens to blocks
+of similarities.
+"""
+
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._chunks import Chunk, Ids, number_after
+from simlabel.sums._collapsed import Collapsed, CollapsedSums, MergedSums, sparse_product
+from simlabel.sums._pairs import AllPairs, Exact, Sampled
+from simlabel.sums._planning import can_be_symmetric, is_worth_symmetric, make_plan, plan_reduction
+from simlabel.sums._prepared import Prepared, prepare
+from simlabel.sums._reducers import Exclude, Join, Keep, Largest, Reducer, SumReducer, reducer_for
+from simlabel.sums._references import References
+from simlabel.sums._running import (
+    Shard,
+    SlowSimilarityWarning,
+    aligned,
+    close,
+    cut_jobs,
+    make_shard,
+    rounds,
+    run_tasks,
+    shard_rows,
+)
+from simlabel.sums._samplers import SAMPLERS, draw, resolve_sampler
+from simlabel.sums._sums import ENGINES, Auto, is_objects, resolve_engine, similarity_sums
+from simlabel.sums._weightings import WEIGHTINGS, CustomWeighting, Weighting, resolve_weighting
+
+__all__ = [
+    "DEFAULT_MEMORY_MIB",
+    "ENGINES",
+    "AllPairs",
+    "Auto",
+    "Collapsed",
+    "CollapsedSums",
+    "Engine",
+    "Exact",
+    "Exclude",
+    "Job",
+    "Join",
+    "Keep",
+    "Largest",
+    "MergedSums",
+    "Plan",
+    "Prepared",
+    "Progress",
+    "ReduceCall",
+    "Reducer",
+    "Sampled",
+    "Shard",
+    "SlowSimilarityWarning",
+    "SumReducer",
+    "aligned",
+    "can_be_symmetric",
+    "close",
+    "cut_jobs",
+    "is_objects",
+    "is_worth_symmetric",
+    "make_plan",
+    "make_shard",
+    "plan_reduction",
+    "prepare",
+    "reducer_for",
+    "resolve_engine",
+    "rounds",
+    "run_tasks",
+    "shard_rows",
+    "similarity_sums",
+    "sparse_product",
+    "Chunk",
+    "Ids",
+    "number_after",
+    "References",
+    "SAMPLERS",
+    "draw",
+    "resolve_sampler",
+    "CustomWeighting",
+    "WEIGHTINGS",
+    "Weighting",
+    "resolve_weighting",
+]

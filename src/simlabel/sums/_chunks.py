@@ -1,0 +1,284 @@
+"""Some labelled instances: immutable, with what they are called."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from simlabel._utils.forks import cached_property
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import Groups, LazyRows, blocks, fold, joined, take_rows
+from simlabel._utils.validation import FloatArray, Rows
+from simlabel.labels import Indicator, UnknownLabels, joined_unknown, label_counts, moved
+
+Positions = npt.NDArray[np.int64]
+Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
+
+
+class Chunk:
+    """Some labelled instances.
+
+    Parameters
+    ----------
+    X : rows, (n, n_features)
+        Features as the similarity compares them.
+    Y : csr_array of 0/1, (n, n_labels)
+        Label sets.
+    weights : array, (n,)
+        How many times each counts.
+    ids : range or array, (n,)
+        What each is called.
+    raw : rows, (n, n_features), or None
+        Features as they came, where the normalizer could not learn anew from X.
+    groups : array, (n,), or None
+        Name of the group that each belongs to, int64 or objects; None for a group of its own.
+    unknown : UnknownLabels or None
+        Entries of Y that are not known; None where all are.
+    """
+
+    def __init__(
+        self,
+        X: Rows,
+        Y: Indicator,
+        weights: FloatArray,
+        ids: Ids,
+        raw: Rows | None,
+        groups: Groups = None,
+        unknown: UnknownLabels | None = None,
+    ) -> None:
+        self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
+        self.groups, self.unknown = groups, unknown
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The set sizes that occur, in rising order; a row that is not wholly known has none."""
+        counts = np.diff(self.Y.indptr)
+        counts = counts if self.unknown is None else counts[self.unknown.complete]
+        return np.unique(counts).astype(np.int64)
+
+    @cached_property
+    def label_counts(self) -> npt.NDArray[np.int64]:
+        """In how many rows each label is present, and in how many it is known, (2, n_labels)."""
+        return label_counts(self.Y, self.unknown)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all labels of all rows are known."""
+        return self.unknown is None or not self.unknown.entries.nnz
+
+    def settled(self, constant: npt.NDArray[np.int8]) -> Chunk:
+        """The same where unknown cells of constant labels count as the constant; made once for the same ones.
+
+        Parameters
+        ----------
+        constant : array, (n_labels,)
+            See `References.constant`: of all chunks.
+        """
+        filled = np.where(self.label_counts[1] < len(self), constant, 0)
+        if self.unknown is None or not filled.any():
+            return self
+        known = self.__dict__.get("_settled")
+        if known is None or known[0] != filled.tobytes():
+            made = self.with_labels(*self.unknown.settled(self.Y, filled))
+            known = self.__dict__["_settled"] = filled.tobytes(), made
+        return known[1]
+
+    @cached_property
+    def nonnegative(self) -> bool:
+        """Whether no feature is below 0; objects have none, and nothing is known of them."""
+        return hasattr(self.X, "shape") and fold(self.X, _lowest, min) >= 0
+
+    @cached_property
+    def index(self) -> dict[Hashable, int]:
+        """Where each id is."""
+        return {name: i for i, name in enumerate(np.asarray(self.ids).tolist())}
+
+    @property
+    def find(self) -> Callable[[Hashable], int | None]:
+        """Position of an id, or None."""
+        if not isinstance(self.ids, range):
+            return self.index.get
+        ids = self.ids
+        return lambda name: ids.index(name) if type(name) is int and name in ids else None
+
+    def influence(self, sizes: npt.NDArray[np.int64], complete: bool = True) -> Rows:
+        """The rows of `References.influence`; made once for the same sizes."""
+        key = (self.Y.shape[1], sizes.tobytes(), complete)
+        known = self.__dict__.get("_influence")
+        if known is None or known[0] != key:
+            short = isinstance(self.X, LazyRows)
+            rows = _weighted_rows(self.Y, self.weights, sizes, short) if complete else self._partly(sizes)
+            known = self.__dict__["_influence"] = key, rows
+        return known[1]
+
+    def _partly(self, sizes: npt.NDArray[np.int64]) -> Rows:
+        """[Y | size of a row that is wholly known | 1 where it is not | what is known then], weighted."""
+        n, n_labels = self.Y.shape
+        entries = sp.csr_array((n, n_labels), dtype=np.int8) if self.unknown is None else self.unknown.entries
+        partly = np.diff(entries.indptr) > 0
+        some = np.flatnonzero(partly)
+        at, columns = np.nonzero(entries[some].toarray() == 0)
+        known = _placed(some[at], columns, self.Y.shape)
+        whole = np.flatnonzero(~partly)
+        votes = _placed(whole, np.searchsorted(sizes, np.diff(self.Y.indptr)[whole]), (n, len(sizes)))
+        parts = [self.Y, votes, _placed(some, np.zeros_like(some), (n, 1)), known]
+        return sp.csr_array(sp.hstack(parts, format="csr").multiply(self.weights[:, None]), dtype=np.float64)
+
+    def part(self, rows: Positions) -> Chunk:
+        """A copy of some rows; the arrays of this one are not kept alive."""
+        some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
+        ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
+        raw = None if self.raw is None else _taken(self.raw, rows)
+        groups = None if self.groups is None else self.groups[rows]
+        unknown = None if self.unknown is None else self.unknown.part(rows)
+        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
+
+    def relabelled(self, places: Positions, n_labels: int) -> Chunk:
+        """The same rows where label k has moved to places[k]; the features are shared."""
+        Y = moved(self.Y, places, n_labels)
+        unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
+        return self.with_labels(Y, unknown)
+
+    def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
+        """The same rows with other label sets; the features are shared."""
+        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
+
+
+def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
+    return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+
+def _lowest(X: Rows) -> float:
+    if not (X.shape[0] and X.shape[1]):
+        return 0.0
+    if hasattr(X, "min"):
+        return float(X.min())
+    return min(float(X[part].min()) for part in blocks(X.shape[0], limits().piece_rows))  # rows in a file
+
+
+def _taken(X: Rows, rows: Positions) -> Rows:
+    return X.taken(rows) if isinstance(X, LazyRows) else take_rows(X, rows)
+
+
+def _weighted_rows(Y: Indicator, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Rows:
+    """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
+    n, n_labels = Y.shape
+    counts = np.diff(Y.indptr)
+    indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
+    last = np.zeros(int(indptr[-1]), dtype=bool)  # the size stands behind the labels
+    last[indptr[1:] - 1] = True
+    indices = np.empty(len(last), dtype=Y.indices.dtype)
+    indices[~last], indices[last] = Y.indices, n_labels + np.searchsorted(sizes, counts)
+    if short and (weights == 1.0).all():
+        data = _ones(len(last).bit_length())[: len(last)]
+    else:
+        data = np.repeat(weights.astype(np.float64, copy=False), counts + 1)
+    return sp.csr_array((data, indices, indptr), shape=(n, n_labels + len(sizes)))
+
+
+@lru_cache(maxsize=2)
+def _ones(power: int) -> npt.NDArray[np.float64]:
+    """2^power ones that all who ask share, so they are read only."""
+    ones = np.ones(1 << power)
+    ones.flags.writeable = False
+    return ones
+
+
+def merged(chunks: Sequence[Chunk]) -> Chunk:
+    """Chunks as one: a copy."""
+    ids = [chunk.ids for chunk in chunks]
+    follow = all(
+        isinstance(a, range) and isinstance(b, range) and a.stop == b.start
+        for a, b in itertools.pairwise(ids)
+    )
+    together = range(ids[0][0], ids[-1][-1] + 1) if follow else merged_ids(chunks)
+    raws = [chunk.raw for chunk in chunks]
+    return Chunk(
+        joined([chunk.X for chunk in chunks]),
+        joined([chunk.Y for chunk in chunks]),
+        joined([chunk.weights for chunk in chunks]),
+        together,
+        None if raws[0] is None else joined(raws),
+        merged_groups(chunks),
+        merged_unknown(chunks),
+    )
+
+
+def merged_unknown(chunks: Sequence[Chunk]) -> UnknownLabels | None:
+    """What is unknown in all chunks; None where nothing is."""
+    parts, lengths = [chunk.unknown for chunk in chunks], [len(chunk) for chunk in chunks]
+    return joined_unknown(parts, lengths, chunks[0].Y.shape[1])
+
+
+def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
+    """The ids of all chunks, int64 or objects."""
+    return _merged_names([np.asarray(chunk.ids) for chunk in chunks])
+
+
+def merged_groups(chunks: Sequence[Chunk]) -> Groups:
+    """The names of the groups of all chunks; None where no chunk has any."""
+    if all(chunk.groups is None for chunk in chunks):
+        return None
+    alone = [np.full(len(chunk), None) if chunk.groups is None else chunk.groups for chunk in chunks]
+    return _merged_names(alone)
+
+
+def _merged_names(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    objects = any(a.dtype.kind != "i" for a in arrays)  # a range may begin beyond int64
+    return np.concatenate([a.astype(object) if objects else a for a in arrays])
+
+
+def cut(chunk: Chunk) -> Iterable[Chunk]:
+    """A chunk whose rows are not in memory, in the parts in which they are read; any other as it is."""
+    X, raw = chunk.X, chunk.raw
+    if not isinstance(X, LazyRows):
+        return [chunk]
+    return [
+        Chunk(
+            X.part(rows),
+            chunk.Y[rows],
+            chunk.weights[rows],
+            chunk.ids[rows],
+            raw.part(rows) if isinstance(raw, LazyRows) else None,
+            None if chunk.groups is None else chunk.groups[rows],
+            None if chunk.unknown is None else chunk.unknown.part(rows),
+        )
+        for rows in X.cuts()
+    ]
+
+
+def named_ids(chunks: Iterable[Chunk]) -> set[Hashable]:
+    """The ids that are no range."""
+    return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
+
+
+def id_ranges(chunks: Iterable[Chunk]) -> list[range]:
+    """The ids that are ranges, those that follow each other as one."""
+    ranges: list[range] = []
+    for chunk in chunks:
+        ids = chunk.ids
+        if not isinstance(ids, range):
+            continue
+        if ranges and ranges[-1].stop == ids.start:
+            ranges[-1] = range(ranges[-1].start, ids.stop)
+        else:
+            ranges.append(ids)
+    return ranges
+
+
+def number_after(ids: Ids, least: int) -> int:
+    """A number above all numbers among the ids."""
+    if isinstance(ids, range):
+        return max(least, ids.stop)
+    if ids.dtype == object:
+        return max([least, *(name + 1 for name in ids.tolist() if type(name) is int)])
+    return max(least, int(ids.max(initial=-1)) + 1)

@@ -1,0 +1,315 @@
+"""Ridge on plain inner products, beyond the size of a matrix of all references, against that matrix."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from simlabel import SMLClassifier, load
+from simlabel._utils.kernels import sparse_times_dense
+from simlabel._utils.limits import changed_limits
+from simlabel.ridge import RetuneWarning, Ridge, _conjugate
+from simlabel.ridge._closed_form import ridge_solution
+from simlabel.ridge._factored import exact_enough, worth_a_factor
+from simlabel.ridge._linear import _TOLERANCE, LinearRidge, linear_form
+from simlabel.ridge._products import SimilarityProducts
+from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
+
+N, P = 70, 30
+SIMILARITIES = [Linear(), Cosine(), Polynomial(1, 2.0)]
+
+
+def rows(rng, n=N, p=P):
+    X = rng.standard_normal((n, p)) * (rng.random((n, p)) < 0.4) * 3.0 / (1 + np.arange(p))
+    X[3], X[5] = X[4], 0.0
+    return X, (rng.random((n, 4)) < 0.3).astype(int)
+
+
+def beyond(n_columns=0, **changes):
+    """No matrix of the references is small enough, and of the columns only up to so many."""
+    changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6, "factor_bytes": 0} | changes
+    return changed_limits(exact_bytes=24 * n_columns**2, **changes)
+
+
+def model(similarity=None, **kwargs):
+    penalty = kwargs.pop("penalty", 0.3)
+    return SMLClassifier(
+        similarity or Cosine(), normalizer=None, influence=Ridge(penalty, **kwargs), random_state=0
+    )
+
+
+def solved(fitted):
+    return fitted._model.scorer.solved
+
+
+def without_fold(ridge, Z, fold, left):
+    """The scores of a fold's rows, from a matrix of all references with less weight on them."""
+    kept = ridge.weights - np.where(fold, left, 0.0)
+    there, T = kept > 0, ridge.targets.toarray()
+    mean = kept @ T / kept.sum()
+    A = Z[there] @ Z[there].T + np.diag(ridge.penalty / kept[there])
+    return Z[fold] @ Z[there].T @ np.linalg.solve(A, T[there] - mean) + mean
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=repr)
+@pytest.mark.parametrize("few_columns", [True, False])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sparse=st.booleans(),
+    weighted=st.booleans(),
+    penalty=st.sampled_from([0.03, 0.3, 10.0]),
+    size=st.sampled_from([1e-12, 1.0, 1e12]),
+)
+@settings(max_examples=5)
+def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, weighted, penalty, size):
+    rng = np.random.default_rng(seed)
+    X, Y = rows(rng)
+    if isinstance(similarity, Linear):  # the same problem in other units
+        X, penalty = X * size, penalty * size**2
+    weights = rng.random(N) * 3 + 0.1 if weighted else np.ones(N)
+    X = sp.csr_array(X) if sparse else X
+    with beyond(P + 1 if few_columns else 0):
+        form = linear_form(similarity, X)
+        ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, penalty)
+        found = ridge.solution()
+    Z = form(X)
+    wanted = ridge_solution(Z @ Z.T, Y, weights, penalty)
+    np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
+    np.testing.assert_allclose(found.mean, wanted.mean)
+    if few_columns:
+        np.testing.assert_allclose(found.left_out, wanted.left_out, rtol=1e-6, atol=1e-6)
+        return
+    assert 0 < found.residual <= _TOLERANCE
+    for fold in ridge._folds():
+        scores = without_fold(ridge, Z, fold, np.minimum(weights, 1.0))
+        np.testing.assert_allclose(found.left_out[fold], scores, atol=0.03)
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES, ids=repr)
+@pytest.mark.parametrize("grouped", [False, True])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    weighted=st.booleans(),
+    penalty=st.sampled_from([0.03, 0.3, 10.0]),
+    size=st.sampled_from([1e-12, 1.0, 1e12]),
+    tile_side=st.sampled_from([7, 35, 70, 100]),
+)
+@settings(max_examples=5)
+def test_by_a_factor_leave_one_out_is_exact_too(
+    similarity, grouped, seed, weighted, penalty, size, tile_side
+):
+    rng = np.random.default_rng(seed)
+    X, Y = rows(rng)
+    if isinstance(similarity, Linear):  # the same problem in other units
+        X, penalty = X * size, penalty * size**2
+    weights = rng.random(N) * 3 + 0.1 if weighted else np.ones(N)
+    groups = np.unique(rng.integers(0, 40, N), return_inverse=True)[1] if grouped else None
+    X = sp.csr_array(X)
+    with beyond(factor_bytes=2 * N**2, tile_side=tile_side):
+        form = linear_form(similarity, X)
+        ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, penalty, groups=groups)
+        found = ridge.solution()
+    Z = form(X)
+    wanted = ridge_solution(Z @ Z.T, Y, weights, penalty, groups)
+    np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
+    np.testing.assert_allclose(found.mean, wanted.mean)
+    np.testing.assert_allclose(found.left_out, wanted.left_out, atol=1e-3)
+    assert found.residual <= _TOLERANCE
+
+
+def test_a_penalty_too_small_for_single_precision_is_left_to_iteration(rng):
+    X, Y = rows(rng)
+    X = sp.csr_array(X)
+    with beyond(factor_bytes=2 * N**2), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ridge = LinearRidge(linear_form(Linear(), X), X, sp.csr_array(Y.astype(float)), np.ones(N), 1e-6)
+        products, unit = ridge._products()
+        assert not exact_enough(products, *ridge._in_units(unit), seed=0)
+        V = ridge.solution().V
+    wanted = ridge_solution((X @ X.T).toarray(), Y, np.ones(N), 1e-6).V
+    np.testing.assert_allclose(V, wanted, atol=1e-3 * np.abs(wanted).max())
+
+
+def test_many_rows_with_few_labels_are_not_worth_a_factor():
+    assert worth_a_factor(20_000, 600)
+    assert not worth_a_factor(20_000, 20)
+    assert not worth_a_factor(40_000, 10_000)  # it would not fit
+
+
+def test_groups_are_left_out_whole(rng):
+    X, Y = rows(rng)
+    groups, weights = rng.integers(100, 112, N), rng.integers(1, 4, N).astype(float)
+    with beyond():
+        form = linear_form(Cosine(), X)
+        ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, 0.3, groups=groups)
+        left_out = ridge.solution().left_out
+    folds = np.array(list(ridge._folds()))
+    assert (folds.sum(axis=0) == 1).all()
+    assert folds.any(axis=1).all()
+    for fold in folds:
+        assert not set(groups[fold]) & set(groups[~fold])
+        np.testing.assert_allclose(left_out[fold], without_fold(ridge, form(X), fold, weights), atol=0.03)
+
+
+@pytest.mark.parametrize("n_columns", [P + 1, 0])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("inducing", ["auto", None])
+def test_a_model_scores_as_the_exact_one(rng, kind, n_columns, inducing):
+    X, Y = rows(rng)
+    exact = model().fit(X, Y)
+    with beyond(n_columns):
+        far = model(inducing=inducing).fit(kind(X), Y)
+        assert solved(far).used is None
+        assert (solved(far).residual is None) == (n_columns > 0)
+    atol = 1e-3 if kind(X).dtype == np.float32 else 1e-6
+    Q = kind(rows(rng, 9)[0])
+    np.testing.assert_allclose(far.label_weights(Q), exact.label_weights(Q), atol=atol)
+
+
+def test_products_of_few_features_too(rng):
+    X, Y = rows(rng, p=5)
+    exact = model(Quadratic()).fit(X, Y)
+    with beyond(21):
+        far = model(Quadratic()).fit(X, Y)
+    assert solved(far).used is None
+    np.testing.assert_allclose(far.leave_one_out(), exact.leave_one_out(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "inducing"), [(RBF(1.0), "auto"), (Quadratic(), "auto"), (Cosine(), 9)], ids=repr
+)
+def test_what_is_still_summed_over_some(rng, similarity, inducing):
+    X, Y = rows(rng)
+    with beyond(inducing_rows=9):
+        assert len(solved(model(similarity, inducing=inducing).fit(X, Y)).used) == 9
+
+
+@pytest.mark.parametrize("mixing", [False, True])
+def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch, mixing):
+    X, Y = rows(rng)
+    columns = []
+    plain = _conjugate.RidgeSystem.solve
+
+    def solve(self, B, tolerance, start=None, stopped=lambda: False):
+        if tolerance < 1e-6:
+            columns.append(start is not None)
+        return plain(self, B, tolerance, start, stopped)
+
+    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", solve)
+    with beyond(), warnings.catch_warnings():
+        warnings.simplefilter("error", RetuneWarning)
+        taught = model(mixing=mixing).fit(X[:60], Y[:60])
+        columns.clear()
+        taught.partial_fit(X[60:], Y[60:]).forget([2, 30])
+        assert all(columns)
+        left = np.delete(np.arange(N), [2, 30])
+        fresh = model(mixing=mixing).fit(X[left], Y[left])
+    if not mixing:  # a mixture is learnt from scores of folds, which are drawn anew
+        np.testing.assert_allclose(solved(taught).V, solved(fresh).V, atol=1e-6)
+    Q = rows(rng, 9)[0]
+    np.testing.assert_allclose(taught.label_weights(Q), fresh.label_weights(Q), atol=0.03)
+
+
+@pytest.mark.parametrize("mixing", [False, True])
+def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mixing):
+    """What is left over of all labels lies in the directions of the row and of the mean."""
+    X, _ = rows(rng)
+    Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
+    solve, in_few = _conjugate.RidgeSystem.solve, _conjugate.RidgeSystem.in_few
+
+    def noted(self, B, tolerance, start=None, stopped=lambda: False):
+        self.noted = start is not None
+        width.append(B.shape[1])
+        return solve(self, B, tolerance, start, stopped)
+
+    def few(self, R, goal):
+        found = in_few(self, R, goal)
+        columns.extend([found[0].shape[1]] if self.noted else [])
+        return found
+
+    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", noted)
+    monkeypatch.setattr(_conjugate.RidgeSystem, "in_few", few)
+    with beyond(iterated_bytes=1 << 20):
+        taught = model(mixing=mixing).set_params(n_jobs=1).fit(X, Y)
+        assert not columns
+        taught.forget([9])
+    assert columns[0] <= 3 < min(width)  # later ones have what the solution before has left over, too
+
+
+def test_labels_that_come_later(rng):
+    X, _ = rows(rng)
+    y = [{"a"} if x[0] > 0 else {"b"} for x in X[:60]] + [{"a", "new"}] * 10
+    with beyond():
+        taught = model().fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+        fresh = model().fit(X, y)
+    Q = rows(rng, 9)[0]
+    order = [list(taught.classes_).index(name) for name in fresh.classes_]
+    np.testing.assert_allclose(taught.label_weights(Q)[:, order], fresh.label_weights(Q), atol=1e-6)
+
+
+def test_what_is_left_over_is_in_the_file(rng, tmp_path):
+    X, Y = rows(rng)
+    with beyond():
+        far = model().fit(X, Y)
+    far.save(tmp_path / "model.simlabel")
+    again = load(tmp_path / "model.simlabel")
+    assert solved(again).residual == solved(far).residual > 0
+    np.testing.assert_array_equal(again.label_weights(X), far.label_weights(X))
+
+
+def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
+    X, Y = rows(rng)
+    monkeypatch.setattr(_conjugate, "_STEPS", 1)
+    monkeypatch.setattr(_conjugate, "_ROUNDS", 1)
+    with beyond(), pytest.warns(ConvergenceWarning, match=r"penalty=1e-07.*leaves over.*Raise it"):
+        model(Linear(), penalty=1e-7).fit(X, Y)
+
+
+@pytest.mark.parametrize("X", [np.zeros((12, 5)), np.ones((12, 5))], ids=["zero", "equal"])
+def test_rows_without_differences(X):
+    Y = np.eye(12, 3, dtype=int)
+    with beyond():
+        scores = model().fit(X, Y).label_weights(X)
+    np.testing.assert_allclose(scores, np.tile(scores[0], (12, 1)), atol=1e-6)
+    np.testing.assert_allclose(scores[0], Y.mean(axis=0), atol=1e-6)
+
+
+@given(seed=st.integers(0, 2**32 - 1), width=st.integers(1, 9))
+def test_sparse_products(seed, width):
+    rng = np.random.default_rng(seed)
+    A = sp.random_array((11, 7), density=0.5, format="csr", rng=rng)
+    for kind in (np.float32, np.float64):
+        M, out = rng.standard_normal((7, width)).astype(kind), np.full((11, width), np.nan, dtype=kind)
+        sparse_times_dense(A.indptr, A.indices, A.data, M, out)
+        np.testing.assert_allclose(out, A @ M, atol=1e-5 if kind is np.float32 else 1e-13)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_columns_that_are_alike_are_one_and_those_of_one_row_none(seed):
+    rng = np.random.default_rng(seed)
+    Z = sp.random_array((12, 9), density=0.3, rng=rng).toarray()
+    Z = np.column_stack([Z, Z[:, rng.integers(0, 9, 15)], np.eye(12)])  # the same again, and of one row each
+    products, M = SimilarityProducts(sp.csr_array(Z), 1), rng.standard_normal((12, 3))
+    assert products.shape[1] <= 9
+    np.testing.assert_allclose(products(M), Z @ Z.T @ M, atol=1e-12)
+    some = rng.random(12) < 0.6
+    np.testing.assert_allclose(products.of_rows(some)(M[some]), Z[some] @ Z[some].T @ M[some], atol=1e-12)
+
+
+def test_labels_that_are_alike_have_one_direction(rng):
+    X, Y = rows(rng)
+    Y = np.column_stack([Y, Y, 1 - Y])
+    weights = np.ones(N)
+    with beyond(iterated_bytes=8 * N * 24):
+        ridge = LinearRidge(linear_form(Cosine(), X), X, sp.csr_array(Y.astype(float)), weights, 0.3)
+        found = ridge.solution()
+    Z = ridge.form(X)
+    wanted = ridge_solution(Z @ Z.T, Y, weights, 0.3).V
+    np.testing.assert_allclose(found.V, wanted, atol=1e-6 * np.abs(wanted).max())
+    assert found.residual <= _TOLERANCE

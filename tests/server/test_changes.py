@@ -1,0 +1,264 @@
+"""What changes may do: rights, leases, numbers that are never reused, keys, and what undo brings back."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+
+import httpx
+import pytest
+from desk_support import Server, bytes_of, made_items, made_row
+
+from simlabel.server import _changes as changes
+from simlabel.server import _views as views
+from simlabel.server._desk import Desk, Once
+from simlabel.server._journal import undo
+from simlabel.server._people import Person
+from simlabel.server._problems import Conflict, DiskFull, NotAllowed
+from simlabel.server._transfer import exported
+
+ADA, BO = Person("Ada", "administration"), Person("Bo", "tagging")
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path / "desk")
+    yield made
+    made.close()
+
+
+def did(desk, person, make, *given, once=None, **named):
+    return desk.change(person, lambda by: make(by, *given, **named), once).result()
+
+
+def new_item(desk, *tags, person=ADA, **content):
+    item = changes.NewItem(content or {"a": "b"}, None, tags, True)
+    return did(desk, person, changes.add_items, [item]).ids[0]
+
+
+def label_numbers(desk):
+    return {name: number for number, name in desk.store.read(views.label_names).items()}
+
+
+def last(desk, kind):
+    return desk.store.rows("SELECT max(seq) AS seq FROM journal WHERE kind = ?", kind)[0]["seq"]
+
+
+def test_a_number_is_never_given_twice(desk):
+    item = new_item(desk)
+    tag = did(desk, BO, changes.set_tag, item, "HIV positive", "present")
+    made = last(desk, "label")
+    first = label_numbers(desk)["HIV positive"]
+    back = did(desk, BO, undo, tag)
+    did(desk, BO, undo, made)
+    assert did(desk, BO, changes.add_label, "Healthy") > first
+    with pytest.raises(Conflict, match="label"):
+        did(desk, BO, undo, back)
+    assert desk.item(item)["tags"] == []
+    did(desk, ADA, changes.forget_item, item)
+    assert new_item(desk) > item
+
+
+def test_the_history_keeps_the_names_of_its_time(desk):
+    item = new_item(desk, "old name")
+    number = label_numbers(desk)["old name"]
+    did(desk, ADA, changes.change_label, number, "new name")
+    did(desk, BO, changes.set_tag, item, "new name", "rejected")
+    told = {one["kind"]: one["labels"] for one in desk.store.read(views.journal)}
+    assert told == {
+        "reject": ["new name"],
+        "rename": ["new name"],
+        "add": ["old name"],
+        "label": ["old name"],
+    }
+
+
+def test_a_tag_does_not_come_back_without_its_label(desk):
+    item = new_item(desk, "horror", "crime")
+    cleared = did(desk, BO, changes.set_tag, item, "horror", None)
+    gone = did(desk, ADA, changes.delete_label, label_numbers(desk)["horror"])
+    with pytest.raises(Conflict, match=r"label .* was deleted"):
+        did(desk, BO, undo, cleared)
+    shown = [tag["label"] for tag in desk.item(item)["tags"]]
+    rows = [json.loads(line) for line in b"".join(exported(desk.store, "jsonl")).splitlines()]
+    assert shown == rows[0]["tags"] == ["crime"]
+    did(desk, ADA, undo, gone)
+    did(desk, BO, undo, cleared)
+    assert [tag["label"] for tag in desk.item(item)["tags"]] == ["crime", "horror"]
+
+
+@pytest.mark.parametrize("kind", ["rename", "merge", "delete"])
+def test_undo_needs_the_right_that_the_change_needed(desk, kind):
+    new_item(desk, "horror", "crime")
+    numbers = label_numbers(desk)
+    make = {
+        "rename": lambda by: changes.change_label(by, numbers["horror"], "terror"),
+        "merge": lambda by: changes.merge_labels(by, numbers["horror"], numbers["crime"]),
+        "delete": lambda by: changes.delete_label(by, numbers["horror"]),
+    }[kind]
+    with pytest.raises(NotAllowed, match="administration"):
+        did(desk, BO, make)
+    seq = did(desk, ADA, make)
+    before = desk.store.rows("SELECT * FROM labels")
+    with pytest.raises(NotAllowed):
+        did(desk, BO, undo, seq)
+    back = did(desk, ADA, undo, seq)
+    with pytest.raises(NotAllowed):  # to undo that makes the change once more
+        did(desk, BO, undo, back)
+    did(desk, ADA, undo, back)
+    assert [tuple(row) for row in desk.store.rows("SELECT * FROM labels")] == [tuple(row) for row in before]
+
+
+def test_a_reader_changes_nothing_whatever_route_lets_in(desk):
+    item = new_item(desk)
+    for make in (changes.set_tag, changes.edit_item):
+        with pytest.raises(NotAllowed):
+            did(
+                desk,
+                Person("Eve", "reading"),
+                make,
+                item,
+                *(["x", "present"], [{"a": "c"}])[make is changes.edit_item],
+            )
+    with pytest.raises(NotAllowed):
+        did(desk, BO, changes.forget_item, item)
+
+
+def test_undo_and_items_by_name_respect_leases(desk):
+    item = new_item(desk)
+    name = desk.item(item)["name"]
+    tag = did(desk, BO, changes.set_tag, item, "horror", "present")
+    did(desk, ADA, changes.lease, item)
+    with pytest.raises(Conflict, match="Ada is at item"):
+        did(desk, BO, undo, tag)
+    with pytest.raises(Conflict, match="Ada is at item"):
+        did(desk, BO, changes.undo_last)
+    with pytest.raises(Conflict, match="Ada is at item"):
+        did(desk, BO, changes.add_items, [changes.NewItem({"a": "other"}, name)])
+    assert desk.item(item)["content"] == {"a": "b"}
+    did(desk, ADA, changes.release, item)
+    did(desk, BO, undo, tag)
+
+
+def test_rights_and_leases_hold_over_http(tmp_path):
+    with Server(tmp_path / "desk") as server:
+        server.post("/api/items", {"items": made_items(2, seed=1)})
+        admin = server.post("/api/tokens", {"name": "Ada", "role": "administration"})["token"]
+        head = {"authorization": f"Bearer {admin}"}
+        token = server.post("/api/tokens", {"name": "Bo", "role": "tagging"}, headers=head)["token"]
+        tagger = {"authorization": f"Bearer {token}"}
+        label = server.get("/api/labels", headers=head)["labels"][0]["id"]
+        renamed = server.client.patch(f"/api/labels/{label}", json={"name": "other"}, headers=head).json()[
+            "seq"
+        ]
+
+        def code(path, body=None):
+            return httpx.post(
+                f"{server.address.rstrip('/')}{path}", json=body or {}, headers=tagger
+            ).status_code
+
+        assert code(f"/api/changes/{renamed}/undo") == 403
+        assert "other" in {one["name"] for one in server.get("/api/labels", headers=head)["labels"]}
+        tag = server.post("/api/items/1/tags", {"label": "mine"}, headers=tagger)["seq"]
+        server.post("/api/queue/1/lease", headers=head)
+        assert code(f"/api/changes/{tag}/undo") == 409
+        assert code("/api/undo") == 409
+        item = server.get("/api/items/1", headers=head)
+        assert code("/api/items", {"items": [{"name": item["name"], "content": {"a": "b"}}]}) == 409
+        assert server.get("/api/items/1", headers=head)["content"] == item["content"]
+
+
+def test_forgetting_leaves_the_answers_that_are_about_other_items(desk):
+    new = [changes.NewItem({"a": "b"})]
+    keys = [Once.of(key, b"POST", b"/api/items", key.encode()) for key in ("one", "two")]
+    one, two = (did(desk, ADA, changes.add_items, new, once=once) for once in keys)
+    seq = did(desk, ADA, changes.forget_item, one.ids[0])
+    assert did(desk, ADA, changes.forget_item, one.ids[0]) == seq  # again: the same
+    assert did(desk, ADA, changes.add_items, new, once=keys[1])["ids"] == two.ids
+    with pytest.raises(Conflict, match="forgotten"):
+        did(desk, ADA, changes.add_items, new, once=keys[0])
+    assert desk.status()["items"]["waiting"] == 1
+    rows = desk.store.rows("SELECT key, digest, body FROM answers ORDER BY id")
+    assert (rows[0]["digest"], rows[0]["body"]) == (None, None)
+    assert all(len(row["key"]) == 64 for row in rows)  # a digest: a key is what somebody wrote
+
+
+def test_numbers_dates_and_columns_of_a_forgotten_item_are_in_no_byte(tmp_path):
+    """In a process of its own: to read SQLite's files here would end the locks that it has on them."""
+    folder, rng = tmp_path / "desk", random.Random(1)
+    items = [
+        {"content": {**content, "price": i + 0.5, "day": f"2001-01-{1 + i:02}"}, "tags": tags, "done": True}
+        for i, (content, tags) in enumerate(made_row(rng) for _ in range(24))
+    ]
+    secret = {"title": "plain words", "price": 98765.4321, "day": "1931-07-09", "odd column": "plain words"}
+    items.append({"content": secret, "tags": ["horror"], "done": True})
+    traces = [
+        struct.pack("<d", 98765.4321),
+        b"98765.4",
+        b"1931-07-09",
+        struct.pack("<d", 1931.0),
+        b"odd column",
+    ]
+    with Server(folder) as server:
+        number = server.post("/api/items", {"items": items})["ids"][-1]
+        server.followed()
+        assert sum(any(trace in data for data in bytes_of(folder).values()) for trace in traces) >= 4
+        answer = server.post(f"/api/items/{number}/forget")
+        assert answer["erased"] == (answer["remains"] == [])
+        server.wait(lambda status: status["erasing"] == 0)
+        assert server.post(f"/api/items/{number}/forget") == {"erased": True, "remains": []}
+        found = [
+            (trace, path) for trace in traces for path, data in bytes_of(folder).items() if trace in data
+        ]
+        assert found == []
+
+
+def test_what_a_model_keeps_is_named_until_it_is_fitted_again(desk):
+    rows = [
+        {"plot": "a shark", "price": 1.5, "odd": "x"},
+        {"plot": "a kiss", "price": 2},
+        {"plot": "1.5.2001"},
+    ]
+    numbers = [new_item(desk, "horror", **row) for row in rows]
+    waits = did(desk, ADA, changes.add_items, [changes.NewItem({"other": 7})]).ids[0]
+    both = ["numbers and dates", "names of columns"]
+    for number, remains in zip([*numbers[:2], waits], [both, both, []], strict=True):
+        assert desk.forget(ADA, number, 0)["remains"] == remains
+    assert desk.forget(ADA, numbers[2], 0)["remains"] == both
+
+
+def test_problems_of_imports_quote_nothing_that_is_forgotten(desk):
+    number = new_item(desk)
+    data = {"options": {"name": "t.csv"}, "problems": [{"row": 3, "problem": "cell 'Quetzal' is odd"}]}
+    values = ("done", "Ada", 1.0, json.dumps(data))
+    desk.store.execute("INSERT INTO jobs (state, actor, at, data) VALUES (?, ?, ?, ?)", *values)
+    desk.start()
+    assert desk.forget(ADA, number, 120)["erased"]
+    (job,) = desk.store.read(views.jobs)
+    assert [one["row"] for one in job["problems"]] == [3]
+    desk.close()
+    assert not any(b"Quetzal" in data for data in bytes_of(desk.places.store.parent).values())
+
+
+def test_after_a_full_disk_work_goes_on_by_itself(desk):
+    number = new_item(desk)
+    desk.start()
+    pages = desk.store._writer.execute("PRAGMA page_count").fetchone()[0]
+    desk.store._writer.execute(f"PRAGMA max_page_count = {pages}")
+    many = [changes.NewItem({"text": "x" * 200})] * 500
+    for _ in range(20):
+        try:
+            did(desk, ADA, changes.add_items, many)
+        except DiskFull:
+            break
+    assert any("could not be stored" in one or "could not follow" in one for one in desk.problems())
+    desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
+    assert desk.follower.wait_for(lambda: not desk.problems(), 60)
+    assert desk.forget(ADA, number, 60)["erased"]
+
+
+def test_a_store_that_becomes_read_only_says_so(desk, monkeypatch):
+    assert desk.problems() == []
+    monkeypatch.setattr("simlabel.server._store.writable", lambda store: False)
+    assert desk.problems() == ["The store can only be read."]

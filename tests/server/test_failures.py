@@ -1,0 +1,369 @@
+"""What goes wrong on real machines: a clear answer, and nothing is lost; what is forgotten is gone."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from desk_support import (
+    MAIN,
+    Server,
+    assert_journal_is_the_truth,
+    assert_model_is_a_fresh_fit,
+    bytes_of,
+    made_items,
+    made_row,
+    snapshot_of,
+)
+
+from simlabel.server import _changes as changes
+from simlabel.server import backup
+from simlabel.server._desk import Desk
+from simlabel.server._people import Person
+from simlabel.server._problems import DiskFull, StoreError, Unwritable
+
+ADA = Person("Ada", "administration")
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path / "desk")
+    yield made
+    made.close()
+
+
+def added(desk, n, seed=0, done=True):
+    rng = random.Random(seed)
+    rows = [made_row(rng) for _ in range(n)]
+    new = [changes.NewItem(content, None, tags if done else (), done) for content, tags in rows]
+    return desk.change(ADA, lambda who: changes.add_items(who, new).ids).result()
+
+
+def _many(by):
+    return changes.add_items(by, [changes.NewItem({"text": "x" * 200})] * 20).ids
+
+
+def followed(desk, seconds=120):
+    position = desk.status()["position"]
+    assert desk.follower.wait_for(lambda: desk.follower.state["position"] >= position, seconds), desk.status()
+
+
+def test_a_full_disk_loses_nothing(desk):
+    added(desk, 3)
+    desk.store.wrote(lambda db: db.execute("SELECT 1").fetchone())
+    pages = desk.store._writer.execute("PRAGMA page_count").fetchone()[0]
+    desk.store._writer.execute(f"PRAGMA max_page_count = {pages}")
+    asked = [desk.change(ADA, _many) for _ in range(50)]
+    said = [one.exception() for one in asked]
+    assert isinstance(said[-1], DiskFull)
+    assert "Free some room" in str(said[-1])
+    before = desk.status()
+    assert before["items"]["done"] == 3
+    desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
+    added(desk, 2)
+    assert desk.status()["items"]["done"] == 5
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
+    Desk(tmp_path / "desk").close()
+    store = tmp_path / "desk" / "desk.sqlite"
+    db = sqlite3.connect(store)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    before = store.read_bytes()
+    with pytest.raises(StoreError, match="newer simlabel"):
+        Desk(tmp_path / "desk")
+    assert store.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["header", "middle", "another program's"])
+def test_a_damaged_store_is_refused_with_advice(tmp_path, damage):
+    desk = Desk(tmp_path / "desk")
+    added(desk, 200)
+    desk.close()
+    store = tmp_path / "desk" / "desk.sqlite"
+    if damage == "another program's":
+        store.unlink()
+        db = sqlite3.connect(store)
+        db.execute("CREATE TABLE x (y)")
+        db.close()
+    else:
+        data = bytearray(store.read_bytes())
+        at = 0 if damage == "header" else len(data) // 2
+        data[at : at + 4096 * 4] = b"\xa5" * 4096 * 4
+        store.write_bytes(data)
+    with pytest.raises(StoreError, match=r"backup|another program"):
+        Desk(tmp_path / "desk")
+
+
+def test_two_servers_do_not_share_a_folder(desk, tmp_path):
+    with pytest.raises(StoreError, match="another server"):
+        Desk(tmp_path / "desk")
+
+
+def test_a_damaged_snapshot_is_learnt_anew(tmp_path):
+    desk = Desk(tmp_path / "desk")
+    desk.start()
+    added(desk, 12)
+    followed(desk)
+    desk.close()
+    (path,) = (tmp_path / "desk" / "models").iterdir()
+    path.write_bytes(path.read_bytes()[:-100])
+    desk = Desk(tmp_path / "desk")
+    desk.start()
+    assert desk.follower.wait_for(lambda: desk.predictor.published is not None, 120)
+    desk.close()
+    assert_model_is_a_fresh_fit(tmp_path / "desk")
+
+
+@pytest.fixture
+def nobody(tmp_path):
+    """Within it, permissions count: root may write everywhere, and is somebody else meanwhile."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions are others on this system")
+    if os.geteuid() == 0:
+        for path in (tmp_path, *tmp_path.parents):
+            if not path.stat().st_mode & 0o001:
+                path.chmod(0o755)  # those that pytest has made, in a worker one more
+        os.seteuid(65534)
+        yield
+        os.seteuid(0)
+    else:
+        yield
+    (tmp_path / "desk").chmod(0o755)
+
+
+def test_a_store_that_can_only_be_read_answers_and_refuses_changes(tmp_path, request):
+    folder = tmp_path / "desk"
+    desk = Desk(folder)
+    added(desk, 3)
+    desk.close()
+    for path in (*folder.rglob("*"), folder):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    request.getfixturevalue("nobody")
+    desk = Desk(folder)
+    desk.start()
+    assert desk.status()["items"]["done"] == 3
+    assert desk.status()["read_only"]
+    with pytest.raises(Unwritable, match="only read"):
+        added(desk, 1)
+    assert len(desk.store.rows("SELECT 1 FROM items")) == 3
+    desk.close()
+
+
+def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path, request):
+    """What is in the log alone would be missing from a store that can only be read."""
+    folder, live = tmp_path / "desk", tmp_path / "live"
+    desk = Desk(live)
+    added(desk, 3)
+    folder.mkdir()
+    for name in ("desk.sqlite", "desk.sqlite-wal"):
+        shutil.copy(live / name, folder)
+    desk.close()
+    folder.chmod(0o555)
+    request.getfixturevalue("nobody")
+    with pytest.raises(StoreError, match="cannot be read where nothing can be written"):
+        Desk(folder)
+
+
+def test_what_is_forgotten_is_in_no_byte_of_the_folder(tmp_path):
+    folder = tmp_path / "desk"
+    secret = "Quetzalcoatlus"
+    with Server(folder, "--log") as server:
+        server.post("/api/items", {"items": made_items(30, seed=1)})
+        body = {
+            "name": f"{secret} 1",
+            "content": {"title": f"About {secret}", "plot": f"{secret} shark"},
+            "tags": ["horror"],
+        }
+        (number,) = server.post("/api/items", {"items": [{**body, "done": True}]})["ids"]
+        csv = f"id,title,plot,tags\nz,{secret} imported,{secret} love,romance\n".encode()
+        asked = {"name": "more.csv", "label_column": "tags", "id_column": "id"}
+        assert server.client.post("/api/imports", params=asked, content=csv).status_code == 202
+        server.wait(lambda status: status["items"]["done"] == 32)
+        other = server.get("/api/items", params={"text": f"{secret} imported"})["items"][0]["id"]
+        server.client.put(
+            f"/api/items/{number}", json={"content": {"title": f"{secret} again", "plot": "shark"}}
+        )
+        server.post(f"/api/items/{number}/tags", {"label": "crime"}, headers={"idempotency-key": secret[:5]})
+        server.followed()
+        server.post("/api/suggest", {"rows": [{"title": secret}]})
+        assert any(secret.encode() in data for data in bytes_of(folder).values())
+        label = next(one["id"] for one in server.get("/api/labels")["labels"] if one["name"] == "crime")
+        into = next(one["id"] for one in server.get("/api/labels")["labels"] if one["name"] == "space")
+        merged = server.post(f"/api/labels/{label}/merge", {"into": into})["seq"]
+        server.followed()
+        for one in (number, other):
+            assert server.post(f"/api/items/{one}/forget")["erased"]
+        found = [
+            path
+            for path, data in bytes_of(folder).items()
+            if secret.encode() in data or secret.lower().encode() in data
+        ]
+        assert found == []
+        assert server.get("/api/items", params={"text": secret})["items"] == []
+        forget = server.get("/api/changes", params={"limit": 1})["changes"][0]
+        assert server.client.post(f"/api/changes/{forget['seq']}/undo").status_code == 409
+        server.post(f"/api/changes/{merged}/undo")  # what is left of it
+        server.followed()
+        code, said = server.end()
+        assert code == 0
+        assert "POST /api/suggest 200" in said
+        assert secret not in said
+    assert all(secret.encode() not in data for data in bytes_of(folder).values())
+    assert_journal_is_the_truth(folder, tmp_path / "again.sqlite")
+    assert_model_is_a_fresh_fit(folder)
+
+
+def test_forgetting_that_was_killed_is_finished_at_the_next_start(tmp_path):
+    desk = Desk(tmp_path / "desk")
+    desk.start()
+    numbers = added(desk, 10)
+    followed(desk)
+    new = changes.NewItem({"title": "Quetzalcoatlus"}, None, ["horror"], True)
+    (number,) = desk.change(ADA, lambda who: changes.add_items(who, [new]).ids).result()
+    followed(desk)
+    shutil.copytree(tmp_path / "desk" / "models", tmp_path / "models")
+    desk.close()
+    desk = Desk(tmp_path / "desk")  # not started: as if killed right after the answer
+    desk.change(ADA, lambda who: changes.forget_item(who, number)).result()
+    desk.close()
+    assert any(
+        b"Quetzalcoatlus" in data or b"quetzalcoatlus" in data
+        for data in bytes_of(tmp_path / "desk").values()
+    )
+    desk = Desk(tmp_path / "desk")
+    desk.start()
+    gone = "SELECT 1 FROM forgotten WHERE NOT erased"
+    assert desk.follower.wait_for(lambda: not desk.store.rows(gone), 120)
+    assert not any(b"uetzalcoatlus" in data for data in bytes_of(tmp_path / "desk").values())
+    assert sorted(desk.predictor.current().model.ids_.tolist()) == numbers
+    desk.close()
+
+
+def test_nothing_counts_as_erased_before_the_model_has_followed(tmp_path):
+    """A forgetting that is stored right after the follower has looked at the journal waits for its turn."""
+    desk = Desk(tmp_path / "desk")
+    numbers = added(desk, 5)
+    desk.follower.state["position"] = desk.status()["position"]
+    desk.change(ADA, lambda who: changes.forget_item(who, numbers[0])).result()
+    assert not desk.follower._erase_rest()
+    assert desk.status()["erasing"] == 1
+    desk.start()
+    assert desk.follower.wait_for(lambda: desk.status()["erasing"] == 0, 120)
+    assert sorted(desk.predictor.current().model.ids_.tolist()) == numbers[1:]
+    desk.close()
+
+
+def test_a_backup_is_taken_while_it_runs_and_opened_where_it_lies(tmp_path):
+    folder, file = tmp_path / "desk", tmp_path / "copy.desk"
+    desk = Desk(folder)
+    desk.start()
+    added(desk, 15)
+    followed(desk)
+    backup(folder, file)
+    added(desk, 1, seed=9)
+    desk.close()
+    copy = Desk(file)
+    copy.start()
+    assert copy.follower.wait_for(lambda: copy.predictor.published is not None, 120)
+    assert copy.status()["items"]["done"] == 15
+    tuned = copy.predictor.current().model.influence_
+    copy.close()
+    assert repr(tuned) == repr(snapshot_of(folder).influence_)  # the model came along
+
+
+@pytest.mark.parametrize("above", [None, 0.6])
+def test_suggestions_become_tags_by_themselves_only_when_asked_to(tmp_path, above):
+    desk = Desk(tmp_path, accept_above=above)
+    desk.start()
+    added(desk, 40)
+    waiting = added(desk, 10, seed=1, done=False)
+    followed(desk)
+    waits = "JOIN items i ON i.id = t.item AND i.status = 'waiting'"
+    tags = f"SELECT t.source, t.actor, t.probability FROM tags t {waits}"
+    if above is None:
+        assert desk.follower.wait_for(lambda: bool(desk.follower.insights["order"]), 120)
+        assert desk.store.rows(tags) == []
+    else:
+        assert desk.follower.wait_for(lambda: bool(desk.store.rows(tags)), 120)
+        found = [tuple(row) for row in desk.store.rows(tags)]
+        assert {one[:2] for one in found} == {("automatic", "simlabel")}
+        assert all(probability >= above for *_, probability in found)
+    assert desk.status()["items"]["waiting"] == len(waiting)  # done is for people to say
+    desk.close()
+
+
+def test_another_address_needs_tokens(tmp_path):
+    command = [
+        sys.executable,
+        "-c",
+        MAIN,
+        "serve",
+        str(tmp_path / "desk"),
+        "--host",
+        "0.0.0.0",
+        "--port",
+        "0",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "--new-token" in done.stderr
+    made = subprocess.run([*command[:5], "--new-token", "Ada:administration"], capture_output=True, text=True)
+    assert made.stdout.startswith("sl_1_")
+    assert made.stdout.strip() not in str(bytes_of(tmp_path / "desk"))
+    with Server(tmp_path / "desk", "--host", "0.0.0.0") as server:
+        client = server.client
+        at = f"http://127.0.0.1:{server.address.rsplit(':', 1)[1]}"
+        assert client.get(f"{at}api/labels").status_code == 401
+        head = {"authorization": f"Bearer {made.stdout.strip()}"}
+        assert client.get(f"{at}api/labels", headers=head).status_code == 200
+
+
+def test_changes_while_it_closes_are_refused_or_there(desk):
+    added(desk, 1)
+    desk.store.close()
+    with pytest.raises(Unwritable, match="closing"):
+        added(desk, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_an_hour_of_mixed_load(tmp_path):
+    """Memory stays flat, nothing fails, and store and model are equal at the end."""
+    import psutil
+
+    minutes = float(os.environ.get("SIMLABEL_SOAK_MINUTES", "60"))
+    folder, rng = tmp_path / "desk", random.Random(0)
+    with Server(folder) as server:
+        server.post("/api/items", {"items": made_items(300, seed=1)})
+        server.followed()
+        process, end, sizes, turn = psutil.Process(server.process.pid), time.monotonic() + 60 * minutes, [], 0
+        live = list(range(1, 301))
+        while time.monotonic() < end:
+            turn += 1
+            number = rng.choice(live)
+            server.post("/api/suggest", {"rows": [made_row(rng)[0] for _ in range(rng.choice([1, 1, 5]))]})
+            label = rng.choice(["horror", "romance", "crime", "space"])
+            server.post(f"/api/items/{number}/{rng.choice(['tags', 'reject', 'clear'])}", {"label": label})
+            if turn % 20 == 0:
+                (new,) = server.post("/api/items", {"items": made_items(1, seed=1000 + turn)})["ids"]
+                gone = live.pop(0)
+                server.post(f"/api/items/{gone}/forget")
+                live.append(new)
+            server.get("/api/queue"), server.get("/api/labels")
+            if turn % 50 == 0:
+                sizes.append(process.memory_info().rss)
+            time.sleep(0.05)
+        early, late = sizes[len(sizes) // 4 : len(sizes) // 2], sizes[-max(1, len(sizes) // 4) :]
+        server.followed()
+        assert server.end()[0] == 0
+    assert_journal_is_the_truth(folder, tmp_path / "again.sqlite")
+    assert_model_is_a_fresh_fit(folder)
+    assert sorted(late)[len(late) // 2] <= 1.05 * sorted(early)[len(early) // 2]

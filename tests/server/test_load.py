@@ -1,0 +1,241 @@
+"""Clients that are many, slow, idle or greedy: the others are answered, and memory and log stay small."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import socket
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+import pytest
+import scipy.sparse as sp
+from desk_support import MAIN, Server
+
+from simlabel.server._connection import most_connections
+from simlabel.server._desk import Desk
+from simlabel.server._predicting import Published
+from simlabel.server._problems import TooLarge, TooMany
+from simlabel.server._turns import MOST_TEXT, asker
+from simlabel.server.api._gate import Rates
+
+# a server that waits for half a second where it otherwise waits for 10 or 20
+HASTY = "import simlabel.server._connection as c, simlabel.server.api._gate as g; "
+HASTY += "c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = 0.5; " + MAIN
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    with Server(tmp_path / "desk", main=HASTY) as server:
+        yield server
+
+
+def connected(server):
+    host, port = server.address.removeprefix("http://").strip("/").rsplit(":", 1)
+    return socket.create_connection((host, int(port)), timeout=60)
+
+
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_idle_connections_keep_nobody_out(tmp_path, limited):
+    """More of them than the server has connections, and than it has file descriptors."""
+    more = {"preexec_fn": few_descriptors} if limited else {}
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2000:
+        pytest.skip("too few file descriptors here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
+    with Server(tmp_path / "desk", **more) as server, contextlib.ExitStack() as held:
+        for _ in range(1010):
+            held.enter_context(connected(server))
+        for _ in range(5):
+            assert server.get("/healthz")["status"] == "ok"
+        held.close()
+        code, said = server.end()
+    assert code == 0
+    assert "Traceback" not in said
+    assert len(said) < 2000
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_connections_leave_descriptors_for_the_store():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        assert most_connections() == 128
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET ",  # the second request of a connection
+    ],
+)
+def test_a_head_that_never_ends_is_not_waited_for(hasty, start):
+    with connected(hasty) as connection:
+        connection.sendall(start)
+        assert ended(connection)
+
+
+def test_a_body_that_never_ends_is_not_waited_for(hasty):
+    with connected(hasty) as connection:
+        head = b"POST /api/undo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+        connection.sendall(head)
+        assert ended(connection)
+
+
+def ended(connection, seconds=30):
+    """Whether the server closes a connection on which one byte comes ten times a second."""
+    end = time.monotonic() + seconds
+    connection.settimeout(0.1)
+    while time.monotonic() < end:
+        with contextlib.suppress(TimeoutError):
+            try:
+                if not connection.recv(65536):
+                    return True
+                connection.sendall(b"x")
+            except (ConnectionResetError, BrokenPipeError):
+                return True
+            except TimeoutError:
+                with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                    connection.sendall(b"x")
+    return False
+
+
+def test_a_client_that_does_not_read_is_not_waited_for(hasty):
+    process = psutil.Process(hasty.process.pid)
+    with connected(hasty) as connection:
+        here = connection.getsockname()
+        with contextlib.suppress(OSError):
+            connection.settimeout(2)
+            for _ in range(300):
+                connection.sendall(b"GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for _ in range(600):
+            held = {one.raddr for one in process.net_connections("tcp") if one.status == "ESTABLISHED"}
+            if here not in held:
+                return
+            time.sleep(0.05)
+    raise AssertionError("the connection is still there")
+
+
+def refused(rates, senders):
+    """How many requests of some senders are refused."""
+    n = 0
+    for sender in senders:
+        try:
+            rates.take(sender)
+        except TooMany:
+            n += 1
+    return n
+
+
+def test_a_flood_from_many_addresses_takes_no_memory_and_nobodys_rate():
+    rates = Rates(clock=lambda: 100.0)
+    assert refused(rates, ["198.51.100.7"] * 700) == 100
+    assert refused(rates, (f"address {i}" for i in range(20_000))) > 9_000
+    assert len(rates) <= 10_001
+    assert refused(rates, ["198.51.100.7"]) == 1  # none is forgotten, and so allowed more
+    assert refused(rates, ["address 1"]) == 0
+
+
+def test_rates_come_back():
+    now = [100.0]
+    rates = Rates(clock=lambda: now[0])
+    for i in range(10_000):
+        rates.take(f"address {i}")
+    now[0] += 60
+    rates.take("new")
+    assert len(rates) == 1
+
+
+class SlowModel:
+    """A model whose first pass takes until somebody lets it go."""
+
+    def __init__(self):
+        self.go, self.began, self.position, self.passes = threading.Event(), threading.Event(), 0, []
+
+    def refresh(self):
+        pass
+
+    def outputs(self, contents):
+        self.passes.append([len(str(content)) for content in contents])
+        self.began.set()
+        assert self.go.wait(60)
+        n = len(contents)
+        return SimpleNamespace(names=[], probabilities=np.zeros((n, 0)), sets=sp.csr_array((n, 0)))
+
+
+@pytest.fixture
+def slow(tmp_path):
+    desk, model = Desk(tmp_path / "desk"), SlowModel()
+    desk.predictor.published = Published(None, 0, "none", model)
+    yield desk.predictor, model
+    model.go.set()
+    desk.close()
+
+
+def asked(predictor, who, rows, bounded=True):
+    asker.set(who)
+    return predictor.suggest(rows, 10, 0.0, bounded)
+
+
+BIG = [{"text": "x" * 1500}] * 1000
+
+
+def test_one_reader_does_not_make_another_wait(slow):
+    predictor, model = slow
+    order = []
+    large = [asked(predictor, "Ada", BIG) for _ in range(4)]
+    assert model.began.wait(60)
+    small = asked(predictor, "Bob", [{"text": "shark"}])
+    also_large = asked(predictor, "Bob", BIG)
+    for name, one in [*(("Ada", one) for one in large), ("Bob", small), ("Bob's large", also_large)]:
+        one.add_done_callback(lambda _, name=name: order.append(name))
+    model.go.set()
+    assert [len(one.result(60).results) for one in large] == [1000] * 4
+    assert len(also_large.result(60).results) == 1000
+    assert order[0] == "Bob"  # before any of hers, in the pass that follows the one that ran
+    assert order.index("Bob's large") < order.index("Ada") + 3  # and they take turns
+    assert max(len(one) for one in model.passes) <= 64
+    assert max(sum(one) for one in model.passes) < 300_000
+
+
+def test_results_are_in_order_and_empty_requests_are_answered(slow):
+    predictor, model = slow
+    model.go.set()
+    assert asked(predictor, "Ada", []).result(60).results == []
+    assert len(asked(predictor, "Ada", [{"text": "x" * 1_000_000}, "y"]).result(60).results) == 2
+
+
+def test_what_one_request_and_one_person_may_ask_for_is_bounded(slow):
+    predictor, model = slow
+    with pytest.raises(TooLarge, match=r"2,000,202 characters .* send them in parts"):
+        asked(predictor, "Ada", [{"text": "x" * (MOST_TEXT + 2)}])
+    asked(predictor, "Ada", ["warm"])
+    assert model.began.wait(60)
+    for _ in range(4):
+        asked(predictor, "Ada", BIG)
+    with pytest.raises(TooMany, match=r"[45] requests of yours wait already"):
+        asked(predictor, "Ada", BIG)
+    assert asked(predictor, "Bob", BIG) is not None
+
+
+def test_who_has_left_is_not_worked_for(slow):
+    predictor, model = slow
+    first = asked(predictor, "Ada", ["warm"])
+    assert model.began.wait(60)
+    gone = asked(predictor, "Ada", BIG)
+    gone.cancel()
+    model.go.set()
+    assert len(first.result(60).results) == 1
+    assert len(asked(predictor, "Ada", ["last"]).result(60).results) == 1
+    assert sum(map(len, model.passes)) == 2

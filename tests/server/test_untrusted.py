@@ -1,0 +1,238 @@
+"""Stores, backups and models from somebody else: nothing outside the folder is read or written."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from desk_support import bytes_of, made_row
+
+from simlabel import Tagger
+from simlabel.server import _changes as changes
+from simlabel.server import backup
+from simlabel.server._desk import Desk
+from simlabel.server._people import Person
+from simlabel.server._problems import DeskError, StoreError
+from simlabel.server._schema import Places, connect
+from simlabel.server._teaching import opened
+from simlabel.tables import Embedding
+
+ADA = Person("Ada", "administration")
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A folder with a model, and a backup of it."""
+    folder = tmp_path_factory.mktemp("learned")
+    desk = Desk(folder / "desk")
+    desk.start()
+    rows = [made_row(random.Random(i)) for i in range(10)]
+    new = [changes.NewItem(content, None, tags, True) for content, tags in rows]
+    desk.change(ADA, lambda by: changes.add_items(by, new).ids).result()
+    position = desk.status()["position"]
+    assert desk.follower.wait_for(lambda: desk.follower.state["position"] >= position, 120)
+    desk.close()
+    backup(folder / "desk", folder / "copy.slb")
+    return folder
+
+
+@pytest.fixture
+def copied(learned, tmp_path):
+    """Copies of both, next to a folder that is somebody else's."""
+    shutil.copytree(learned / "desk", tmp_path / "desk")
+    shutil.copy(learned / "copy.slb", tmp_path)
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "secret").write_text("PRIVATE KEY")
+    return tmp_path
+
+
+def edited(store, *statements):
+    db = sqlite3.connect(store)
+    for statement in statements:
+        db.execute(*statement) if isinstance(statement, tuple) else db.execute(statement)
+    db.commit()
+    db.close()
+
+
+def settled(path, seconds=60):
+    """Open a store and let it follow; None where it is refused."""
+    try:
+        desk = Desk(path)
+    except DeskError:
+        return
+    desk.start()
+    desk.follower.wait_for(lambda: desk.predictor.published is not None, seconds)
+    desk.close()
+
+
+def outside(folder):
+    return bytes_of(folder / "others"), sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../../others/new", "x\0y"])
+def test_a_name_of_a_model_is_never_a_path(copied, name):
+    for store in (copied / "copy.slb", copied / "desk" / "desk.sqlite"):
+        edited(store, ("UPDATE snapshot SET file = ?", (name,)))
+    before, _ = outside(copied)
+    with pytest.raises(DeskError):
+        backup(copied / "desk", copied / "stolen.slb")
+    settled(copied / "copy.slb")
+    settled(copied / "desk")
+    assert outside(copied)[0] == before
+    assert not (copied / "stolen.slb").exists()
+
+
+def test_a_backup_takes_no_link_to_a_file_elsewhere(copied):
+    (model,) = (copied / "desk" / "models").iterdir()
+    model.unlink()
+    model.symlink_to(copied / "others" / "secret")
+    with pytest.raises(StoreError, match="never writes"):
+        backup(copied / "desk", copied / "stolen.slb")
+
+
+@pytest.mark.parametrize("folder", ["models", "incoming"])
+def test_a_link_in_place_of_a_folder_is_refused(copied, folder):
+    place = copied / "desk" / folder
+    shutil.rmtree(place, ignore_errors=True)
+    place.symlink_to(copied / "others")
+    before = outside(copied)
+    with pytest.raises(StoreError, match="is a link"):
+        Desk(copied / "desk")
+    assert outside(copied) == before
+
+
+@pytest.mark.parametrize("name", ["lock", "desk.sqlite-wal", "desk.sqlite-shm", "desk.sqlite-journal"])
+def test_a_link_next_to_the_store_leads_nowhere(copied, name):
+    (copied / "desk" / name).unlink(missing_ok=True)
+    (copied / "desk" / name).symlink_to(copied / "others" / "secret")
+    before, _ = outside(copied)
+    settled(copied / "desk")
+    assert outside(copied)[0] == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON journal BEGIN DELETE FROM items; END",
+        "CREATE VIEW v AS SELECT * FROM tokens",
+        "ALTER TABLE items ADD COLUMN more TEXT",
+        "DROP INDEX tags_by_label",
+        "CREATE TABLE more (a)",
+        "UPDATE items SET content = 'no JSON' WHERE id = 1",
+        "UPDATE journal SET changes = '{}' WHERE seq = 1",
+    ],
+)
+def test_tables_that_are_not_exactly_ours_are_refused(copied, statement):
+    edited(copied / "copy.slb", statement)
+    before = bytes_of(copied)
+    with pytest.raises(StoreError, match="open the last backup"):
+        Desk(copied / "copy.slb")
+    assert bytes_of(copied) == before
+
+
+def test_values_that_a_table_does_not_take_are_refused(copied):
+    db = sqlite3.connect(copied / "copy.slb")
+    db.execute("PRAGMA ignore_check_constraints = ON")
+    db.execute("UPDATE items SET status = 'odd' WHERE id = 1")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="CHECK constraint failed"):
+        Desk(copied / "copy.slb")
+
+
+def test_a_connection_trusts_no_schema(copied):
+    db = connect(copied / "desk" / "desk.sqlite", "ro")
+    assert db.execute("PRAGMA trusted_schema").fetchone()[0] == 0
+    db.close()
+
+
+def test_another_programs_database_is_left_as_it_is(tmp_path):
+    (tmp_path / "desk").mkdir()
+    store = tmp_path / "desk" / "desk.sqlite"
+    edited(store, "CREATE TABLE x (y)")
+    before = bytes_of(tmp_path)
+    with pytest.raises(StoreError, match="another program"):
+        Desk(tmp_path / "desk")
+    assert bytes_of(tmp_path) == before
+
+
+def test_a_model_that_names_an_embedding_is_refused(tmp_path):
+    model = Tagger().fit([{"a": "x y"}, {"a": "z w"}], [{"p"}, {"q"}])
+    encoder = model.encoder_
+    encoder.columns = {"a": Embedding(str(tmp_path / "others"))}
+    model.save(tmp_path / "odd.simlabel")
+    with pytest.raises(StoreError, match="names an embedding"):
+        opened(tmp_path / "odd.simlabel")
+
+
+@pytest.mark.parametrize("other", ["desk/desk.sqlite", "link", "linked/desk.sqlite", "hard/desk.sqlite"])
+def test_a_store_is_opened_once_by_whatever_path(tmp_path, other):
+    code = "import sys; from simlabel.server._desk import Desk; Desk(sys.argv[1]); print('opened')"
+    desk = Desk(tmp_path / "desk")
+    try:
+        (tmp_path / "link").symlink_to(tmp_path / "desk")
+        for name, link in (("linked", os.symlink), ("hard", os.link)):
+            (tmp_path / name).mkdir()
+            link(tmp_path / "desk" / "desk.sqlite", tmp_path / name / "desk.sqlite")
+        done = subprocess.run([sys.executable, "-c", code, tmp_path / other], capture_output=True, text=True)
+    finally:
+        desk.close()
+    assert "opened" not in done.stdout
+    assert "StoreError" in done.stderr
+
+
+def test_a_folder_among_the_files_that_come_in_stops_nothing(copied):
+    (copied / "desk" / "incoming" / "sub").mkdir(parents=True)
+    (copied / "desk" / "models" / "sub").mkdir()
+    desk = Desk(copied / "desk")
+    desk.start()
+    assert desk.follower.wait_for(lambda: desk.predictor.published is not None, 60)
+    number = desk.store.rows("SELECT max(id) AS id FROM items")[0]["id"]
+    assert desk.forget(ADA, number, 120) == {"erased": True, "remains": []}
+    desk.close()
+
+
+@pytest.mark.parametrize("damage", ["file = 'x'", "position = 10000"])
+def test_a_damaged_entry_of_the_model_is_learned_again(copied, damage):
+    edited(copied / "desk" / "desk.sqlite", f"UPDATE snapshot SET {damage}")
+    desk = Desk(copied / "desk")
+    desk.start()
+    position = desk.status()["position"]
+    assert desk.follower.wait_for(lambda: desk.follower.state["position"] == position, 60)
+    assert desk.predictor.published is not None
+    assert desk.follower.wait_for(lambda: not desk.problems(), 30)
+    desk.close()
+
+
+def test_a_backup_that_was_killed_leaves_nothing_after_the_next(copied):
+    code = (
+        "import sys, time; from pathlib import Path; from simlabel.server import _schema, backup\n"
+        "def slow(places, target):\n"
+        "    before(places, target); print('here', flush=True); time.sleep(60)\n"
+        "before, _schema._copy = _schema._copy, slow\n"
+        "backup(*sys.argv[1:])"
+    )
+    target = copied / "new" / "b.slb"
+    target.parent.mkdir()
+    command = [sys.executable, "-c", code, copied / "desk", target]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"here\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert len(list(target.parent.rglob("*"))) >= 1
+    backup(copied / "desk", target)
+    assert list(target.parent.rglob("*")) == [target]
+
+
+def test_paths_of_a_backup_are_next_to_it(tmp_path):
+    (tmp_path / "b.slb").write_bytes(b"")
+    (tmp_path / "link").symlink_to(tmp_path / "b.slb")
+    assert Places.of(tmp_path / "link") == Places.of(tmp_path / "b.slb")
+    assert Places.of(tmp_path / "b.slb").models == tmp_path / "b.slb.desk" / "models"
