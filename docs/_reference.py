@@ -25,6 +25,9 @@ _INNER = {
     "lazy_moments",
     "river_file",
     "group_codes",
+    "CollapsedSums",
+    "MergedSums",
+    "rounds",
     "current_name",
     "rbf_contributions",
 }

@@ -53,8 +53,7 @@ from simlabel._utils.rows import blocks, n_rows
 from simlabel._utils.threads import effective_jobs
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.ridge import Problem, Stages, positive_definite_inverse, similarity_matrix
-from simlabel.sums import References, prepare
-from simlabel.sums.running import run_tasks
+from simlabel.sums import References, prepare, run_tasks
 
 Counts = npt.NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""What an engine is given, and what it must provide: results, a price and a plan."""
+"""What an engine gets and provides: jobs and calls, costs, plans and results."""
 
 from __future__ import annotations
 
@@ -10,36 +10,42 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from simlabel._utils.rows import n_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.similarities import Similarity
+from simlabel.similarities import Leaf, Similarity
 from simlabel.sums._prepared import Prepared
+from simlabel.sums._reducers import Exclude, Reducer
 from simlabel.sums._weightings import Weighting
-from simlabel.sums.reducers import Exclude, Reducer
 
 DEFAULT_MEMORY_MIB = 256
 
-Progress = Callable[[int, int], None]  # (pairs done, pairs in all)
+Progress = Callable[[int, int], None]  # (pairs done, pairs in total)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One reduction: which similarity, under which weighting, reduced how.
+    """One reduction: a similarity, a weighting and a reducer.
 
-    `kept` is where engines keep what they made of the references for later queries.
+    In `cache` engines keep what they compute from the references for later queries.
     """
 
     similarity: Similarity
     weighting: Weighting | None
     reducer: Reducer
-    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The elementary similarities."""
+        return self.similarity.leaves()
 
 
 @dataclass(frozen=True)
 class ReduceCall:
-    """The similarities of queries and references, to be reduced for several jobs in one pass.
+    """Similarities of queries and references, to be reduced for several jobs in one pass.
 
-    Jobs that read the same statistic share it: the inner products of a block are computed once
-    for any number of bandwidths.
+    Jobs that read the same statistic share it: the inner products of a block are computed once for any
+    number of bandwidths.
 
     Attributes
     ----------
@@ -48,12 +54,12 @@ class ReduceCall:
     prepared : Prepared
         References.
     jobs : sequence of Job
-        What to compute.
+        The reductions.
     exclude : Exclude, optional
-        Each query's own entry, to be left out.
+        Each query's own entry, which is left out.
     symmetric : bool
-        Says that the queries are the references, in order: then each pair is touched once, where
-        the similarities and reducers allow it.
+        Whether the queries are the references, in order: then each pair is computed once if the
+        similarities and reducers allow it.
     n_jobs : int, optional
         Threads; None for all cores.
 
@@ -74,13 +80,13 @@ class ReduceCall:
     symmetric: bool = False
     n_jobs: int | None = None
 
-    @property
+    @cached_property
     def n_queries(self) -> int:
         """Number of queries."""
         return n_rows(self.Q)
 
     def excluded(self, queries: slice) -> Exclude | None:
-        """What some of the queries leave out."""
+        """Return the entries that some of the queries leave out."""
         return None if self.exclude is None else self.exclude.part(queries)
 
 
@@ -91,25 +97,25 @@ class Plan:
     Attributes
     ----------
     how : str
-        The way of summing, in words.
+        Description of the way of summing.
     n_queries, n_references : int
         Size of the problem.
     dtype : dtype
         Precision of the similarities; sums are always float64.
     queries, references : int
-        Largest block; no references where pairs are not visited in blocks.
+        Size of the largest block; 0 references if pairs are not visited in blocks.
     parts : int
-        Ranges of references that are reduced apart and merged, for few queries on many threads.
+        Ranges of references that are reduced separately and merged, for few queries on many threads.
     threads : int
-        How many.
+        Number of threads.
     memory : int
-        Bytes for blocks and partial results of all threads together, at most.
+        Upper bound on the bytes for blocks and partial results of all threads together.
     operations : float
-        Multiplications and additions for the similarities, predicted.
+        Predicted multiplications and additions for the similarities.
     reasons : tuple of str
-        Why it is so.
+        Reasons for these choices.
     panels : bool
-        Whether a compiled kernel makes similarities and sums in one go.
+        Whether a compiled kernel computes similarities and sums in one pass.
 
     Examples
     --------
@@ -136,11 +142,11 @@ class Plan:
     panels: bool = False
 
     def __str__(self) -> str:
-        one = "query" if self.n_queries == 1 else "queries"
+        queries = "query" if self.n_queries == 1 else "queries"
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         blocks = f"blocks of {self.queries:,} x {self.references:,} on" if self.references else "on"
         lines = [
-            f"{self.how}: {self.n_queries:,} {one} x {self.n_references:,} references, in {self.dtype}",
+            f"{self.how}: {self.n_queries:,} {queries} x {self.n_references:,} references, in {self.dtype}",
             f"  {blocks} {threads}, at most {max(1, self.memory >> 20)} MiB, "
             f"about {self.operations:.3g} operations",
         ]
@@ -151,45 +157,45 @@ class Engine(BaseEstimator):
     """Base class of all engines."""
 
     name: ClassVar[str]
-    #: whether what comes out is the sum itself, not an estimate of it
+    #: whether results are the sums themselves, not estimates
     exact: bool = True
     memory_mib: float
 
     @property
     def at_home(self) -> Engine:
-        """What computes on this machine alone: for blocks that are here anyway."""
+        """The engine for blocks on this machine."""
         return self
 
     def check(self) -> None:
-        """Raise ValueError where a setting is not understood."""
+        """Raise if a parameter is invalid."""
         check_number(type(self).__name__, "memory_mib", self.memory_mib, above=0)
-        told = getattr(self, "on_block", None)
-        if told is not None and not callable(told):
-            raise TypeError(f"{type(self).__name__}: on_block must be callable, got {told!r}.")
+        on_block = getattr(self, "on_block", None)
+        if on_block is not None and not callable(on_block):
+            raise TypeError(f"{type(self).__name__}: on_block must be callable, got {on_block!r}.")
 
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
-        """What stands against using this engine, or None."""
+        """Return why this engine cannot be used, or None."""
         return None
 
     def cost(self, n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
-        """Predicted nanoseconds on one core."""
-        raise TypeError(f"{type(self).__name__} does not say what it costs.")
+        """Predict nanoseconds on one core."""
+        raise NotImplementedError
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
-        """Do, and keep in the jobs, what can be done before a query comes."""
+        """Precompute, and cache in the jobs, what does not depend on queries."""
 
     def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
-        """Bring what `old` keeps up to date for `new`, where some references came or went.
+        """Update the cache of `old` for `new`, after references were added or removed.
 
-        Both jobs have the same columns of V. What is not carried over is made anew when needed.
+        Both jobs have the same columns of V. What is not carried over is computed when needed.
         """
 
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:
-        """What `reduce` would do for that many queries."""
-        raise TypeError(f"{type(self).__name__} does not say what it does.")
+        """Return what `reduce` would do for this number of queries."""
+        raise NotImplementedError
 
     def reduce(self, call: ReduceCall) -> list[FloatArray]:
-        """The results of all jobs, (n_queries, width) each."""
-        raise TypeError(f"{type(self).__name__} does not compute anything.")
+        """Compute the results of all jobs, (n_queries, width) each."""
+        raise NotImplementedError

@@ -1,18 +1,17 @@
-"""What one sparse row has in common with many, through the rows' inverted index."""
+"""Loops over sparse rows: columns in common through an inverted index, and products with dense matrices."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from simlabel._utils.kernels._compile import inlined, kernel
-from simlabel._utils.kernels._types import Bools, Floats, Ints
+from simlabel._utils.kernels._compile import Bools, Floats, Ints, inlined, kernel
 
-PRODUCT, SMALLER, HARMONIC = 0, 1, 2  # what a column that two rows have in common adds
+PRODUCT, SMALLER, HARMONIC = 0, 1, 2  # the term of a column that two rows have in common
 
 
 @inlined
 def _term(kind: int, a: float, b: float) -> float:
-    """a b; or of numbers of one sign the smaller size; or a b / (a + b), of numbers not below 0."""
+    """Return a b; the smaller absolute value of numbers of one sign; or a b / (a + b) for a, b >= 0."""
     if kind == PRODUCT:
         return a * b
     if kind == SMALLER:
@@ -44,16 +43,16 @@ def common_terms(
     q_indices, q_data : array, (n_entries,)
         The row q.
     indptr, indices, data : array
-        All rows, column by column (CSC).
+        All rows, by column (CSC).
     dense : array, (n_rows,)
-        NaN on entry and on return: a place to add up, where NaN means not met yet.
+        NaN on entry and on return: the sums, where NaN means that the row has not been met yet.
     met : array of bool, (n_rows,)
-        False on entry and on return: looked at only where `dense` is NaN.
+        False on entry and on return: read only where `dense` is NaN.
 
     Returns
     -------
     int
-        How many rows were found.
+        Number of rows found.
     """
     count = 0
     for q_entry in range(len(q_indices)):
@@ -78,7 +77,34 @@ def common_terms(
 
 @kernel
 def add_rows(S: Floats, found: Ints, indptr: Ints, indices: Ints, data: Floats, out: Floats) -> None:
-    """out += sum over c of S[c] * (row found[c] of a CSR matrix)."""
+    """Compute out += sum over c of S[c] * (row found[c] of a CSR matrix)."""
     for c in range(len(S)):
         for entry in range(indptr[found[c]], indptr[found[c] + 1]):
             out[indices[entry]] += S[c] * data[entry]
+
+
+@kernel
+def sparse_times_dense(indptr: Ints, indices: Ints, data: Floats, M: Floats, out: Floats) -> None:
+    """Compute out = A @ M for a CSR matrix A, in the dtype of M.
+
+    Four entries at a time: their rows of M are read side by side, and `out` is passed over once for all
+    of them.
+    """
+    number = M.dtype.type
+    for i in range(len(out)):
+        total = out[i]
+        total[:] = 0.0
+        entry, end = indptr[i], indptr[i + 1]
+        while entry + 4 <= end:
+            a, b = number(data[entry]), number(data[entry + 1])
+            c, d = number(data[entry + 2]), number(data[entry + 3])
+            A, B = M[indices[entry]], M[indices[entry + 1]]
+            C, D = M[indices[entry + 2]], M[indices[entry + 3]]
+            for k in range(len(total)):
+                total[k] += a * A[k] + b * B[k] + c * C[k] + d * D[k]
+            entry += 4
+        while entry < end:
+            a, A = number(data[entry]), M[indices[entry]]
+            for k in range(len(total)):
+                total[k] += a * A[k]
+            entry += 1

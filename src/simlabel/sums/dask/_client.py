@@ -1,4 +1,4 @@
-"""The client of a cluster, and waiting for it without waiting forever."""
+"""The client of a cluster: finding it, sending data, and waiting for results with a time limit."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ Future = Any  # distributed has no types
 Client = Any
 
 PATIENCE = 30.0
-#: what workers should have in their environment: Dask has them give every freed block back to the system
-#: at once, and blocks of similarities are taken and freed all the time
+#: environment of workers: Dask makes them return every freed block to the system at once, but blocks of
+#: similarities are allocated and freed all the time
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 28}
 
 _CLIENTS: dict[str, Client] = {}
 
 
 class ClusterError(ConnectionError):
-    """A cluster that cannot go on: no scheduler, no workers, or workers that die of a task."""
+    """The cluster cannot continue: no scheduler, no workers, or a task that kills its workers."""
 
 
 class DataLost(Exception):
-    """What a worker held is gone with it; who has it can send it again."""
+    """Data were lost with their worker; their owner can send them again."""
 
 
 def find_client(client: Any, patience: float = PATIENCE) -> Client:
-    """A client that is connected: the one given, one for an address, or the current one."""
+    """Return a connected client: the one given, one for an address, or the current one."""
     if client is None:
         try:
             client = distributed.default_client()
         except ValueError:
             raise ClusterError(
-                "There is no Dask client: make one first, e.g. client = dask.distributed.Client(), or "
+                "There is no Dask client: create one first, e.g. client = dask.distributed.Client(), or "
                 "Client('tcp://scheduler:8786')."
             ) from None
     elif isinstance(client, str):
         client = _client_for(client, patience)
     if client.status in ("closed", "closing"):
-        raise ClusterError("The Dask client is closed; make a new one and give it to DaskEngine(client).")
+        raise ClusterError("The Dask client is closed: create a new one and pass it to DaskEngine(client).")
     return client
 
 
@@ -66,15 +66,12 @@ def _client_for(address: str, patience: float) -> Client:
     return known
 
 
-def _environment() -> dict[str, Any]:
-    return dict(dask.config.get("distributed.nanny.pre-spawn-environ"))
-
-
 @contextmanager
 def local_client(n_workers: int) -> Iterator[Client]:
-    """A client of worker processes on this machine, one thread each, that end with the block."""
+    """Yield a client of worker processes on this machine, one thread each, that end with the block."""
+    environment = {**dask.config.get("distributed.nanny.pre-spawn-environ"), **KEEP_MEMORY}
     with (
-        dask.config.set({"distributed.nanny.pre-spawn-environ": {**_environment(), **KEEP_MEMORY}}),
+        dask.config.set({"distributed.nanny.pre-spawn-environ": environment}),
         distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
@@ -84,37 +81,30 @@ def local_client(n_workers: int) -> Iterator[Client]:
 
 
 def thread_counts(client: Client, patience: float = PATIENCE) -> dict[str, int]:
-    """Threads of each worker; waits for the first worker, but not for long."""
+    """Return the threads of each worker; wait for the first worker, at most `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
-        threads = _asked(client)
+        try:
+            threads = dict(client.nthreads()) if client.status == "running" else {}
+        except (OSError, CancelledError, RuntimeError, TimeoutError):
+            threads = {}
         if threads:
             return threads
         if client.status in ("closed", "closing"):
-            raise ClusterError("The Dask client was closed in the middle of the work.")
+            raise ClusterError("The Dask client was closed during the computation.")
         if time.monotonic() > deadline:
-            what = "no worker has come" if client.status == "running" else "the scheduler does not answer"
-            raise ClusterError(f"For {patience:g} s {what}; the work was given up. Look after the cluster.")
+            what = "there is no worker" if client.status == "running" else "the scheduler does not answer"
+            raise ClusterError(f"For {patience:g} s {what}; the computation was given up: check the cluster.")
         time.sleep(limits().cluster_look_every)
 
 
-def _asked(client: Client) -> dict[str, int]:
-    """Threads of each worker, none while the scheduler is not there."""
-    if client.status != "running":
-        return {}
-    try:
-        return dict(client.nthreads())
-    except (OSError, CancelledError, RuntimeError, TimeoutError):
-        return {}
-
-
 def sent(client: Client, value: Any, worker: str | None = None) -> Future:
-    """Something that tasks will need, on a worker; on whichever where none is named.
+    """Send data that tasks will need to a worker, by default to any.
 
     Raises
     ------
     DataLost
-        Where the worker is gone before it has come.
+        If the worker is gone before the data arrive.
     """
     try:
         workers = None if worker is None else [worker]
@@ -129,14 +119,14 @@ def collect(
     patience: float = PATIENCE,
     watch: Callable[[], None] | None = None,
 ) -> list[Any]:
-    """The results of futures, in order.
+    """Return the results of futures, in order.
 
     Raises
     ------
     DataLost
-        Where a worker has died with data that nobody can compute again.
+        If a worker has died with data that cannot be computed again.
     ClusterError
-        Where a task kills its workers, or for `patience` seconds there is no scheduler or no worker.
+        If a task kills its workers, or for `patience` seconds there is no scheduler or no worker.
     """
     seen = time.monotonic()
     try:
@@ -154,9 +144,25 @@ def collect(
         return list(client.gather(list(futures)))
     except distributed.KilledWorker as error:
         raise ClusterError(
-            f"A task was given up after its workers had died of it: {error} Most often they were out of "
-            f"memory: give workers more (memory_limit), or blocks of fewer rows."
+            f"A task was given up after it had killed its workers: {error} Most often they are out of "
+            f"memory: give workers more (memory_limit), or use blocks of fewer rows."
         ) from None
     except (CancelledError, distributed.comm.core.CommClosedError):
         thread_counts(client, patience)
         raise DataLost from None
+
+
+def tree(client: Client, parts: Sequence[Future], join: Callable[..., Any], how: Any) -> list[Future]:
+    """Join futures on the workers by fours, the results by fours, and so on.
+
+    Return all futures on the way, the last one is the result: a key that nobody holds may be dropped before
+    the scheduler knows who needs it, so hold them until the result is there.
+    """
+    held, n = list(parts), limits().join_branches
+    while len(parts) > 1:
+        groups = [list(parts[i : i + n]) for i in range(0, len(parts), n)]
+        parts = [
+            client.submit(join, group, how, pure=False) if len(group) > 1 else group[0] for group in groups
+        ]
+        held += parts
+    return held
