@@ -89,7 +89,7 @@ def compare(
         ),
     ] = "sml,autosml,mlknn,br,rf",
     list_algorithms: Annotated[bool, typer.Option("--list", help="List the algorithms and exit.")] = False,
-    split: options.Split,
+    split: options.SplitOptions,
     run: options.Run,
     criteria: options.Criteria = "paper",
     output: Annotated[

@@ -56,7 +56,7 @@ def fit(
     ] = None,
     seed: options.Seed = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
-    columns: options.TableColumns,
+    columns: options.ColumnOptions,
     reading: options.LabeledReading,
     json: options.Json = False,
 ) -> None:

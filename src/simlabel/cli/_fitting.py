@@ -16,7 +16,7 @@ from simlabel._utils.progress import heard_by, shown_progress
 from simlabel._utils.text import some_names
 from simlabel.cli._console import Terminal, count, note, say, show_table
 from simlabel.cli._models import label_sets_of, named_columns
-from simlabel.cli._options import Reading, TableColumns, check_columns
+from simlabel.cli._options import Reading, ColumnOptions, check_columns
 from simlabel.cli._rows import (
     LabelCell,
     LabelSource,
@@ -37,7 +37,7 @@ _MATRIX_KINDS = ("number", "yes/no", "constant", "id")
 _MOST_LABELS, _MOST_CHARACTERS = 10, 40  # labels that are listed, and characters of a suspicious one
 
 
-def is_raw_table(source: str, reading: Reading, columns: TableColumns) -> bool:
+def is_raw_table(source: str, reading: Reading, columns: ColumnOptions) -> bool:
     """Whether a labeled file is to be read as a raw table, and not as a feature matrix."""
     several = reading.labels is not None or reading.label_prefix is not None
     if (reading.label_column is not None) == several or not is_table(source, reading.format):
@@ -57,7 +57,7 @@ def _has_texts_or_gaps(path: Path, reading: Reading) -> bool:
 
 def fit_table(
     source: Path,
-    columns: TableColumns,
+    columns: ColumnOptions,
     reading: Reading,
     output: Path,
     quiet: bool,
@@ -113,7 +113,7 @@ def fit_table(
     return facts
 
 
-def _check_named_columns(table: TableFile, columns: TableColumns, kinds: Mapping[str, str]) -> None:
+def _check_named_columns(table: TableFile, columns: ColumnOptions, kinds: Mapping[str, str]) -> None:
     """Check that the table has the columns that options name, and that ids are distinct."""
     frame, path = table.frame, table.path
     check_columns(frame, {f"--{kind}": name for name, kind in kinds.items()}, path)

@@ -140,7 +140,7 @@ DatasetReading = Annotated[Reading, (*_LABELS, "delimiter", "missing", "format",
 
 
 @dataclass(frozen=True)
-class TableColumns:
+class ColumnOptions:
     """Options that describe the columns of a raw table."""
 
     text: Annotated[list[str] | None, _kind(help="Free text.")] = None
@@ -191,12 +191,12 @@ class TableColumns:
         return found
 
 
-IdAndGroup = Annotated[TableColumns, ("id_column", "group_column")]
-IdColumn = Annotated[TableColumns, ("id_column",)]
+IdAndGroup = Annotated[ColumnOptions, ("id_column", "group_column")]
+IdColumn = Annotated[ColumnOptions, ("id_column",)]
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitOptions:
     """Options that describe how data are split into training and test sets."""
 
     folds: Folds = 10
