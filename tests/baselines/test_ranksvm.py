@@ -172,7 +172,7 @@ def test_scores_in_blocks(change_limits):
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 
-def test_a_gap_that_is_not_reached_is_told():
+def test_a_gap_that_is_not_reached_warns():
     X, Y = problem(5, n_rows=40)
     with pytest.warns(
         ConvergenceWarning, match=r"stopped after 3 passes at a duality gap of .* above tol=1e-06"
@@ -186,6 +186,7 @@ def test_a_gap_that_is_not_reached_is_told():
     ("parameters", "message"),
     [
         ({"kernel": "sigmoid"}, r"kernel must be one of poly, rbf, linear, got 'sigmoid'"),
+        ({"kernel": ["rbf"]}, r"kernel must be one of poly, rbf, linear, got \['rbf'\]"),
         ({"C": 0}, r"C must be a number above 0 or 'auto', got 0"),
         ({"degree": 2.5}, r"degree must be a whole number of at least 1, got 2\.5"),
         ({"gamma": "scale"}, r"gamma must be a number above 0 or 'auto', got 'scale'"),

@@ -1,4 +1,4 @@
-"""The columns that `predict` writes beside the labels: how sure they are, and which were forced."""
+"""The columns that `predict` writes in addition to the labels: confidence and forced labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.rules import CutoffRule
 
 # with linear similarity the label weights of a row are its own numbers
@@ -83,9 +83,9 @@ def test_scores_are_numbers_in_a_workbook(predict):
 
 def test_without_openpyxl_the_error_names_other_formats(predict, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    told = predict("-o", "out.xlsx", code=1).stderr
-    assert "pip install 'simlabel[excel]'" in told
-    assert "CSV, JSON lines or Parquet" in told
+    messages = predict("-o", "out.xlsx", code=1).stderr
+    assert "pip install 'simlabel[excel]'" in messages
+    assert "CSV, JSON lines or Parquet" in messages
     assert not (tmp_path / "out.xlsx").exists()
 
 
@@ -100,3 +100,21 @@ def test_a_set_that_does_not_fit_in_a_cell_is_refused(tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "the text for cell B2 has 40,1" in result.stderr
     assert not (tmp_path / "out.xlsx").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize("how", ["as lists", "as hashtags"])
+def test_labels_are_written_as_in_the_table_of_fit(tmp_path, shell_in, how, ending):
+    run = shell_in(tmp_path, 300)
+    sun = "sun; hot" if how == "as lists" else "sun"
+    labels = [["sea"], [sun], ["sea", sun]] * 10
+    texts = [f"{' '.join(each).replace(';', '')} {k % 3}" for k, each in enumerate(labels)]
+    tags = [json.dumps(each) if how == "as lists" else " ".join(f"#{one}" for one in each) for each in labels]
+    pd.DataFrame({"text": texts, "tags": tags}).to_csv("t.csv", index=False)
+    assert f"2 labels, {how}" in run("fit", "t.csv", "--label-column", "tags", "-o", "m.simlabel").output
+    run("predict", "m.simlabel", "t.csv", "-o", f"out.{ending}")
+    found = read(f"out.{ending}")["labels"]
+    assert found[:2].tolist() == tags[:2]
+    pd.DataFrame({"text": texts, "tags": found}).to_csv("again.csv", index=False)
+    result = run("evaluate", "m.simlabel", "again.csv", "--label-column", "tags", "--json").stdout
+    assert json.loads(result)["criteria"]["f1_micro"] == 1.0

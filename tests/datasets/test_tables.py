@@ -1,10 +1,12 @@
 import gzip
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from simlabel._utils.advice import DataWarning
 from simlabel.datasets import DatasetError, load_dataset
 
 FRAME = pd.DataFrame(
@@ -56,6 +58,21 @@ def test_labels_in_one_column_of_lists(stored, separator):
     assert dataset.label_names == ("sea", "sunset")
     assert dataset.Y.toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
     assert dataset.X.tolist() == EXPECTED
+
+
+@pytest.mark.parametrize("cells", [['["sea"]', "[]", "['sunset', 'sea']"], ["#sea", "", "#sunset #sea"]])
+def test_lists_and_hashtags_in_one_column(stored, cells):
+    dataset = load_dataset(stored(FRAME[["a"]].assign(tags=cells)), label_column="tags")
+    assert dataset.label_names == ("sea", "sunset")
+    assert dataset.Y.toarray().tolist() == [[1, 0], [0, 0], [1, 1]]
+
+
+def test_empty_label_cells_are_counted(stored):
+    with pytest.warns(DataWarning, match="1 of 3 rows have an empty cell in 'tags'"):
+        load_dataset(stored(FRAME[["a", "tags"]]), label_column="tags")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_dataset(stored(FRAME[["a"]].assign(tags=["[]", '["sea"]', "[]"])), label_column="tags")
 
 
 def test_parquet_column_of_lists(tmp_path):
@@ -177,7 +194,7 @@ def test_parquet_types_that_are_no_features(tmp_path):
     with pytest.raises(DatasetError, match="expected numbers, booleans or texts in 'when', found datetime"):
         load_dataset(path, labels=["l"])
     pd.DataFrame({"x": [float("inf")], "l": [1]}).to_parquet(path)
-    with pytest.raises(DatasetError, match="expected finite numbers in 'x'"):
+    with pytest.raises(DatasetError, match="expected a finite number for 'x', found 'inf'"):
         load_dataset(path, labels=["l"])
 
 

@@ -112,7 +112,7 @@ def test_columns(form):
 
 
 def test_one_class_per_row_has_no_hierarchy():
-    with pytest.raises(ValueError, match="one class in each row"):
+    with pytest.raises(ValueError, match="one class per row"):
         SMLClassifier(hierarchy="::").fit([[1.0], [2.0]], ["a", "b"])
 
 

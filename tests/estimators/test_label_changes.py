@@ -94,9 +94,9 @@ def test_frames_and_classes():
     assert list(fitted.predict(X).columns) == ["ab", "see", "d"]
     single = SMLClassifier(RBF(0.7)).fit(X, ["a", "b", "c", "d"] * 5)
     assert set(single.merge_labels(["a", "b"], into="ab").predict(X)) <= {"ab", "c", "d"}
-    with pytest.raises(ValueError, match="one class in each row"):
+    with pytest.raises(ValueError, match="one class per row"):
         single.retire_labels(["c"])
-    with pytest.raises(ValueError, match="Classes are of one type"):
+    with pytest.raises(ValueError, match="Classes must have one type"):
         single.rename_labels({"c": 7})
 
 
@@ -121,10 +121,10 @@ def test_a_changed_model_is_saved(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: m.rename_labels({"x": "y"}), "There is no label 'x'; there are"),
+        (lambda m: m.rename_labels({"x": "y"}), "There is no label 'x'; the labels are"),
         (lambda m: m.rename_labels({"a": "b"}), "Two labels would be called 'b'; merge_labels"),
         (lambda m: m.merge_labels([], into="ab"), "Name a label"),
-        (lambda m: m.retire_labels(NAMES), "all the labels"),
+        (lambda m: m.retire_labels(NAMES), "all labels of the model"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(change, words):

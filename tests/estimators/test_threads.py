@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -39,7 +40,7 @@ def rows():
 def room_of(code):
     if "simlabel" not in code.co_filename or code.co_name in BEFORE:
         return None
-    return next((part for part in Path(code.co_filename).parts[::-1] if part in ROOMS), None)
+    return next((part for part in Path(code.co_filename).with_suffix("").parts[::-1] if part in ROOMS), None)
 
 
 class Spy:
@@ -186,3 +187,31 @@ def test_a_rival_without_jobs_keeps_to_what_others_allow(spy, rows, monkeypatch)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     RankSVM().fit(X, Y).predict(X)
     spy.check(1, "baselines")
+
+
+WITHOUT_ROOM = """
+import resource
+import numpy as np
+from simlabel import SMLClassifier
+rng = np.random.default_rng(0)
+X, Y = rng.random((6000, 30)), (rng.random((6000, 10)) < 0.3).astype(np.int8)
+model = SMLClassifier(n_jobs=4, calibration=None).fit(X[:2000], Y[:2000])
+model.predict_proba(X)
+model.retune()  # all that is compiled is loaded by now
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 65536, taken + 65536))
+for _ in range(10):
+    try:
+        model.predict_proba(X)
+        model.retune()
+    except MemoryError:
+        pass
+print("here")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux alone")
+def test_without_address_space_for_threads_a_call_ends():
+    """Python waits forever for a thread that cannot begin."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT_ROOM], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "here\n", done.stderr

@@ -119,12 +119,12 @@ def test_one_class_per_row_is_always_known():
     [
         (lambda: Partial({"a"}, {"a", "b"}), "both present and absent"),
         (lambda: Partial("sea"), r"got 'sea'; write \{'sea'\}"),
-        (lambda: Partial([[1]]), "no label"),
+        (lambda: Partial([[1]]), "unhashable"),
         (lambda: Known(np.ones((1, 2)), np.ones((1, 2))), "two sparse matrices"),
         (lambda: Known(sp.csr_array((1, 2)), sp.csr_array((1, 3))), "shape"),
         (lambda: LabelSpace.learn_known(Known(sp.csr_array([[0, 1]]), sp.csr_array([[1, 0]]))), "not known"),
         (lambda: SMLClassifier().fit([[0.0], [1.0]], [[1.0, np.inf], [0.0, 1.0]]), "inf"),
-        (lambda: MLkNN().fit([[0.0], [1.0]], [[1.0, NAN], [0.0, 1.0]]), "not all labels are known"),
+        (lambda: MLkNN().fit([[0.0], [1.0]], [[1.0, NAN], [0.0, 1.0]]), "a row with unknown labels"),
     ],
 )
 def test_what_is_no_label_is_told(make, words):

@@ -226,3 +226,12 @@ def test_presence_alone_is_not_mixed(rng):
     model = SMLClassifier(RBF(1.0), influence=Ridge(0.1, mixing=True), absent="unknown")
     with pytest.raises(ValueError, match=r"log-odds of them. Use Ridge\(mixing=False\)"):
         model.fit(X, Y.astype(int))
+
+
+def test_a_label_that_nearly_all_the_weight_has_gets_finite_log_odds(rng):
+    """The row without it weighs less than the rounding of the sum of weights."""
+    X, Y = related_labels(rng, 12)
+    Y[0], Y[1:, 0], weights = 0.0, 1.0, np.ones(12)
+    weights[[0, 1]] = 1e-3, 2.0**53
+    result = mixed(solved(X, Y, weights), Y, 4, weights)
+    assert all(np.isfinite(part).all() for part in (result.V, result.mean, result.left_out))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.rules import LeaveOneOutCalibration
+from simlabel.ridge import logistic_lines
+from simlabel.rules import LeaveOneOutCalibration, LogisticCurve, ScoreBlock
 from simlabel.similarities import RBF
 
 
@@ -76,3 +77,30 @@ def test_each_label_has_its_own_curve(rng):
     shares = SMLClassifier(RBF(3.0), normalizer=None, calibration=None).fit(X, Y).predict_proba(X[:20])
     expected = np.column_stack([curve(shares[:, k]) for k, curve in enumerate(curves)])
     np.testing.assert_allclose(model.predict_proba(X[:20]), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("slope", [10**20, 2**63])
+def test_a_slope_of_a_file_may_be_any_whole_number(slope):
+    """JSON has whole numbers of any size, of which numpy would make an array of objects."""
+    scores = np.array([[0.2, 0.7], [0.6, 0.1]])
+    calibration = LeaveOneOutCalibration()
+    calibration.single_, calibration.curves_ = False, [LogisticCurve(slope, 0), LogisticCurve(1.0, 0.0)]
+    calibration.check()
+    found = calibration.probabilities(ScoreBlock(scores, np.ones((2, 1)), scores))
+    assert ((found > 0) & (found < 1)).all()
+    assert found[:, 0].round().tolist() == [0.0, 1.0]
+
+
+def test_curves_of_many_labels_take_their_steps_together(rng, monkeypatch):
+    """One regression for each of 99,900 labels took minutes."""
+    calls = []
+
+    def counted(*given):
+        calls.append(given[0].shape[1])
+        return logistic_lines(*given)
+
+    monkeypatch.setattr("simlabel.rules._calibration.logistic_lines", counted)
+    X, Y = rng.random((60, 3)), np.repeat(np.eye(60, dtype=np.int8), 50, axis=1)
+    SMLClassifier(RBF(1.0), normalizer=None, calibration="loo").fit(X, Y).predict_proba(X[:2])
+    assert sum(calls) == Y.shape[1]
+    assert len(calls) <= 5

@@ -304,3 +304,21 @@ def test_a_precision_out_of_reach_is_approached():
 def test_parameters_out_of_range_are_quoted(rule, message):
     with pytest.raises(ValueError, match=message):
         SMLClassifier("linear", label_rule=rule).fit(np.eye(3), np.eye(3, dtype=int))
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-10])
+def test_an_interval_of_rows_that_count_for_next_to_nothing_is_wide(weight):
+    scores, Y = drawn(3)
+    rule = AimedRule("recall", 0.5).fit(np.array([0]), [block(scores, Y, np.full(len(Y), weight))])
+    low, high = rule.interval_
+    assert 0.0 <= low < 0.01 < rule.measured_ < 0.99 < high <= 1.0
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_scores_whose_products_overflow_are_refused_in_words(literal):
+    """Their squares add up to less than the largest number; the product of two sums does not."""
+    scores, Y = drawn(3)
+    with pytest.raises(ValueError, match=r"Threshold: the squares of the label weights overflow"):
+        Threshold(literal).fit(
+            np.array([0]), [block((1.0 + scores / 100) * (1e200 if literal else 1e153), Y)]
+        )

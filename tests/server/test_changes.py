@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import struct
+import time
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from simlabel.server import _changes as changes
 from simlabel.server import _views as views
 from simlabel.server._desk import Desk, Once
 from simlabel.server._journal import undo
+from simlabel.server._parsing import ImportOptions
 from simlabel.server._people import Person
 from simlabel.server._problems import Conflict, DiskFull, NotAllowed
 from simlabel.server._transfer import exported
@@ -72,6 +74,16 @@ def test_the_history_keeps_the_names_of_its_time(desk):
         "add": ["old name"],
         "label": ["old name"],
     }
+
+
+def test_a_rename_of_a_label_that_is_not_there_any_more_is_not_undone(desk):
+    number = did(desk, ADA, changes.add_label, "horror")
+    made = last(desk, "label")
+    renamed = did(desk, ADA, changes.change_label, number, "terror")
+    back = did(desk, ADA, undo, renamed)
+    did(desk, ADA, undo, made)
+    with pytest.raises(Conflict, match="changed since"):
+        did(desk, ADA, undo, back)
 
 
 def test_a_tag_does_not_come_back_without_its_label(desk):
@@ -262,3 +274,24 @@ def test_a_store_that_becomes_read_only_says_so(desk, monkeypatch):
     assert desk.problems() == []
     monkeypatch.setattr("simlabel.server._store.writable", lambda store: False)
     assert desk.problems() == ["The store can only be read."]
+
+
+def test_after_a_full_disk_an_import_goes_on_by_itself(desk, monkeypatch):
+    monkeypatch.setattr("simlabel.server._transfer._RETRY_SECONDS", 0.2)
+    place = desk.imports.place()
+    place.write_text("title\n" + "".join(f"{'x' * 200} {i}\n" for i in range(2000)))
+    pages = desk.store._writer.execute("PRAGMA page_count").fetchone()[0]
+    number = did(desk, ADA, lambda by: desk.imports.take(by, place, ImportOptions(name="t.csv")))
+    desk.store._writer.execute(f"PRAGMA max_page_count = {pages + 10}")
+    desk.start()
+    end = time.monotonic() + 60
+    while not desk.problems():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(1)  # it is tried several times meanwhile
+    assert desk.store.read(views.job, number)["state"] == "waiting"
+    desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
+    assert desk.follower.wait_for(lambda: desk.store.read(views.job, number)["state"] == "done", 60)
+    job = desk.store.read(views.job, number)
+    assert (job["new"], job["problems"]) == (2000, [])
+    assert desk.follower.wait_for(lambda: not desk.problems(), 60)

@@ -25,6 +25,7 @@ from desk_support import (
 from simlabel.server import _changes as changes
 from simlabel.server import backup
 from simlabel.server._desk import Desk
+from simlabel.server._learner import Learner
 from simlabel.server._people import Person
 from simlabel.server._problems import DiskFull, StoreError, Unwritable
 
@@ -120,6 +121,23 @@ def test_a_damaged_snapshot_is_learnt_anew(tmp_path):
     assert desk.follower.wait_for(lambda: desk.predictor.published is not None, 120)
     desk.close()
     assert_model_is_a_fresh_fit(tmp_path / "desk")
+
+
+@pytest.mark.parametrize("what", ["fitted", "followed"])
+def test_changes_that_could_not_be_learned_are_learned_later(desk, monkeypatch, what):
+    learner = Learner(desk.places.store, desk.places.models)
+    if what == "followed":
+        added(desk, 5)
+        learner.follow("first.simlabel")
+    added(desk, 4, seed=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(f"simlabel.server._learner.{what}", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            learner.follow("second.simlabel")
+    answer = learner.follow("second.simlabel")
+    assert answer["file"] == "second.simlabel"
+    assert answer["position"] == desk.status()["position"]
+    assert answer["rows"] == desk.status()["items"]["done"]
 
 
 @pytest.fixture

@@ -10,10 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pandas as pd
 import pytest
-from desk_support import MAIN, Server
+from desk_support import MAIN, Server, opened
+
+from simlabel.server._parsing import Crashed, ImportOptions, TableReader
 
 ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
 FRAME = pd.DataFrame(ROWS)
@@ -135,7 +138,7 @@ def test_a_column_that_is_not_there_is_said_before_the_server_starts(tmp_path):
     assert done.returncode == 2
     assert " is at " not in done.stdout
     shown = "".join(done.stderr.replace("│", " ").split())  # a long path breaks lines anywhere
-    for words in ("films.csv", "--label-column", "'Wrong'", "'title','tags'"):
+    for words in ("films.csv", "label_column", "'Wrong'", "'title','tags'"):
         assert words in shown
     assert not (tmp_path / "desk").exists()
     assert served(tmp_path / "desk", "--import", str(tmp_path / "absent.csv")).returncode == 2
@@ -166,10 +169,16 @@ def reading(server):
     return [child for child in alive if any("_parsing" in word for word in child.cmdline())]
 
 
-def killed_while_it_reads(server):
-    """End a server before a row of a table is in."""
-    (child,) = until(lambda: reading(server))
-    child.suspend()
+# a server whose readers send nothing
+STUCK = "import simlabel.server._parsing as p; p._MAIN = 'import time; time.sleep(300)  # _parsing'; " + MAIN
+
+
+def killed_while_it_reads(server, attempt=1):
+    """End a `STUCK` server, and what reads for it, once the attempt is in the store."""
+    with closing(opened(server.folder)) as db:
+        query = "SELECT 1 FROM jobs WHERE json_extract(data, '$.attempts') = ?"
+        until(lambda: db.execute(query, (attempt,)).fetchall())
+    (child,) = reading(server)
     server.kill()
     child.kill()
 
@@ -199,11 +208,11 @@ def test_a_reader_that_crashes_is_started_twice_and_the_server_goes_on(empty):
 
 def test_a_server_that_is_killed_twice_over_a_file_leaves_it(tmp_path):
     folder = tmp_path / "desk"
-    with Server(folder) as server:
+    with Server(folder, main=STUCK) as server:
         number = long_import(server)
         killed_while_it_reads(server)
-    with Server(folder) as server:
-        killed_while_it_reads(server)
+    with Server(folder, main=STUCK) as server:
+        killed_while_it_reads(server, 2)
     with Server(folder) as server:
         assert ended(server, number)["problems"][-1]["problem"].startswith("The server ended")
 
@@ -225,7 +234,7 @@ def test_an_import_is_canceled(empty):
 
 def test_an_import_is_canceled_in_the_terminal(tmp_path):
     folder = tmp_path / "desk"
-    with Server(folder) as server:
+    with Server(folder, main=STUCK) as server:
         number = long_import(server)
         killed_while_it_reads(server)
     assert served(folder, "--cancel-import", str(number)).returncode == 0
@@ -233,3 +242,26 @@ def test_an_import_is_canceled_in_the_terminal(tmp_path):
     with Server(folder) as server:
         assert server.get(f"/api/jobs/{number}")["state"] == "canceled"
         assert server.get("/api/status")["items"] == {"waiting": 0, "done": 0}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux alone")
+def test_the_memory_of_a_reader_is_limited(tmp_path):
+    """To 1 GiB for a small file, beyond what the process begins with."""
+    (tmp_path / "t.csv").write_text("title\nsea\n")
+    code = "import sys; from pathlib import Path; from simlabel.server._parsing import limit_memory\n"
+    code += (
+        "limit_memory(Path(sys.argv[1])); bytearray(1 << 28); print('here', flush=True); bytearray(2 << 30)"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "t.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "here\n"
+    assert "MemoryError" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="time is limited on POSIX systems alone")
+def test_the_time_of_a_reader_is_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr("simlabel.server._parsing._seconds", lambda file: 1)
+    (tmp_path / "t.csv").write_text("title,tags\n" + "the sea and the sun,x\n" * 500_000)
+    match = "took longer than 1 s"
+    with TableReader(tmp_path / "t.csv", ImportOptions()) as reader, pytest.raises(Crashed, match=match):
+        list(reader)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import resource
 import socket
@@ -15,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 from desk_support import MAIN, Server
 
-from simlabel.server._connection import most_connections
+from simlabel.server._connection import log_once, most_connections
 from simlabel.server._desk import Desk
 from simlabel.server._predicting import Published
 from simlabel.server._problems import TooLarge, TooMany
@@ -33,9 +34,9 @@ def hasty(tmp_path):
         yield server
 
 
-def connected(server):
+def connected(server, source="127.0.0.1"):
     host, port = server.address.removeprefix("http://").strip("/").rsplit(":", 1)
-    return socket.create_connection((host, int(port)), timeout=60)
+    return socket.create_connection((host, int(port)), timeout=60, source_address=(source, 0))
 
 
 def few_descriptors():
@@ -61,6 +62,44 @@ def test_idle_connections_keep_nobody_out(tmp_path, limited):
     assert "Traceback" not in said
     assert len(said) < 2000
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_one_address_does_not_use_up_the_connections_of_others(tmp_path):
+    with Server(tmp_path / "desk") as server, contextlib.ExitStack() as held:
+        other = held.enter_context(connected(server, "127.0.0.2"))
+        first = held.enter_context(connected(server))
+        for _ in range(150):
+            held.enter_context(connected(server))
+        assert closed(first, 5)
+        assert not closed(other, 0.5)
+        process = psutil.Process(server.process.pid)
+        there = [one for one in process.net_connections("tcp") if one.status == "ESTABLISHED"]
+        assert sum(one.raddr.ip == "127.0.0.1" for one in there) <= 100
+
+
+def closed(connection, seconds):
+    """Whether the server closes a connection on which nothing comes."""
+    connection.settimeout(seconds)
+    try:
+        return connection.recv(1000) == b""
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def test_an_error_of_the_event_loop_is_one_line_a_minute(caplog):
+    async def fail():
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(log_once)
+        for _ in range(1000):
+            loop.call_soon(lambda: 1 / 0)
+        await asyncio.sleep(0.1)
+
+    asyncio.run(fail())
+    assert len(caplog.records) == 1
+    assert "ZeroDivisionError" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_connections_leave_descriptors_for_the_store():
@@ -109,6 +148,20 @@ def ended(connection, seconds=30):
                 with contextlib.suppress(ConnectionResetError, BrokenPipeError):
                     connection.sendall(b"x")
     return False
+
+
+def test_a_connection_without_requests_is_closed(tmp_path):
+    """After 30 seconds; here after one."""
+    hurried = (
+        "import uvicorn; made = uvicorn.Config; uvicorn.Config = lambda *given, timeout_keep_alive, **named: "
+    )
+    hurried += "made(*given, timeout_keep_alive=timeout_keep_alive / 30, **named); " + MAIN
+    with Server(tmp_path / "desk", main=hurried) as server, connected(server) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while not answer.endswith(b"}"):
+            answer += connection.recv(65536)
+        assert closed(connection, 9)  # less than the time for a head
 
 
 def test_a_client_that_does_not_read_is_not_waited_for(hasty):

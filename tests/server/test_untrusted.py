@@ -124,6 +124,7 @@ def test_a_link_next_to_the_store_leads_nowhere(copied, name):
         "ALTER TABLE items ADD COLUMN more TEXT",
         "DROP INDEX tags_by_label",
         "CREATE TABLE more (a)",
+        "CREATE TABLE carried AS SELECT '/tmp/x/authorized_keys' AS name, x'41' AS data",
         "UPDATE items SET content = 'no JSON' WHERE id = 1",
         "UPDATE journal SET changes = '{}' WHERE seq = 1",
     ],

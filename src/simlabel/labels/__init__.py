@@ -1,4 +1,4 @@
-"""Any form of y <-> an indicator matrix and names, and what is unknown of it."""
+"""Labels: convert any form of y to an indicator matrix and label names, and back."""
 
 from simlabel.labels._advice import advise_on_labels, odd_name
 from simlabel.labels._changes import Labelled, merged, renamed, retired, split_off

@@ -1,9 +1,9 @@
-"""Labels that are likely not what was meant: always or never there, or several in one name."""
+"""Warnings about labels that are probably misread: constant labels, or several labels in one name."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import numpy as np
 
@@ -11,16 +11,16 @@ from simlabel._utils.advice import DataWarning, advise
 from simlabel._utils.text import some_names
 from simlabel.labels._forms import Indicator
 
-_ENOUGH = 20  # rows: among fewer it may be chance that all have a label, or none
+_ENOUGH = 20  # rows: with fewer, a label may be constant by chance
 _SEPARATORS = ("|", ";", ",")
-_SEVERAL = 3  # names that look like several labels
-_BEGINNINGS, _ENDS = "[{'\"#", "]}'\""  # of what is left of lists and quoted texts
-_LONG = 60  # characters: more are a text rather than a name
-_RECUR = 0.8  # of what stands between separators, in other names too
+_SEVERAL = 3  # minimum number of names that look like several labels
+_BEGINNINGS, _ENDS = "[{'\"#", "]}'\""  # of the remains of lists and quoted strings
+_LONG = 60  # characters: longer strings are texts rather than names
+_RECUR = 0.8  # minimum share of parts that occur in other names too
 
 
 def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
-    """Warn of labels that never or always occur, and of names that look like several labels.
+    """Warn about constant labels and about names that look like several labels.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
             which, them = _labels(names, never)
             advise(
                 f"{which} in none of the {n_rows:,} rows and will not be predicted: add rows with {them}, or "
-                f"leave {them} out.",
+                f"drop {them}.",
                 DataWarning,
             )
         if len(always):
             which, them = _labels(names, always)
             advise(
                 f"{which} in all of the {n_rows:,} rows and will always be predicted: add rows without "
-                f"{them}, or leave {them} out.",
+                f"{them}, or drop {them}.",
                 DataWarning,
             )
     found = joined_names([name for name in names if isinstance(name, str)])
@@ -55,13 +55,15 @@ def advise_on_labels(names: Sequence[object], Y: Indicator) -> None:
         )
 
 
-def odd_name(name: object) -> str:
-    """Say what looks wrong about the name of a label; "" where nothing does.
+def odd_name(name: object, names: Container[object] = ()) -> str:
+    """Describe what looks wrong about a label name, given all names; return "" if nothing does.
 
     Examples
     --------
     >>> odd_name("['sea'"), odd_name("a long text, " * 9), odd_name("Toxicity (acute)")
     ("'[' at the beginning", '116 characters', '')
+    >>> odd_name("sea sun", {"sea", "sun", "sea sun"})
+    'each of its words is a label'
     """
     text = str(name).strip()
     if not text:
@@ -70,11 +72,14 @@ def odd_name(name: object) -> str:
         return f"{text[0]!r} at the beginning"
     if text[-1] in _ENDS or text.count("(") != text.count(")"):
         return f"{text[-1]!r} at the end" if text[-1] in _ENDS else "a parenthesis without its pair"
+    words = text.split()
+    if len(words) > 1 and all(word in names for word in words):
+        return "each of its words is a label"
     return f"{len(text):,} characters" if len(text) > _LONG else ""
 
 
 def _labels(names: Sequence[object], where: Iterable[int]) -> tuple[str, str]:
-    """Some labels as the subject of a sentence, and the word for them in its second half."""
+    """Return the labels as the subject of a sentence, and the pronoun for them."""
     listed = [repr(names[k]) for k in where]
     if len(listed) == 1:
         return f"label {listed[0]} is", "it"
@@ -82,10 +87,9 @@ def _labels(names: Sequence[object], where: Iterable[int]) -> tuple[str, str]:
 
 
 def joined_names(names: Sequence[str]) -> tuple[str, str] | None:
-    """What stands between the labels where names look like several of them, and such a name; else None.
+    """Return the separator and one example if names look like several labels in one; else None.
 
-    What is between separators must recur, alone or in other names: places such as "Lyon, France" and persons
-    such as "Curie, Marie" are one label each.
+    The parts must recur in other names, so that "Lyon, France" and "Curie, Marie" stay one label each.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Labels that get another name, become one, are parted, or go: the rows stay as they are."""
+"""Rename, merge, split and archive labels without changing the rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.validation import IntArray
 from simlabel.labels._forms import Indicator
-from simlabel.labels._names import name_array, sort_of
+from simlabel.labels._reading import name_array, sort_of
 from simlabel.labels._space import LabelSpace
 from simlabel.labels._unknown import UnknownLabels, ones_at
 
@@ -19,7 +19,7 @@ Labelled = tuple[LabelSpace, Indicator, UnknownLabels | None]
 
 
 def renamed(space: LabelSpace, names: Any) -> LabelSpace:
-    """The same labels, some under another name; they keep their places."""
+    """Rename labels; their column positions stay."""
     _refuse_nameless(space)
     if not isinstance(names, Mapping):
         raise TypeError(f"names must be a dict from old names to new ones, got {names!r}.")
@@ -34,7 +34,7 @@ def renamed(space: LabelSpace, names: Any) -> LabelSpace:
 def merged(
     space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any, into: Hashable
 ) -> Labelled:
-    """One label in place of several: a row has it if it had any of them."""
+    """Replace several labels by one; a row has it if it had any of them."""
     _refuse_nameless(space)
     names = space.classes.tolist()
     together = _places(space, [*_listed(labels), *([into] if into in names else [])])
@@ -55,7 +55,7 @@ def split_off(
     into: Hashable,
     rows: IntArray,
 ) -> Labelled:
-    """Some of the rows that have a label have another in its place, which may be new."""
+    """Replace a label by another, possibly new one in some of the rows that have it."""
     _refuse_nameless(space)
     (old,) = _places(space, [label])
     without = rows[np.asarray(Y[rows, [old] * len(rows)]).ravel() == 0]
@@ -75,20 +75,20 @@ def split_off(
 
 
 def retired(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, labels: Any) -> Labelled:
-    """Some labels fewer."""
+    """Remove labels."""
     _refuse_nameless(space)
     if space.kind == "single":
-        raise ValueError("A 1-D y has one class in each row: forget the rows, or merge_labels.")
+        raise ValueError("A 1-D y has one class per row: forget the rows, or use merge_labels.")
     stays = np.setdiff1d(np.arange(len(space.classes)), _places(space, _listed(labels)))
     if not len(stays):
-        raise ValueError("These are all the labels; a model needs at least one.")
+        raise ValueError("These are all labels of the model, which needs at least one.")
     if unknown is not None:
         unknown = UnknownLabels(sp.csr_array(unknown.entries[:, stays]), unknown.open_rows)
     return replace(space, classes=space.classes[stays]), sp.csr_array(Y[:, stays]), unknown
 
 
 def _moved(space: LabelSpace, Y: Indicator, unknown: UnknownLabels | None, place: IntArray) -> Labelled:
-    """Label k goes to column place[k], where several may meet: known to be absent only if all are."""
+    """Move label k to column place[k]; merged labels are known to be absent only if all of them are."""
     B = ones_at(np.arange(len(place)), place, (len(place), len(space.classes)))
     Y = _any(Y @ B)
     if unknown is not None:
@@ -112,7 +112,7 @@ def _any(Y: Any) -> Indicator:
 def _refuse_nameless(space: LabelSpace) -> None:
     if space.kind in ("array", "sparse"):
         raise ValueError(
-            "The labels are columns of an array, which have no names; give fit label sets or a data frame."
+            "The labels are columns of an array, which have no names: pass label sets or a data frame to fit."
         )
 
 
@@ -127,17 +127,19 @@ def _places(space: LabelSpace, labels: Sequence[Hashable]) -> IntArray:
     foreign = [label for label in labels if label not in names]
     if foreign or not labels:
         raise ValueError(
-            f"There is no label {foreign[0]!r}; there are {str(names)[:300]}." if foreign else "Name a label."
+            f"There is no label {foreign[0]!r}; the labels are {str(names)[:300]}."
+            if foreign
+            else "Name a label."
         )
     return np.array([names.index(label) for label in labels], dtype=np.int64)
 
 
 def _called(space: LabelSpace, names: Sequence[Hashable]) -> LabelSpace:
-    """The space with these names, of the type that its names have."""
+    """Return the space with these names, cast to the type of its present names."""
     if space.kind != "single":
         return replace(space, classes=name_array(names))
     texts = sort_of(space.classes) in ("text", "objects")
     other = [name for name in names if isinstance(name, str) != texts]
     if other:
-        raise ValueError(f"Classes are of one type: {other[0]!r} is not of that of {space.classes[0]!r}.")
+        raise ValueError(f"Classes must have one type, but {other[0]!r} and {space.classes[0]!r} differ.")
     return replace(space, classes=np.array(names, dtype=space.classes.dtype if not texts else None))

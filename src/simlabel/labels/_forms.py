@@ -1,4 +1,4 @@
-"""The forms in which users write y: what they are, and whether they hold what they should."""
+"""Recognize and validate the forms of y: arrays, sparse matrices, data frames and label sets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from simlabel.labels._unknown import Known, Partial
 
 Names = npt.NDArray[Any]
 Indicator = Any  # csr_array of int8 with entries 1, (n_rows, n_labels): scipy has no types
-Entries = Any  # csr_array likewise, of entries that are unknown; None where all are known
+Entries = Any  # csr_array of the unknown entries; None if all are known
 SETS = (set, frozenset, list, tuple)
 ROWS = (*SETS, Partial)
-#: forms of frames, as a model file calls them -> library, and dtype of what is given back
+#: name of a frame's form in model files -> library, and dtype of predictions
 FRAMES: dict[str, tuple[str, type[np.generic]]] = {
     "pandas": ("pandas", np.int8),
     "polars": ("polars", np.int8),
@@ -30,14 +30,14 @@ _NO_CLASSES = {"M": "Dates", "m": "Durations", "c": "Complex data", "V": "Record
 
 
 def frame_library(y: Any) -> str | None:
-    """The data frame library that y comes from, or None."""
+    """Return the data frame library of y, or None."""
     library = type(y).__module__.partition(".")[0]
     is_frame = type(y).__name__ == "DataFrame" and library in ("pandas", "polars")
     return library if is_frame else None
 
 
 def make_frame(form: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
-    """A frame of one of the `FRAMES`."""
+    """Return Y as a data frame of one of the `FRAMES`."""
     library, dtype = FRAMES[form]
     if library == "pandas":
         import pandas as pd
@@ -49,7 +49,7 @@ def make_frame(form: str, Y: npt.NDArray[Any], names: Names, index: Any) -> Any:
 
 
 def plain_lists(y: Any) -> Any:
-    """Return a column of lists, of pandas, polars or pyarrow, as lists; any other form of y as it is."""
+    """Convert a list column of pandas, polars or pyarrow to lists; return other forms unchanged."""
     if isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) != 1:
         return y
     to_list = getattr(y, "to_pylist", None) or getattr(y, "to_list", None)
@@ -66,7 +66,7 @@ def plain_lists(y: Any) -> Any:
 
 
 def is_label_sets(y: Any) -> bool:
-    """Whether the rows are sets of names: sets always are, lists and tuples when they hold strings."""
+    """Whether the rows are label sets: sets always are, lists and tuples if they hold strings."""
     if isinstance(y, np.ndarray) and (y.dtype != object or y.ndim != 1):
         return False
     try:
@@ -81,33 +81,33 @@ def is_label_sets(y: Any) -> bool:
     texts = [isinstance(label, str) for label in labels]
     return any(texts) and all(
         text or is_missing(label) for text, label in zip(texts, labels, strict=True)
-    )  # a name that is not known is told as such
+    )  # a missing name is reported later
 
 
 def check_names_known(names: Iterable[Any], rows: Iterable[Any]) -> None:
-    """Refuse label sets where one of the names stands for a label that is not known; say in which row."""
+    """Raise ValueError with the row if a label set contains a missing value."""
     if not any(map(is_missing, names)):
         return
     row, name = next((i, name) for i, row in enumerate(rows) for name in named_in(row) if is_missing(name))
     raise ValueError(
-        f"Input y contains NaN (first at row {row}: {name!r} in a label set), which is no label. Leave it "
-        f"out of the set; a row of which not all labels are known is a Partial(present, absent)."
+        f"Input y contains NaN (first at row {row}: {name!r} in a label set), which is not a label. Remove "
+        f"it from the set; write a row with unknown labels as Partial(present, absent)."
     )
 
 
 def named_in(row: Any) -> Iterable[Any]:
-    """The labels that a row speaks of."""
+    """Return the labels that a row names as present or absent."""
     return chain(row.present, row.absent) if isinstance(row, Partial) else row
 
 
 def set_type(rows: Iterable[Any]) -> type:
-    """The type that all label sets have, else set; a row that is known in part has none."""
+    """Return the common type of the label sets, ignoring `Partial` rows; set if there is none."""
     kinds = {type(row) for row in rows} - {Partial}
     return kinds.pop() if len(kinds) == 1 else set
 
 
 def as_array(y: Any) -> npt.NDArray[Any]:
-    """y as an array of one or two dimensions; what is masked is NaN, of which one dimension has none."""
+    """Convert y to a 1-D or 2-D array; masked entries become NaN, which a 1-D y must not have."""
     if np.ma.isMaskedArray(y):
         numbers = y.dtype.kind in "biuf"
         hidden = np.ma.getmaskarray(y)
@@ -143,7 +143,7 @@ def as_array(y: Any) -> npt.NDArray[Any]:
 
 
 def _as_one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Objects as what they are: numbers, or text; anything else is no class."""
+    """Convert an object array to numbers or text; other types are not valid classes."""
     check_not_missing(array)
     kinds = {type(value.item() if isinstance(value, np.generic) else value) for value in array.tolist()}
     if kinds <= {str} or not kinds:
@@ -159,7 +159,7 @@ def _as_one_type(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
-    """Refuse whole numbers that no integer type holds together: as floats some would become equal."""
+    """Raise ValueError for integers that fit no common integer type: as floats some would be equal."""
     if array.dtype.kind not in "fO" or any(type(value) is not int for value in values):
         return
     largest = max(array.tolist(), key=abs)
@@ -171,7 +171,7 @@ def _refuse_rounded(values: Iterable[Any], array: npt.NDArray[Any]) -> None:
 
 
 def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
-    """Refuse labels that are not known, and say where the first is; row 0 is called `first`."""
+    """Raise ValueError at the first missing label; `first` is the number of row 0."""
     missing = _missing(array)
     if array.dtype.kind == "f":
         missing = ~np.isfinite(array)
@@ -186,7 +186,7 @@ def check_not_missing(array: npt.NDArray[Any], first: int = 0) -> None:
 
 
 def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
-    """Where values are not known; None where they always are."""
+    """Return a mask of missing values; None if the dtype has none."""
     if array.dtype.kind == "f":
         return np.isnan(array)
     if array.dtype == object:
@@ -195,9 +195,9 @@ def _missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
 
 
 def check_indicator_dense(array: npt.NDArray[Any], names: Names | None) -> tuple[Indicator, Entries]:
-    """A 0/1 array as CSR, with what is unknown in it, or an error that says where it is something else.
+    """Convert a 0/1 array to CSR matrices of present and unknown entries; reject other values.
 
-    It is read part by part, since it may be mapped. NaN, None and pandas.NA are unknown.
+    The array may be memory-mapped, so it is read in blocks. NaN, None and pandas.NA mean unknown.
     """
     step = max(1, limits().block_entries // max(1, array.shape[1]))
     parts = [
@@ -224,7 +224,7 @@ def _check_indicator_block(
     if array.dtype.kind not in "biuf":
         try:
             if array.dtype.kind in _NO_CLASSES:
-                raise TypeError  # numpy would make numbers of them
+                raise TypeError  # astype would convert them to numbers
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"y must hold 0 and 1, got an array of {array.dtype}.") from None
@@ -242,7 +242,7 @@ def _check_indicator_block(
 
 
 def _from_dense(array: npt.NDArray[Any]) -> Indicator:
-    flat = np.flatnonzero(array)  # row by row: quicker than what scipy makes of a dense array
+    flat = np.flatnonzero(array)  # faster than scipy's conversion of a dense array
     ends = np.cumsum(np.count_nonzero(array, axis=1))
     columns = (flat % max(1, array.shape[1])).astype(np.int32)
     indptr = np.concatenate([[0], ends]).astype(np.int32 if len(flat) < 2**31 else np.int64)
@@ -250,7 +250,7 @@ def _from_dense(array: npt.NDArray[Any]) -> Indicator:
 
 
 def check_indicator_sparse(y: Any) -> Indicator:
-    """A sparse 0/1 matrix as CSR, or an error that says where it is not."""
+    """Convert a sparse 0/1 matrix to CSR; reject other values."""
     Y = sp.csr_array(check_sparse(y, "y"), copy=True)
     Y.eliminate_zeros()
     wrong = Y.data != 1
@@ -265,7 +265,7 @@ def check_indicator_sparse(y: Any) -> Indicator:
 
 
 def check_known(y: Known) -> tuple[Indicator, Entries]:
-    """What is true of two sparse matrices, and what is unknown."""
+    """Return the present and the unknown entries of a `Known`."""
     Y, known = check_indicator_sparse(y.true), check_indicator_sparse(y.known)
     Y.sort_indices()
     open_ = sp.csr_array(Y - Y.multiply(known))
@@ -273,14 +273,14 @@ def check_known(y: Known) -> tuple[Indicator, Entries]:
     if open_.nnz:
         row = int(np.flatnonzero(np.diff(open_.indptr))[0])
         raise ValueError(
-            f"Known: label {open_.indices[open_.indptr[row]]} is true in row {row}, where it is not known; "
-            f"what is true must be known."
+            f"Known: label {open_.indices[open_.indptr[row]]} is true in row {row} but not known there: "
+            f"mark every true entry as known."
         )
     return Y, complement(known)
 
 
 def complement(known: Indicator) -> Entries:
-    """Ones where there are none; None where there is none to be."""
+    """Return ones at the zero entries; None if there are no zero entries."""
     n, n_labels = known.shape
     if known.nnz == n * n_labels:
         return None

@@ -1,4 +1,4 @@
-"""Labels that are part of others: who has the narrower one has the wider one too."""
+"""Hierarchies of labels: a row that has a label has all labels above it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from simlabel._utils.validation import FloatArray
 from simlabel.labels._forms import Names
+from simlabel.labels._unknown import UnknownLabels
 
 
 class Hierarchy(BaseEstimator):
-    """Which labels are part of which: a tree, several trees, or labels with more than one parent.
+    """Hierarchy of labels: a tree, several trees, or labels with more than one parent.
 
     Parameters
     ----------
     parents : dict, optional
-        Label -> its parent, or a list of its parents; labels that are not in it have none.
+        Maps a label to its parent or a list of parents; other labels have no parent.
     separator : str, optional
-        In place of `parents`: labels are paths, and this stands between their steps. With ``"::"``,
+        Instead of `parents`: labels are paths, whose steps this string separates. With ``"::"``,
         ``"mail::imap"`` is part of ``"mail"``.
 
     Examples
@@ -38,9 +40,9 @@ class Hierarchy(BaseEstimator):
         self.separator = separator
 
     def check(self) -> None:
-        """Raise ValueError where this is no hierarchy: no parents at all, or labels above themselves."""
+        """Raise ValueError if the parameters are invalid or a label is its own ancestor."""
         if (self.parents is None) == (self.separator is None):
-            raise ValueError("Hierarchy: give either parents or a separator.")
+            raise ValueError("Hierarchy: pass either parents or separator.")
         if self.separator is not None:
             if not isinstance(self.separator, str) or not self.separator:
                 raise ValueError(
@@ -55,18 +57,18 @@ class Hierarchy(BaseEstimator):
             self._check_acyclic(label)
 
     def _check_acyclic(self, label: Hashable) -> None:
-        """A walk upwards from a label must not meet it again."""
+        """Raise ValueError if the label is its own ancestor."""
         seen, ahead = set(), self.parents_of(label)
         while ahead:
             one = ahead.pop()
             if one == label:
-                raise ValueError(f"Hierarchy: {label!r} is among the labels above itself.")
+                raise ValueError(f"Hierarchy: {label!r} is its own ancestor.")
             if one not in seen:
                 seen.add(one)
                 ahead += self.parents_of(one)
 
     def parents_of(self, label: Hashable) -> list[Hashable]:
-        """The labels right above one."""
+        """Return the direct parents of a label."""
         if self.separator is not None:
             before = label.rpartition(self.separator)[0] if isinstance(label, str) else ""
             return [before] if before else []
@@ -78,7 +80,7 @@ class Hierarchy(BaseEstimator):
         return list(found)
 
     def above(self, label: Hashable) -> list[Hashable]:
-        """All labels above one, the nearest first."""
+        """Return all ancestors of a label, the nearest first."""
         found: dict[Hashable, None] = {}
         level = [label]
         while level:
@@ -87,7 +89,7 @@ class Hierarchy(BaseEstimator):
         return list(found)
 
     def closure(self, classes: Names) -> sp.csr_array:
-        """A[k, j] = 1 where label j is k or above it, (n_labels, n_labels); labels not in `classes` aside."""
+        """Return A with A[k, j] = 1 if label j is k or an ancestor of k, (n_labels, n_labels)."""
         names = classes.tolist()
         position = {name: k for k, name in enumerate(names)}
         pairs = [(k, k) for k in range(len(names))]
@@ -100,7 +102,7 @@ class Hierarchy(BaseEstimator):
 
 
 def as_hierarchy(given: Any) -> Hierarchy | None:
-    """A hierarchy, from one, from a dict of parents, or from what separates the steps of paths; checked."""
+    """Convert a hierarchy, a dict of parents or a separator of paths to a checked hierarchy."""
     if given is None:
         return None
     made = given
@@ -110,8 +112,47 @@ def as_hierarchy(given: Any) -> Hierarchy | None:
         made = Hierarchy(given)
     elif not isinstance(given, Hierarchy):
         raise TypeError(
-            f"hierarchy must be a Hierarchy, a dict from labels to their parents, or what stands between the "
-            f"steps of labels that are paths, such as '::'; got {given!r}."
+            f"hierarchy must be a Hierarchy, a dict from labels to their parents, or the separator of labels "
+            f"that are paths, such as '::'; got {given!r}."
         )
     made.check()
     return made
+
+
+def closed(A: sp.csr_array, Y: sp.csr_array) -> sp.csr_array:
+    """Add the ancestors of each row's labels, (n_rows, n_labels)."""
+    Y = sp.csr_array(Y @ A, dtype=np.int8)
+    Y.data[:] = 1
+    Y.sort_indices()
+    return Y
+
+
+def still_unknown(A: sp.csr_array, Y: sp.csr_array, unknown: UnknownLabels) -> UnknownLabels:
+    """Return the entries still unknown in closed rows: descendants of an absent label are absent."""
+    possible = sp.csr_array(Y + unknown.entries)
+    of_all = np.diff(A.indptr)  # number of labels that must be possible for each label to be possible
+    rows, columns = unknown.entries.nonzero()
+    met = np.asarray((possible @ A.T)[rows, columns]).ravel()
+    open_ = (met == of_all[columns]) & (np.asarray(Y[rows, columns]).ravel() == 0)
+    ones = np.ones(int(open_.sum()), dtype=np.int8)
+    entries = sp.csr_array((ones, (rows[open_], columns[open_])), shape=Y.shape)
+    entries.sort_indices()
+    return UnknownLabels(entries, unknown.open_rows)
+
+
+def raised(A: sp.csr_array, scores: FloatArray) -> FloatArray:
+    """Raise each label's score to the largest of its descendants, (n_rows, n_labels)."""
+    below = sp.csc_array(A)
+    out = scores.copy()
+    for j in np.flatnonzero(np.diff(below.indptr) > 1).tolist():
+        out[:, j] = scores[:, below.indices[below.indptr[j] : below.indptr[j + 1]]].max(axis=1)
+    return out
+
+
+def completed(A: sp.csr_array, Y: sp.csr_array, ranking: FloatArray) -> sp.csr_array:
+    """Add ancestors to predicted sets; each row is sorted by score, ancestors before descendants."""
+    Y = closed(A, Y)
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    strength = raised(A, ranking)[rows, Y.indices]
+    order = np.lexsort((np.diff(A.indptr)[Y.indices], -strength, rows))
+    return sp.csr_array((Y.data, Y.indices[order], Y.indptr), shape=Y.shape)

@@ -1,9 +1,10 @@
-"""From any form in which users write y to an indicator, and what is unknown of it."""
+"""Read any form of y into an indicator matrix, label names and unknown entries."""
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from simlabel._utils.validation import collected, is_missing
+from simlabel._utils.validation import collected, is_missing, object_array
 from simlabel.labels._forms import (
     Entries,
     Indicator,
@@ -22,19 +23,61 @@ from simlabel.labels._forms import (
     check_indicator_dense,
     check_indicator_sparse,
     check_known,
+    check_names_known,
     frame_library,
     is_label_sets,
+    named_in,
     plain_lists,
     set_type,
 )
-from simlabel.labels._names import name_array, names_of
 from simlabel.labels._unknown import Known, Partial, UnknownLabels, ones_at
+
+
+def names_of(rows: Sequence[Any]) -> Names:
+    """Return the sorted labels of label sets."""
+    try:
+        names = dict.fromkeys(chain.from_iterable(map(named_in, rows)))
+    except TypeError:
+        bad = next(i for i, row in enumerate(rows) if not _is_set(row))
+        raise ValueError(
+            f"y must hold sets of labels, which are numbers, strings or other hashable names; row {bad} is "
+            f"{rows[bad]!r}."
+        ) from None
+    check_names_known(names, rows)
+    return sorted_names(names)
+
+
+def _is_set(row: Any) -> bool:
+    """Whether all labels are hashable; the type of a tuple does not tell."""
+    try:
+        return len(set(row)) >= 0
+    except TypeError:
+        return False
+
+
+def sorted_names(labels: Iterable[Hashable]) -> Names:
+    """Return the distinct labels, sorted if they are comparable."""
+    seen = list(dict.fromkeys(labels))
+    with contextlib.suppress(TypeError):  # names that cannot be compared keep their order
+        seen = sorted(seen)  # type: ignore[type-var]
+    return name_array(seen)
+
+
+def name_array(names: Iterable[Hashable]) -> Names:
+    """Return names of any type as an object array."""
+    return object_array(list(names))
+
+
+def sort_of(classes: Names) -> str:
+    """Return the kind of the names; only names of one kind can be sorted together."""
+    return {"U": "text", "S": "bytes", "O": "objects"}.get(classes.dtype.kind, "numbers")
+
 
 Kind = Literal["single", "array", "sparse", "frame", "sets"]
 
 
 class Found(NamedTuple):
-    """Labels that were found in y: the first three as `LabelSpace` has them."""
+    """Labels found in y; the first three fields are those of `LabelSpace`."""
 
     kind: Kind
     classes: Names
@@ -44,7 +87,7 @@ class Found(NamedTuple):
 
 
 def found_labels(y: Any) -> Found:
-    """What y holds, whatever its form; an error says where it is none."""
+    """Read y of any form; raise ValueError with the position of invalid values."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     y = plain_lists(collected(y))
@@ -69,7 +112,7 @@ def found_labels(y: Any) -> Found:
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; it is read as one class per row. "
-            "For one label, present or absent, give a one-column DataFrame, a sparse matrix or sets.",
+            "For one label, present or absent, pass a one-column DataFrame, a sparse matrix or sets.",
             DataConversionWarning,
             stacklevel=5,
         )
@@ -86,7 +129,7 @@ def found_labels(y: Any) -> Found:
 
 
 def encoded_sets(classes: Names, rows: Sequence[Any]) -> tuple[Indicator, UnknownLabels | None]:
-    """Label sets as an indicator of these labels, and what is unknown in them."""
+    """Encode label sets as an indicator of `classes`, with the unknown entries."""
     Y = _places_of(classes, [row.present if isinstance(row, Partial) else row for row in rows])
     open_rows = np.array([isinstance(row, Partial) for row in rows], dtype=bool)
     if not open_rows.any():
@@ -98,7 +141,7 @@ def encoded_sets(classes: Names, rows: Sequence[Any]) -> tuple[Indicator, Unknow
 
 
 def _places_of(classes: Names, rows: Sequence[Any]) -> Indicator:
-    """The labels that rows name."""
+    """Return the indicator of the labels in each row."""
     position = {label: k for k, label in enumerate(classes.tolist())}
     sets = [row if isinstance(row, set | frozenset) else set(row) for row in rows]
     row_of = np.repeat(np.arange(len(sets)), [len(row) for row in sets])
@@ -108,12 +151,12 @@ def _places_of(classes: Names, rows: Sequence[Any]) -> Indicator:
 
 
 def _closed(entries: Entries) -> UnknownLabels | None:
-    """Entries of a matrix: what it does not name is not there."""
+    """Return unknown entries of a matrix, in which labels added later are absent."""
     return None if entries is None else UnknownLabels(entries, np.zeros(entries.shape[0], dtype=bool))
 
 
 def _is_bool(array: npt.NDArray[Any]) -> bool:
-    """Whether what is known of these are truth values."""
+    """Whether the known entries are booleans."""
     if array.dtype != object:
         return array.dtype == bool
     known = [value for value in array.ravel() if not is_missing(value)]

@@ -1,4 +1,4 @@
-"""Any form of y <-> a sparse 0/1 indicator and the names of its columns."""
+"""LabelSpace: encode y as a sparse indicator with label names, and decode predictions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray
 from simlabel.labels._forms import ROWS, Indicator, Names, make_frame
-from simlabel.labels._hierarchy import Hierarchy
-from simlabel.labels._names import name_array, names_of, sort_of, sorted_names
-from simlabel.labels._nesting import closed, completed, raised, still_unknown
-from simlabel.labels._reading import Kind, encoded_sets, found_labels
+from simlabel.labels._hierarchy import Hierarchy, closed, completed, raised, still_unknown
+from simlabel.labels._reading import (
+    Kind,
+    encoded_sets,
+    found_labels,
+    name_array,
+    names_of,
+    sort_of,
+    sorted_names,
+)
 from simlabel.labels._unknown import UnknownLabels
 
 
 @dataclass(frozen=True)
 class LabelSpace:
-    """The labels of a problem, and the form in which its user writes them.
+    """The labels of a problem and the form in which y is given.
 
     Attributes
     ----------
@@ -31,10 +37,10 @@ class LabelSpace:
     classes : array, (n_labels,)
         Names of the labels, in the order of the indicator's columns.
     container : object
-        What `decode` needs in order to give back the same kind: a dtype, a sparse type,
-        one of the forms of data frames, or the type of the label sets.
+        What `decode` needs to return the same kind: a dtype, a sparse type, a form of data
+        frame, or the type of the label sets.
     hierarchy : Hierarchy or None
-        Which labels are part of which: rows have all labels above theirs.
+        Hierarchy of the labels: rows have all ancestors of their labels.
 
     Examples
     --------
@@ -54,7 +60,7 @@ class LabelSpace:
 
     @classmethod
     def learn(cls, y: Any, hierarchy: Hierarchy | None = None) -> tuple[LabelSpace, Indicator]:
-        """Find the labels in `y`, all known; return the space and the indicator, (n_rows, n_labels)."""
+        """Return the label space and the indicator of a fully known y, (n_rows, n_labels)."""
         space, Y, unknown = cls.learn_known(y, hierarchy)
         refuse_unknown(unknown)
         return space, Y
@@ -63,7 +69,7 @@ class LabelSpace:
     def learn_known(
         cls, y: Any, hierarchy: Hierarchy | None = None
     ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
-        """The same where not all need be known: also what is unknown, None where nothing is."""
+        """Like the method without ``_known``, for y with unknown entries; also return these, or None."""
         found = found_labels(y)
         space = cls(found.kind, found.classes, found.container, hierarchy)
         return space.nested(found.Y, found.unknown)
@@ -82,7 +88,7 @@ class LabelSpace:
         return Y, foreign
 
     def encode_known(self, y: Any) -> tuple[Indicator, npt.NDArray[np.bool_], UnknownLabels | None]:
-        """The same where not all need be known: also what is unknown, None where nothing is."""
+        """Like the method without ``_known``, for y with unknown entries; also return these, or None."""
         other, Y, unknown = self.read(y)
         if self.kind in ("single", "sets"):
             position = {label: k for k, label in enumerate(self.classes.tolist())}
@@ -105,10 +111,7 @@ class LabelSpace:
         return Y, np.zeros(Y.shape[0], dtype=np.bool_), unknown
 
     def read(self, y: Any) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
-        """Find the labels of more rows, given in the same form.
-
-        Returns their own space, the indicator, and what is unknown, None where nothing is.
-        """
+        """Read y of more rows; return its own space, the indicator, and unknown entries or None."""
         if self.kind == "sets":
             rows = list(y) if isinstance(y, Iterable) else [y]
             wrong = [i for i, row in enumerate(rows) if not isinstance(row, ROWS)]
@@ -119,28 +122,30 @@ class LabelSpace:
         space, Y, unknown = LabelSpace.learn_known(y, self.hierarchy)
         if space.kind != self.kind:
             raise ValueError(
-                f"y is given as {space.kind!r}, but fit saw {self.kind!r}; give it in the same form."
+                f"y is given as {space.kind!r}, but fit saw {self.kind!r}: pass it in the same form."
             )
         return space, Y, unknown
 
     def united(self, other: LabelSpace) -> LabelSpace:
-        """The labels of both: those of `other` behind for a data frame, else sorted."""
+        """Return the union with another space: sorted, or in column order for a data frame."""
         known, new = self.classes, other.classes
         if self.kind in ("array", "sparse"):
             if len(known) != len(new):
                 raise ValueError(
-                    f"y has {len(new)} labels, but fit saw {len(known)}; columns have no names by which a "
-                    f"label could be new. Give label sets or a data frame from the start."
+                    f"y has {len(new)} labels, but fit saw {len(known)}; columns without names cannot be "
+                    f"matched. Pass label sets or a data frame from the start."
                 )
             return self
         if self.kind == "sets":
             if set(new.tolist()) <= set(known.tolist()):
-                return self  # in the order in which its labels stand, which a new name need not have kept
+                return self  # keep the present order, which a renamed label may have left unsorted
             names = sorted_names([*known.tolist(), *new.tolist()])
         elif self.kind == "frame":
             missing = [name for name in known if name not in set(new)]
             if missing:
-                raise ValueError(f"y has no column {missing[0]!r}, which fit saw; give 0 where it is absent.")
+                raise ValueError(
+                    f"y has no column {missing[0]!r}, which fit saw: add it, with 0 if the label is absent."
+                )
             names = name_array(dict.fromkeys([*known, *new]))
         else:
             if np.isin(new, known).all():
@@ -148,15 +153,15 @@ class LabelSpace:
             if sort_of(known) != sort_of(new):
                 raise ValueError(
                     f"y holds {new.dtype}, but fit saw {known.dtype}: "
-                    f"{new.tolist()[0]!r} beside {known.tolist()[0]!r}."
+                    f"{new.tolist()[0]!r} and {known.tolist()[0]!r} cannot be sorted together."
                 )
             names = np.unique(np.concatenate([known, new]))
         return replace(self, classes=names)
 
     def declared(self, classes: Any, known: Names | None = None) -> LabelSpace:
-        """This space with labels that a user names, though no row may have them.
+        """Return this space with the labels in `classes`, which rows need not have.
 
-        A label that is neither among them nor in `known` is an error.
+        A label of y that is neither in `classes` nor in `known` is an error.
         """
         listed = isinstance(classes, Iterable) and not isinstance(classes, str)
         if not listed or not all(isinstance(name, Hashable) for name in classes):
@@ -165,7 +170,7 @@ class LabelSpace:
         if self.kind in ("array", "sparse"):
             if names.tolist() != self.classes.tolist():
                 raise ValueError(
-                    f"classes={names.tolist()!r} do not fit y, whose columns are numbered from 0 to "
+                    f"classes={names.tolist()!r} do not match y, whose columns are numbered from 0 to "
                     f"{len(self.classes) - 1}."
                 )
             return self
@@ -178,14 +183,14 @@ class LabelSpace:
         return self.united(replace(self, classes=names))
 
     def places(self, other: LabelSpace) -> npt.NDArray[np.int64]:
-        """Where each label of `other` is among those of this space."""
+        """Return the column of each label of `other` in this space."""
         position = {label: k for k, label in enumerate(self.classes.tolist())}
         return np.array([position[label] for label in other.classes.tolist()], dtype=np.int64)
 
     def restricted(
         self, Y: Indicator, unknown: UnknownLabels | None = None
     ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
-        """Drop labels that no row of `Y` names, where the labels were found in the rows themselves."""
+        """Drop labels without a row, unless the form of y declares its labels."""
         if self.kind not in ("single", "sets"):
             return self, Y, unknown
         named = np.zeros(Y.shape[1], dtype=bool) if unknown is None else unknown.named()
@@ -197,7 +202,7 @@ class LabelSpace:
     def nested(
         self, Y: Indicator, unknown: UnknownLabels | None
     ) -> tuple[LabelSpace, Indicator, UnknownLabels | None]:
-        """Rows have the labels above theirs, too: the space may have more labels then."""
+        """Add the ancestors of each row's labels; the space may grow."""
         if self.hierarchy is None:
             return self, Y, unknown
         space = self._with_labels_above(self.hierarchy)
@@ -209,7 +214,7 @@ class LabelSpace:
 
     def _with_labels_above(self, hierarchy: Hierarchy) -> LabelSpace:
         if self.kind == "single":
-            raise ValueError("hierarchy: a 1-D y has one class in each row; give label sets.")
+            raise ValueError("hierarchy: a 1-D y has one class per row: pass label sets.")
         names = self.classes.tolist()
         above = [one for name in names for one in hierarchy.above(name)]
         if self.kind == "sets":
@@ -217,36 +222,36 @@ class LabelSpace:
         missing = set(above).difference(names)
         if missing:
             raise ValueError(
-                f"hierarchy: y has no column for {min(missing, key=str)!r}, which is above others; add it, "
-                f"or give label sets."
+                f"hierarchy: y has no column for {min(missing, key=str)!r}, the parent of other labels: add "
+                f"it, or pass label sets."
             )
         return self
 
     @cached_property
     def closure(self) -> sp.csr_array:
-        """A[k, j] = 1 where label j is k or above it, (n_labels, n_labels), of a space with a hierarchy."""
+        """A[k, j] = 1 if label j is k or an ancestor of k, (n_labels, n_labels); needs a hierarchy."""
         assert self.hierarchy is not None
         return self.hierarchy.closure(self.classes)
 
     def raised(self, scores: FloatArray) -> FloatArray:
-        """Scores in which no label stands below those that it is above, (n_rows, n_labels)."""
+        """Raise each label's score to the largest of its descendants, (n_rows, n_labels)."""
         return scores if self.hierarchy is None else raised(self.closure, scores)
 
     def closed(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Sets with the labels above theirs, (n_rows, n_labels)."""
+        """Add ancestors to dense label sets, (n_rows, n_labels)."""
         return inside if self.hierarchy is None else (inside.astype(np.int8) @ self.closure) > 0
 
     def completed(self, Y: Indicator, ranking: FloatArray) -> Indicator:
-        """Predicted sets with the labels above theirs, each row's entries strongest first."""
+        """Add ancestors to predicted sets; each row is sorted by score."""
         return Y if self.hierarchy is None else completed(self.closure, Y, ranking)
 
     def decode(self, Y: Indicator, index: Any = None) -> Any:
-        """Give `Y` back as the kind of y that was learnt.
+        """Convert predictions to the form of y that fit was given.
 
         Parameters
         ----------
         Y : csr_array, (n_rows, n_labels)
-            Predicted label sets; with one class per row it has one entry in each row.
+            Predicted label sets; one entry per row if y is 1-D.
         index : optional
             Row labels for a pandas frame.
         """
@@ -268,18 +273,16 @@ class LabelSpace:
 
 def refuse_unknown(
     unknown: UnknownLabels | None,
-    why: str = "which SMLClassifier, AutoSMLClassifier, Tagger and simlabel.metrics take, but nothing else",
+    why: str = "only SMLClassifier, AutoSMLClassifier, Tagger and simlabel.metrics support this",
 ) -> None:
-    """Raise where something is unknown, for those who need all labels."""
+    """Raise ValueError if an entry is unknown."""
     if unknown is not None and unknown.entries.nnz:
         row = int(np.flatnonzero(~unknown.complete)[0])
-        raise ValueError(
-            f"Input y contains NaN (first at row {row}), or a row of which not all labels are known: {why}."
-        )
+        raise ValueError(f"Input y contains NaN (first at row {row}), or a row with unknown labels: {why}.")
 
 
 def moved(Y: Indicator, places: npt.NDArray[np.int64], n_labels: int) -> Indicator:
-    """Y where label k stands in column places[k] of `n_labels`."""
+    """Move label k to column places[k] of `n_labels`."""
     if Y.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
         return Y
     Y = sp.csr_array((Y.data, places[Y.indices], Y.indptr), shape=(Y.shape[0], n_labels))

@@ -1,4 +1,4 @@
-"""Labels of which it is not known whether a row has them: how users write them, and how they are kept."""
+"""Unknown labels: how y states them, and how they are stored."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Positions = npt.NDArray[np.int64]
 
 
 class Partial:
-    """A row of y of which not all labels are known: these it has, those it has not.
+    """A row of y with unknown labels.
 
-    A label that is named in neither is unknown in this row, also one that is met only later.
+    A label in neither set is unknown in this row, including labels that are added later.
 
     Parameters
     ----------
     present, absent : set or other iterable of labels
-        What the row has for certain, and what it has not.
+        Labels that the row is known to have, and known not to have.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Partial:
         self.present, self.absent = _names(present, "present"), _names(absent, "absent")
         both = self.present & self.absent
         if both:
-            raise ValueError(f"Partial: {next(iter(both))!r} is both present and absent; name it in one.")
+            raise ValueError(f"Partial: {next(iter(both))!r} is both present and absent: list it once.")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Partial) and (self.present, self.absent) == (other.present, other.absent)
@@ -55,16 +55,16 @@ def _names(labels: Any, which: str) -> frozenset[Hashable]:
     try:
         return frozenset(labels)
     except TypeError:
-        raise TypeError(f"Partial: {which} holds something that is no label: {labels!r}.") from None
+        raise TypeError(f"Partial: {which} holds an unhashable value: {labels!r}.") from None
 
 
 class Known:
-    """A sparse y of which not all entries are known.
+    """A sparse y with unknown entries.
 
     Parameters
     ----------
     true, known : sparse of 0/1, (n_rows, n_labels)
-        Which labels rows have, and of which entries that is known at all.
+        Labels of each row, and the entries that are known.
 
     Examples
     --------
@@ -95,19 +95,19 @@ class Known:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> Known:
-        """Some of the rows, as splitters ask for them."""
+        """Select rows, as splitters do."""
         return Known(sp.csr_array(self.true)[rows], sp.csr_array(self.known)[rows])
 
 
 class UnknownLabels:
-    """Which entries of an indicator are unknown.
+    """Unknown entries of an indicator.
 
     Parameters
     ----------
     entries : csr_array of ones, (n_rows, n_labels)
-        The unknown entries, sorted; the indicator has none of them.
+        The unknown entries, sorted; the indicator is 0 there.
     open_rows : array of bool, (n_rows,)
-        Rows in which labels that come later are unknown too.
+        Rows in which labels added later are unknown too.
     """
 
     def __init__(self, entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> None:
@@ -115,15 +115,15 @@ class UnknownLabels:
 
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
-        """Rows all of whose labels are known, (n_rows,)."""
+        """Mask of rows without unknown entries, (n_rows,)."""
         return np.diff(self.entries.indptr) == 0
 
     def part(self, rows: Any) -> UnknownLabels | None:
-        """Of some rows; None where these are known, and are to stay so."""
+        """Select rows; None if they are and stay fully known."""
         return _unless_known(sp.csr_array(self.entries[rows]), self.open_rows[rows])
 
     def moved(self, places: Positions, n_labels: int) -> UnknownLabels:
-        """The same where label k stands in column places[k] of `n_labels`."""
+        """Move label k to column places[k] of `n_labels`."""
         old = self.entries
         if old.shape[1] == n_labels and np.array_equal(places, np.arange(n_labels)):
             return self
@@ -142,7 +142,7 @@ class UnknownLabels:
     def settled(
         self, Y: sp.csr_array, constant: npt.NDArray[np.int8]
     ) -> tuple[sp.csr_array, UnknownLabels | None]:
-        """Return Y and what is unknown, where unknown entries of constant labels count as the constant.
+        """Set unknown entries of constant labels to the constant; return Y and the remaining unknown.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class UnknownLabels:
         return Y, _unless_known(rest, self.open_rows)
 
     def named(self) -> npt.NDArray[np.bool_]:
-        """Labels that a row with labels to come says something of, (n_labels,)."""
+        """Mask of labels that some open row names, (n_labels,)."""
         of_open = self.entries[np.flatnonzero(self.open_rows)]
         counts = np.bincount(of_open.indices, minlength=of_open.shape[1])
         return counts < of_open.shape[0]
@@ -166,7 +166,7 @@ class UnknownLabels:
     def filled(
         self, Y: sp.csr_array, before: sp.csr_array, unknown_before: UnknownLabels | None
     ) -> tuple[sp.csr_array, UnknownLabels | None]:
-        """Y with its unknown entries as the rows had them before, and what is unknown still."""
+        """Fill unknown entries of Y from the previous labels; return Y and the remaining unknown."""
         Y = sp.csr_array(Y + self.entries.multiply(before), dtype=np.int8)
         Y.sort_indices()
         if unknown_before is None:
@@ -177,7 +177,7 @@ class UnknownLabels:
 
 
 def label_counts(Y: sp.csr_array, unknown: UnknownLabels | None) -> npt.NDArray[np.int64]:
-    """In how many rows each label is present, and in how many it is known, (2, n_labels)."""
+    """Count the rows where each label is present and where it is known, (2, n_labels)."""
     n, n_labels = Y.shape
     gone = 0 if unknown is None else np.bincount(unknown.entries.indices, minlength=n_labels)
     present = np.bincount(Y.indices, minlength=n_labels)
@@ -185,7 +185,7 @@ def label_counts(Y: sp.csr_array, unknown: UnknownLabels | None) -> npt.NDArray[
 
 
 def constant_labels(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
-    """1 for labels present in all rows where they are known, -1 in none, 0 for others, (n_labels,).
+    """Return 1 for labels present in all known rows, -1 for absent ones, else 0, (n_labels,).
 
     Examples
     --------
@@ -199,7 +199,7 @@ def constant_labels(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int8]:
 
 
 def ones_at(rows: Any, columns: Any, shape: tuple[int, int]) -> sp.csr_array:
-    """A matrix with ones at these places, sorted."""
+    """Return a sorted matrix with ones at the given entries."""
     made = sp.csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
     made.sort_indices()
     return made
@@ -212,7 +212,7 @@ def _unless_known(entries: sp.csr_array, open_rows: npt.NDArray[np.bool_]) -> Un
 def joined_unknown(
     parts: Sequence[UnknownLabels | None], lengths: Sequence[int], n_labels: int
 ) -> UnknownLabels | None:
-    """Parts one after the other; None where all is known."""
+    """Concatenate unknown entries of row blocks; None if all are known."""
     if all(part is None for part in parts):
         return None
     filled = [

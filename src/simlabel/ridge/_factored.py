@@ -21,7 +21,7 @@ from simlabel.ridge._conjugate import Apart, RidgeSystem
 from simlabel.ridge._groups import Positions, Within, scores_without_groups
 from simlabel.ridge._products import Block, SimilarityProducts
 from simlabel.ridge._tiles import Tiles
-from simlabel.sums.running import run_tasks
+from simlabel.sums import run_tasks
 
 _DIGITS = 0.2  # of the penalty: what single precision may take off the smallest eigenvalues
 _WORTH = 3e6  # n^2 over the number of labels: below it a factor is quicker than iterations

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import dense_rows, group_sums, pieces
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.ridge._base import Problem
 

@@ -26,6 +26,7 @@ from simlabel.ridge._logistic import Logistic, logistic
 _OTHERS, _OWN, _OFFSET = 30.0, 3.0, 0.25
 _FIRST, _FIRST_PRECISION = 1.0, 1.0  # what own coefficients are held to before their mean is known
 _LEAST = 0.1  # own coefficients are never turned round
+_MOST_SHARE = 1 - 2.0**-53  # below 1 also where weights are so large that 1 more is none more
 _MOST_OPERATIONS = 4e10  # of a step of all labels: beyond, each has its own score alone
 
 
@@ -69,7 +70,8 @@ def mixed(
 
 def _base(targets: Rows, weights: FloatArray) -> FloatArray:
     """Log-odds of the frequency of each label, (n_labels,)."""
-    return np.asarray(scipy.special.logit((weights @ targets + 0.5) / (weights.sum() + 1.0)))
+    shares = (weights @ targets + 0.5) / (weights.sum() + 1.0)
+    return np.asarray(scipy.special.logit(np.minimum(shares, _MOST_SHARE)))
 
 
 class _Mixture:

@@ -6,8 +6,7 @@ import numpy as np
 
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.ridge._base import Problem
-from simlabel.sums import Job, Keep, ReduceCall, References, SumReducer, prepare
-from simlabel.sums.reducers import Reducer
+from simlabel.sums import Job, Keep, ReduceCall, Reducer, References, SumReducer, prepare
 
 
 def ridge_targets(references: References) -> Rows:

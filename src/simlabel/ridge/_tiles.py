@@ -17,7 +17,7 @@ from simlabel._utils.threads import held_blas
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.ridge._groups import Positions
 from simlabel.ridge._products import Block
-from simlabel.sums.running import run_tasks
+from simlabel.sums import run_tasks
 
 
 class NotPositiveDefinite(ValueError):

@@ -138,10 +138,8 @@ def _share(hits: FloatArray) -> tuple[float, float, float]:
     if trials == 0:
         return float("nan"), 0.0, 1.0
     share = float(weights @ right) / trials
-    spread = (
-        float(weights @ (right - share * of) ** 2) / trials**2
-    )  # variance of the share if rows are independent
-    n = min(trials, share * (1 - share) / spread) if spread > 0 else trials
-    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + (_Z / (2 * n)) ** 2)
+    spread = float(weights / trials @ (right - share * of) ** 2)  # `trials` times the variance
+    n = min(trials, trials * (share * (1 - share) / spread)) if spread > 0 else trials
+    middle = (share * n + _Z**2 / 2) / (n + _Z**2)
+    half = _Z / (n + _Z**2) * math.sqrt(share * (1 - share) * n + _Z**2 / 4)
     return share, max(0.0, middle - half), min(1.0, middle + half)

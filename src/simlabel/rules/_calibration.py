@@ -130,7 +130,7 @@ class LeaveOneOutCalibration(BaseEstimator):
         if curves is not self.curves_:  # a copy for other labels has other curves
             logistic = [k for k, curve in enumerate(self.curves_) if isinstance(curve, LogisticCurve)]
             parts = [(self.curves_[k].slope, self.curves_[k].offset, self.curves_[k].edge) for k in logistic]
-            cached = logistic, LogisticCurve(*np.array(parts).reshape(-1, 3).T)
+            cached = logistic, LogisticCurve(*np.array(parts, dtype=np.float64).reshape(-1, 3).T)
             self._cached = self.curves_, cached
         return cached
 

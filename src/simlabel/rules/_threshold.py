@@ -73,17 +73,12 @@ class Threshold(LabelRule):
             F1 = np.hstack([F, np.ones((F.shape[0], 1))])
             known = block.known
             weighted = F1 * (block.weights * known.any(axis=1))[:, None]
-            with np.errstate(over="ignore", invalid="ignore"):  # overflow is an error below
+            with np.errstate(over="ignore", invalid="ignore"):  # `_solved` raises an error
                 A = A + weighted.T @ F1
                 b = b + weighted.T @ _targets(F, block.Y.toarray().astype(bool), known)
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            raise ValueError(
-                "Threshold: the squares of the label weights overflow. Normalize the features "
-                "(normalizer='l2'), or use another label rule."
-            )
         fitted = copy.copy(self)
         if self.literal:
-            solution = scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
+            solution = _solved(A, b)
             fitted.coef_, fitted.intercept_ = solution[:-1], float(solution[-1])
         else:
             fitted.coef_, fitted.intercept_ = _regularized(A, b)
@@ -110,10 +105,22 @@ def _regularized(A: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
     n, sums = A[-1, -1], A[-1, :-1]
     if not (len(sums) and n > 0):
         return np.zeros(len(sums)), float(b[-1] / n) if n > 0 else 0.0
-    C = A[:-1, :-1] - np.outer(sums, sums) / n
-    C[np.diag_indices(len(C))] += max(0.0, float(np.trace(C))) / (len(C) * n)
-    coef = scipy.linalg.lstsq(C, b[:-1] - sums * (b[-1] / n), cond=_RANK_TOLERANCE)[0]
+    with np.errstate(over="ignore", invalid="ignore"):  # `_solved` raises an error
+        C = A[:-1, :-1] - np.outer(sums, sums) / n
+        C[np.diag_indices(len(C))] += max(0.0, float(np.trace(C))) / (len(C) * n)
+        c = b[:-1] - sums * (b[-1] / n)
+    coef = _solved(C, c)
     return coef, float((b[-1] - sums @ coef) / n)
+
+
+def _solved(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the solution of normal equations; of several, the one of minimum norm."""
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise ValueError(
+            "Threshold: the squares of the label weights overflow. Normalize the features "
+            "(normalizer='l2'), or use another label rule."
+        )
+    return scipy.linalg.lstsq(A, b, cond=_RANK_TOLERANCE)[0]
 
 
 def _targets(F: FloatArray, truth: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> FloatArray:

@@ -215,7 +215,7 @@ def _check_label(by: By, key: int, after: Fields) -> None:
     if after is None and by.one("SELECT 1 FROM tags WHERE label = ?", key):
         raise Conflict(f"Label {key} is in use; delete it instead.")
     row = by.one("SELECT name, deleted FROM labels WHERE id = ?", key)
-    if after is None or (row is None and "name" not in after):
+    if after is None or (row is None and not {"name", "deleted"} <= after.keys()):
         return
     fields = after if row is None else {"name": row["name"], "deleted": row["deleted"], **after}
     name, deleted = fields["name"], fields["deleted"]

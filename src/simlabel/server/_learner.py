@@ -99,10 +99,11 @@ class Learner:
         started, changes = time.monotonic(), self._changes(self.position)
         known = set() if self.model is None else set(self.model.ids_.tolist())
         if changes.lessons or known & changes.touched:
-            self.file, self.position = None, changes.position
-            self.model = None if self.model is None else followed(self.model, changes)
-            if self.model is None:
+            model = None if self.model is None else followed(self.model, changes)
+            if model is None:
                 self._fit()
+            else:
+                self.model, self.file = model, None
         self.position = max(self.position, changes.position)
         answer = self._saved(file)
         self._rested = time.monotonic() + min(_REST, time.monotonic() - started)

@@ -8,8 +8,8 @@ from simlabel.tables._embedding import EmbeddedColumn, Embedding
 from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning
 from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns
 from simlabel.tables._labels import label_sets, leaking_columns, separator_for, tagged_rows
-from simlabel.tables._separators import guess_separator
-from simlabel.tables._terms import split
+from simlabel.tables._separators import guess_separator, list_form
+from simlabel.tables._terms import LISTS, join, split
 from simlabel.tables._values import yes_or_no
 from simlabel.tables._vocabulary import Vocabulary
 
@@ -21,6 +21,7 @@ __all__ = [
     "Column",
     "detect_columns",
     "guess_separator",
+    "list_form",
     "KINDS",
     "LEFT_OUT",
     "NUMBERS",
@@ -30,6 +31,8 @@ __all__ = [
     "Row",
     "table_cells",
     "split",
+    "join",
+    "LISTS",
     "label_sets",
     "leaking_columns",
     "separator_for",

@@ -103,10 +103,9 @@ def guess_separator(texts: Sequence[str]) -> str:
     >>> guess_separator(["#sea #sunset", "#sea"])
     '#'
     """
-    if sum(listed(text) is not None for text in texts) >= _WHOLE * max(1, len(texts)):
-        return LISTS
-    if sum(bool(_HASHTAGS.fullmatch(text.strip())) for text in texts) >= _WHOLE * max(1, len(texts)):
-        return "#"
+    marked = list_form(texts)
+    if marked:
+        return marked
     best = (0.0, "")
     for candidate in SEPARATORS:
         rows = [set(split(text, candidate)) for text in texts]
@@ -122,3 +121,17 @@ def guess_separator(texts: Sequence[str]) -> str:
         if recurring >= 0.5 or len(texts) < ENOUGH:
             best = max(best, (len(several) * (0.5 + recurring), candidate), key=lambda pair: pair[0])
     return best[1]
+
+
+def list_form(texts: Sequence[str]) -> str:
+    """Return `LISTS` or "#" if nearly all texts are lists in brackets or braces, or hashtags; else "".
+
+    Examples
+    --------
+    >>> list_form(['["sea"]', "[]"]), list_form(["#sea #sunset", "#sea"]), list_form(["sea; sunset"])
+    ('[]', '#', '')
+    """
+    enough = _WHOLE * max(1, len(texts))
+    if sum(listed(text) is not None for text in texts) >= enough:
+        return LISTS
+    return "#" if sum(bool(_HASHTAGS.fullmatch(text.strip())) for text in texts) >= enough else ""

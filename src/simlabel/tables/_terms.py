@@ -136,6 +136,19 @@ def split(c: Cell, separator: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+def join(labels: Sequence[str], separator: str) -> str:
+    """Return a cell that `split` reads as these labels.
+
+    Examples
+    --------
+    >>> join(["a", "b"], ";"), join(["a", "b"], LISTS), join(["a", "b"], "#")
+    ('a;b', '["a", "b"]', '#a #b')
+    """
+    if separator == LISTS:
+        return json.dumps([*labels], ensure_ascii=False)
+    return " ".join(f"#{label}" for label in labels) if separator == "#" else separator.join(labels)
+
+
 def listed(text: str) -> list[str] | None:
     """Return the items of a list that a text is: JSON, Python, numpy, or ``{a,b}``; None for any other text.
 
