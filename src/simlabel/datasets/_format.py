@@ -16,7 +16,7 @@ from simlabel.datasets._columns import (
     WIDE,
     Array,
     Entries,
-    Table,
+    SourceTable,
     finite_number,
     finite_numbers,
     joined_columns,
