@@ -14,8 +14,7 @@ from simlabel.datasets import Dataset
 from simlabel.experiments.reports._showcase import model_showcase
 from simlabel.model.inspection import told
 from simlabel.ridge import Ridge
-from simlabel.tables import Column, TableEncoder, label_sets, title_column
-from simlabel.tables._cells import Cells
+from simlabel.tables import Cells, Column, TableEncoder, label_sets, title_column
 
 FILMS = pd.DataFrame(
     {

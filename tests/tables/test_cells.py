@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from simlabel.tables import Cells, table_cells
-from simlabel.tables._cells import cell
 
 ROWS = [("Jaws", 1975, 8.1), ("54", None, None), ("Alien", 1979, 8.5)]
 TABLE = Cells(("title", "year", "mark"), ROWS)
@@ -53,7 +52,7 @@ TABLE = Cells(("title", "year", "mark"), ROWS)
     ],
 )
 def test_a_cell_is_plain(value, expected):
-    found = cell(value)
+    ((found, _),) = table_cells([{"x": value, "y": 1}]).rows
     assert found == expected
     assert type(found) is type(expected)
 

@@ -173,9 +173,9 @@ def test_parts_rows_and_columns_in_any_order():
 
 def test_columns_that_are_absent_or_new_are_told():
     encoder = TableEncoder().fit(table_cells({"t": ["a b", "c d"], "n": [1, 2], "same": [1, 1]}))
-    with pytest.warns(TableWarning, match="column 'n' is not there and counts as empty"):
+    with pytest.warns(TableWarning, match="column 'n' is missing and is treated as empty"):
         assert encoder.aligned(table_cells({"t": ["a"], "same": [1]})) == [("a", None, 1)]
-    with pytest.warns(TableWarning, match="column 'new', 'more' is new and is not looked at"):
+    with pytest.warns(TableWarning, match="column 'new', 'more' is new and is ignored"):
         assert encoder.aligned(table_cells({"new": [0], "n": [3], "t": ["a"], "more": [0]})) == [
             ("a", 3, None)
         ]
@@ -223,10 +223,10 @@ def test_the_same_bytes_in_another_process():
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"columns": "text"}, TypeError, "columns must be a dict by names of columns, got 'text'"),
-        ({"weights": [1.0]}, TypeError, r"weights must be a dict by names of columns, got \[1.0\]"),
+        ({"columns": "text"}, TypeError, "columns must be a dict by column names, got 'text'"),
+        ({"weights": [1.0]}, TypeError, r"weights must be a dict by column names, got \[1.0\]"),
         ({"weights": {"t": -1.0}}, ValueError, r"weights\['t'\]"),
-        ({"weights": {"u": 1.0}}, ValueError, "no block 'u' to weigh; there are 't'"),
+        ({"weights": {"u": 1.0}}, ValueError, "there is no block 'u'; there are 't'"),
         ({"columns": {"u": "text"}}, ValueError, "no column 'u'"),
     ],
     ids=str,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_tables
-from simlabel.tables import _terms
-from simlabel.tables._terms import ANALYSES
+from simlabel.tables import ANALYSES
 
 CHARACTERS = st.one_of(
     st.sampled_from("ab cd  e\n.,-'_ÄßﬁİΣ海の猫ไทย가3"), st.characters(exclude_categories=["Cs"])
@@ -29,15 +27,6 @@ def read(counted):
     return rows
 
 
-@pytest.fixture(params=[0, 100], ids=["together", "one by one"])
-def few(request):
-    """How few texts are read one by one."""
-    with mock.patch.object(_terms, "_FEW", request.param):
-        yield
-
-
-@pytest.mark.usefixtures("few")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS)
 def test_words_and_characters_are_those_of_plain_loops(texts):
     words, characters = ANALYSES["text"](texts, "")
@@ -45,7 +34,6 @@ def test_words_and_characters_are_those_of_plain_loops(texts):
     assert read(characters) == [Counter(naive_tables.characters(text)) for text in texts]
 
 
-@pytest.mark.usefixtures("few")
 def test_pairs_stay_within_a_text():
     words, _ = ANALYSES["text"](["one two", None, "three", ("four", "five")], "")
     assert [sorted(row) for row in read(words)] == [

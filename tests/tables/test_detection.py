@@ -29,7 +29,7 @@ CASES = {
     "per cent": (["12 %", "7%"], ("number", "7 to 12")),
     "few odd ones": (
         [*map(str, range(0, 80, 2)), "?!"],
-        ("number", "0 to 78, 1 that are none count as missing"),
+        ("number", "0 to 78, 1 that are not numbers treated as missing"),
     ),
     "iso dates": (["2024-05-01", "2023-12-31"], ("date", "2023-12-31 to 2024-05-01")),
     "dotted dates": (["1.5.2024", "31.12.2023 14:30"], ("date", "2023-12-31 to 2024-05-01")),
