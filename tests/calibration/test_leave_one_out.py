@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simlabel import SMLClassifier
-from simlabel.ridge._logistic import logistic_lines
+from simlabel.ridge import logistic_lines
 from simlabel.rules import ScoreBlock
 from simlabel.rules.calibration import LeaveOneOutCalibration
 from simlabel.rules.calibration._leave_one_out import LogisticCurve

@@ -14,11 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from simlabel import SMLClassifier, load
 from simlabel._utils.kernels import sparse_times_dense
 from simlabel._utils.limits import changed_limits
-from simlabel.ridge import RetuneWarning, Ridge, _conjugate
-from simlabel.ridge._closed_form import ridge_solution
-from simlabel.ridge._factored import exact_enough, worth_a_factor
-from simlabel.ridge._linear import _TOLERANCE, LinearRidge, linear_form
-from simlabel.ridge._products import SimilarityProducts
+from simlabel.ridge import (
+    LinearRidge,
+    RetuneWarning,
+    Ridge,
+    _conjugate_gradients,
+    linear_form,
+    ridge_solution,
+)
+from simlabel.ridge._conjugate_gradients import SimilarityProducts
+from simlabel.ridge._linear import TOLERANCE
+from simlabel.ridge._tiled_cholesky import exact_enough, worth_a_factor
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
 
 N, P = 70, 30
@@ -85,8 +91,8 @@ def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, 
     if few_columns:
         np.testing.assert_allclose(found.left_out, wanted.left_out, rtol=1e-6, atol=1e-6)
         return
-    assert 0 < found.residual <= _TOLERANCE
-    for fold in ridge._folds():
+    assert 0 < found.residual <= TOLERANCE
+    for fold in ridge.folds():
         scores = without_fold(ridge, Z, fold, np.minimum(weights, 1.0))
         np.testing.assert_allclose(found.left_out[fold], scores, atol=0.03)
 
@@ -120,7 +126,7 @@ def test_by_a_factor_leave_one_out_is_exact_too(
     np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
     np.testing.assert_allclose(found.mean, wanted.mean)
     np.testing.assert_allclose(found.left_out, wanted.left_out, atol=1e-3)
-    assert found.residual <= _TOLERANCE
+    assert found.residual <= TOLERANCE
 
 
 def test_a_penalty_too_small_for_single_precision_is_left_to_iteration(rng):
@@ -129,8 +135,8 @@ def test_a_penalty_too_small_for_single_precision_is_left_to_iteration(rng):
     with beyond(factor_bytes=2 * N**2), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ridge = LinearRidge(linear_form(Linear(), X), X, sp.csr_array(Y.astype(float)), np.ones(N), 1e-6)
-        products, unit = ridge._products()
-        assert not exact_enough(products, *ridge._in_units(unit), seed=0)
+        products, _ = ridge.operator
+        assert not exact_enough(products, *ridge.in_units(), seed=0)
         V = ridge.solution().V
     wanted = ridge_solution((X @ X.T).toarray(), Y, np.ones(N), 1e-6).V
     np.testing.assert_allclose(V, wanted, atol=1e-3 * np.abs(wanted).max())
@@ -149,7 +155,7 @@ def test_groups_are_left_out_whole(rng):
         form = linear_form(Cosine(), X)
         ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, 0.3, groups=groups)
         left_out = ridge.solution().left_out
-    folds = np.array(list(ridge._folds()))
+    folds = np.array(list(ridge.folds()))
     assert (folds.sum(axis=0) == 1).all()
     assert folds.any(axis=1).all()
     for fold in folds:
@@ -194,14 +200,14 @@ def test_what_is_still_summed_over_some(rng, similarity, inducing):
 def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch, mixing):
     X, Y = rows(rng)
     columns = []
-    plain = _conjugate.RidgeSystem.solve
+    plain = _conjugate_gradients.RidgeSystem.solve
 
     def solve(self, B, tolerance, start=None, stopped=lambda: False):
         if tolerance < 1e-6:
             columns.append(start is not None)
         return plain(self, B, tolerance, start, stopped)
 
-    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", solve)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "solve", solve)
     with beyond(), warnings.catch_warnings():
         warnings.simplefilter("error", RetuneWarning)
         taught = model(mixing=mixing).fit(X[:60], Y[:60])
@@ -221,7 +227,7 @@ def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mix
     """What is left over of all labels lies in the directions of the row and of the mean."""
     X, _ = rows(rng)
     Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
-    solve, in_few = _conjugate.RidgeSystem.solve, _conjugate.RidgeSystem.in_few
+    solve, in_few = _conjugate_gradients.RidgeSystem.solve, _conjugate_gradients.RidgeSystem.in_few
 
     def noted(self, B, tolerance, start=None, stopped=lambda: False):
         self.noted = start is not None
@@ -233,8 +239,8 @@ def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mix
         columns.extend([found[0].shape[1]] if self.noted else [])
         return found
 
-    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", noted)
-    monkeypatch.setattr(_conjugate.RidgeSystem, "in_few", few)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "solve", noted)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "in_few", few)
     with beyond(iterated_bytes=1 << 20):
         taught = model(mixing=mixing).set_params(n_jobs=1).fit(X, Y)
         assert not columns
@@ -265,9 +271,9 @@ def test_what_is_left_over_is_in_the_file(rng, tmp_path):
 
 def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
     X, Y = rows(rng)
-    monkeypatch.setattr(_conjugate, "_STEPS", 1)
-    monkeypatch.setattr(_conjugate, "_ROUNDS", 1)
-    with beyond(), pytest.warns(ConvergenceWarning, match=r"penalty=1e-07.*leaves over.*Raise it"):
+    monkeypatch.setattr(_conjugate_gradients, "_STEPS", 1)
+    monkeypatch.setattr(_conjugate_gradients, "_ROUNDS", 1)
+    with beyond(), pytest.warns(ConvergenceWarning, match=r"penalty=1e-07.*did not converge.*raise it"):
         model(Linear(), penalty=1e-7).fit(X, Y)
 
 
@@ -312,4 +318,4 @@ def test_labels_that_are_alike_have_one_direction(rng):
     Z = ridge.form(X)
     wanted = ridge_solution(Z @ Z.T, Y, weights, 0.3).V
     np.testing.assert_allclose(found.V, wanted, atol=1e-6 * np.abs(wanted).max())
-    assert found.residual <= _TOLERANCE
+    assert found.residual <= TOLERANCE

@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision
-from simlabel.ridge import Ridge
-from simlabel.ridge._closed_form import RidgeSolution, ridge_solution
-from simlabel.ridge._logistic import logistic
-from simlabel.ridge._mixing import mixed
+from simlabel.ridge import Ridge, RidgeSolution, logistic, mixed, ridge_solution
 from simlabel.similarities import RBF
 
 
@@ -166,7 +163,7 @@ def test_scores_of_set_sizes_stay(rng):
 
 
 def test_of_very_many_labels_each_is_made_from_its_own_score(rng, monkeypatch):
-    monkeypatch.setattr("simlabel.ridge._mixing._MOST_OPERATIONS", 1.0)
+    monkeypatch.setattr("simlabel.ridge._log_odds._MOST_OPERATIONS", 1.0)
     X, Y = related_labels(rng, 40)
     plain = solved(X, Y, np.ones(40))
     found = mixed(plain, Y, 4, np.ones(40))

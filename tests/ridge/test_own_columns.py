@@ -12,8 +12,7 @@ from sklearn.preprocessing import normalize
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel._utils.limits import changed_limits
-from simlabel.ridge import Ridge
-from simlabel.ridge._linear import LinearRidge, linear_form
+from simlabel.ridge import LinearRidge, Ridge, linear_form
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial
 
 WORDS = [f"{a}{b}" for a in "bdfgklmnpr" for b in "aeiou"]
@@ -97,7 +96,7 @@ def test_by_iteration_a_fold_is_left_out_with_its_words(similarity):
         ridge = LinearRidge(linear_form(similarity, X), X, sp.csr_array(Y), np.ones(40), 0.3, vocabulary=True)
         found = ridge.solution().left_out
     constant = 2.0 if isinstance(similarity, Polynomial) else 0.0
-    for fold in ridge._folds():
+    for fold in ridge.folds():
         rest = X[~fold].toarray()
         asked = normalize(X[fold].toarray() * (rest > 0).any(axis=0))
         S, mean = rest @ rest.T + constant, Y[~fold].mean(axis=0)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from simlabel._utils.limits import changed_limits
-from simlabel.ridge._closed_form import ridge_solution
-from simlabel.ridge._penalties import left_out_by_penalty
+from simlabel.ridge import left_out_by_penalty, ridge_solution
 
 
 @pytest.mark.parametrize("weighted", [False, True])

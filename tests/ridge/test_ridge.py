@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import naive
 from similarity_cases import SIMILARITY_CASES
 from simlabel import SMLClassifier
-from simlabel.ridge import LabelMean, Ridge
+from simlabel.ridge import LabelMean, Ridge, ridge_targets
+from simlabel.ridge._nystroem import NystroemFeatures, feature_solution
 from simlabel.similarities import RBF, Function, Laplacian, Polynomial, Precomputed
 from simlabel.sums import TopK
 
@@ -78,18 +79,15 @@ def test_all_rows_inducing_is_the_exact_solution(seed, weighted):
     w = rng.integers(1, 4, 14).astype(float) if weighted else np.ones(14)
     exact = SMLClassifier(Laplacian(1.0), normalizer=None, influence=Ridge(0.3, inducing=None))
     exact.fit(X, Y, sample_weight=w)
-    from simlabel.ridge._inducing import InducingFeatures, inducing_solution
-    from simlabel.ridge._pairs import ridge_targets
-
     references = exact._model.scorer.references
     scorer = exact._model.scorer
-    features = InducingFeatures(scorer.prepared, Laplacian(1.0), scorer.stages.engine, None)
-    solution = inducing_solution(features, references.X, ridge_targets(references), w, 0.3)
+    features = NystroemFeatures(scorer.prepared, Laplacian(1.0), scorer.stages.engine, None)
+    solution = feature_solution(features, references.X, ridge_targets(references), w, 0.3)
     solved = exact._model.scorer.solved
     np.testing.assert_allclose(solution.left_out, solved.left_out, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(solution.mean, solved.intercept)
     S = np.array([[naive.laplacian(1.0)(q, x) for x in X.tolist()] for q in Q.tolist()])
-    np.testing.assert_allclose(S @ solution.V, S @ solved.V, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(S @ features.to_influence(solution.V), S @ solved.V, rtol=1e-4, atol=1e-5)
 
 
 def test_few_inducing_rows_are_a_least_squares_fit():
@@ -188,7 +186,7 @@ def test_a_precomputed_matrix_has_no_rows_to_sum_over_a_few_of(penalty):
     X, Y, _, _ = problem(6)
     S = X @ X.T
     influence = Ridge(penalty, inducing=5)
-    with pytest.raises(ValueError, match=r"5 inducing references .* use Ridge\(inducing=None\)"):
+    with pytest.raises(ValueError, match=r"5 inducing references .* Use Ridge\(inducing=None\)"):
         SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)
     influence = Ridge(penalty, inducing=None)
     SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)

@@ -209,7 +209,7 @@ class NumberColumn(FittedColumn):
         values = _numbers(self.column, cells)
         missing = np.isnan(values[:, :1])
         values = np.where(missing, self.middle, values)
-        parts = [np.clip((values - self.middle) / self.scale, -_FARTHEST, _FARTHEST)]
+        parts: list[FloatArray] = [np.clip((values - self.middle) / self.scale, -_FARTHEST, _FARTHEST)]
         parts += [_linear_spline(values[:, k], knots) for k, knots in enumerate(self.knots)]
         dense = np.hstack([*(part * ~missing for part in parts), missing]) / np.sqrt(2.0 * len(self.middle))
         return _shifted(dense, self.slot, width)
