@@ -12,14 +12,24 @@ from pathlib import Path
 
 #: what rooms export for each other, and not for users, though it has an example
 _INNER = {
+    "CsvRecords",
+    "DiskRows",
     "LabelSpace",
+    "Numbered",
     "ReduceCall",
     "References",
+    "Sheet",
     "Stack",
     "equal_groups",
     "fold",
+    "lazy_moments",
+    "river_file",
     "group_codes",
+    "CollapsedSums",
+    "MergedSums",
+    "rounds",
     "current_name",
+    "rbf_contributions",
 }
 #: rooms that users import from, in the order in which they meet them, with what is in them
 ROOMS = {

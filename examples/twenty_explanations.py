@@ -15,9 +15,7 @@ import pandas as pd
 
 from simlabel import SMLClassifier, Tagger
 from simlabel.datasets import load_dataset
-from simlabel.model.inspection import told
-from simlabel.model.inspection._likely import legend
-from simlabel.model.inspection._told import headline
+from simlabel.model.inspection import headline, legend, told
 
 ROWS, KNOWN_GENES, KNOWN_FILMS = 5, 2000, 1500
 

@@ -95,7 +95,7 @@ def check_table(path: Path, data: bytes, rows: int) -> None:
     """Whatever is in a file, it is one table, read whole or in pieces, or refused with a DatasetError."""
     path.write_bytes(data)
     whole = _outcome(lambda: read_table(path).frame)
-    pieces = _outcome(lambda: pd.concat(list(table_chunks(path, rows))))
+    pieces = _outcome(lambda: pd.concat(list(table_chunks(path, rows)) or [whole.iloc[:0]]))
     if isinstance(whole, str):
         assert isinstance(pieces, str) or "max_gib" in whole
         return

@@ -37,6 +37,6 @@ def write_csv(path, frame, sep=";", encoding="utf-8"):
     frame.to_csv(path, sep=sep, encoding=encoding, index=False)
 
 
-def said(result):
+def stderr_of(result):
     """What went to stderr, as one line without the frame around errors."""
     return " ".join(result.stderr.replace("│", " ").split())

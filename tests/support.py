@@ -1,12 +1,11 @@
-"""Helpers that tests of several rooms share."""
+"""Helpers shared by the tests of several packages."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from simlabel.datasets import Dataset, DatasetError, load_dataset
-from simlabel.datasets._river import river_file
+from simlabel.datasets import Dataset, DatasetError, load_dataset, river_file
 
 
 def require_data(name: str) -> Dataset:

@@ -12,7 +12,7 @@ import pytest
 
 from simlabel import SMLClassifier
 from simlabel.metrics import CRITERIA, MORE_CRITERIA, find_criterion
-from simlabel.model.inspection._values import data_values
+from simlabel.model.inspection import data_values
 from simlabel.model.sketches import SKETCHES
 from simlabel.normalizers import NORMALIZERS
 from simlabel.ridge import INFLUENCES

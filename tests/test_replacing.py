@@ -1,4 +1,4 @@
-"""What stays as it was when a file is replaced."""
+"""Links, permissions and special files when a file is replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simlabel._utils.replacing import replacing
+from simlabel._utils.files import replacing
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, owners and devices of POSIX")
 
@@ -52,7 +52,7 @@ def test_standard_output_as_a_file_is_written_on(tmp_path):
     """By its name too: what was written to it before stays, and what comes after has its place."""
     path = tmp_path / "out"
     code = (
-        "import os; from pathlib import Path; from simlabel._utils.replacing import replacing\n"
+        "import os; from pathlib import Path; from simlabel._utils.files import replacing\n"
         "os.write(1, b'before ')\n"
         "with replacing(Path('/dev/stdout')) as file: file.write(b'new')\n"
     )

@@ -19,8 +19,7 @@ import simlabel
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: not for users: classifiers come from simlabel itself, the server and the command line are programs
-INNER_PACKAGES = {"cli", "estimators", "server", "server.api", "model", "datasets.tables"}
-INNER_PACKAGES |= {"sums.planning", "sums.reducers", "sums.running"}
+INNER_PACKAGES = {"cli", "estimators", "server", "server.api", "model"}
 
 
 def module(name):

@@ -10,7 +10,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.utils import check_random_state
 
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.baselines._powerset import OrConstant
+from simlabel.baselines import OrConstant
 
 
 class ChainEnsemble(ClassifierMixin, BaseEstimator):

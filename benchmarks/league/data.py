@@ -14,8 +14,7 @@ import scipy.sparse as sp
 
 from league.leaks import identifiers, shared_rows
 from league.synthetic import SYNTHETIC
-from simlabel.datasets import Dataset, load_dataset, read_table
-from simlabel.datasets._catalogue import data_folder, listed_sets
+from simlabel.datasets import Dataset, data_folder, listed_sets, load_dataset, read_table
 from simlabel.experiments import FixedSplit, KFolds, Protocol, RandomSplits
 
 SMALL, LARGE, MANY = 1000, 5000, 100  # rows: repeated folds below, one split above; labels

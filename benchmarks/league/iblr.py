@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler
 
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.baselines._powerset import OrConstant
+from simlabel.baselines import OrConstant
 
 _MOST_STEPS = 1000  # of the solver
 

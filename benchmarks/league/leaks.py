@@ -8,9 +8,8 @@ import scipy.sparse as sp
 
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.datasets import Dataset
-from simlabel.experiments import Split
-from simlabel.experiments._fold import take_rows
-from simlabel.model.inspection._copies import row_keys
+from simlabel.experiments import Split, take_rows
+from simlabel.model.inspection import row_keys
 
 _FEW = 20  # columns that together are 1 in every row: fewer are a category
 _DIFFERENT = 0.95  # share of rows in which a text differs from all others

@@ -26,8 +26,7 @@ from league.preparing import AsFrame, Dense, ScaledColumns, Words
 from league.rakel import RAkEL
 from league.searched import Searched
 from simlabel._utils.text import one_line
-from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
-from simlabel.baselines._powerset import LabelPowerset
+from simlabel.baselines import ADTBoostMH, BoosTexter, LabelPowerset, MLkNN, RankSVM
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier, Tagger
 from simlabel.experiments import Algorithm

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.baselines._powerset import LabelPowerset
+from simlabel.baselines import LabelPowerset
 
 _ALL = 10_000  # so many different sets of labels can be listed and drawn from
 

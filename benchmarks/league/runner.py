@@ -21,8 +21,7 @@ from league.results import Key, Results, Score
 from league.workers import TIMED_OUT, run_limited
 from simlabel._utils.text import one_line
 from simlabel.datasets import Dataset
-from simlabel.experiments import Algorithm, Split, criteria_for, run_fold
-from simlabel.experiments._store import data_key
+from simlabel.experiments import Algorithm, Split, criteria_for, data_key, run_fold
 
 TIME_LIMIT = 120.0  # processor seconds of a fold
 _CORE = ("simlabel", "numpy", "scipy", "scikit-learn", "numba")

@@ -10,10 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from simlabel._utils.validation import FloatArray, IntArray
-from simlabel.experiments._fold import dense_labels, take_rows
-from simlabel.experiments._stratified import parts
-from simlabel.metrics import find_criterion, rank_constant_labels
-from simlabel.metrics._outputs import constant_labels, label_scores, label_sets
+from simlabel.experiments import dense_labels, stratified_parts, take_rows, train_and_test
+from simlabel.metrics import constant_labels, find_criterion, label_scores, label_sets, rank_constant_labels
 from simlabel.rules import AutoRule, LabelRule, ScoreBlock, TrainingBlock
 from simlabel.tuning import search_results
 
@@ -161,9 +159,7 @@ class Searched(ClassifierMixin, BaseEstimator):
 def _inner(Y: sp.csr_array, seed: int) -> Iterator[tuple[IntArray, IntArray]]:
     large = Y.shape[0] > _LARGE
     n_parts = max(_FOLDS, Y.shape[0] // _LARGE + 1) if large else _FOLDS
-    part = parts(Y, n_parts, seed, None)
-    for fold in range(1 if large else n_parts):
-        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+    yield from train_and_test(stratified_parts(Y, n_parts, seed), 1 if large else n_parts)
 
 
 def _together(criterion: str, pairs: Sequence[tuple[sp.csr_array, sp.csr_array]]) -> float:

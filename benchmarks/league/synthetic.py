@@ -15,8 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.validation import FloatArray
-from simlabel.datasets import Dataset
-from simlabel.datasets._dataset import TEST, TRAIN
+from simlabel.datasets import TEST, TRAIN, Dataset
 from simlabel.metrics import evaluate
 
 _LABELS = 6

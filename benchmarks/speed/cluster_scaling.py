@@ -51,7 +51,7 @@ def run(scale: Scale) -> Part:
             model = SMLClassifier(RBF(7.0), normalizer=None, engine=DaskEngine(client)).fit(X, Y)
             model.decision_function(Q)
             measured = timed(lambda model=model: model.decision_function(Q))  # type: ignore[misc]
-            shards = len(model._model.scorer.job.kept["dask"].rows)
+            shards = len(model._model.scorer.job.cache["dask"].rows)
         tasks = -(-8 * workers // shards) * shards * 4 / 3
         foretold = len(X) * len(Q) * known["pair, ns"] * 1e-9 / min(workers, cores)
         foretold += tasks * known["task, ms"] * 1e-3

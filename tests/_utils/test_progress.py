@@ -1,4 +1,4 @@
-"""Progress on a terminal, into a pipe, and to whoever listens."""
+"""Progress on a terminal, in a pipe, and with a listener."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ def test_into_a_pipe_a_line_comes_every_ten_seconds(clock, capsys):
     ]
 
 
-def test_what_is_quick_and_not_announced_says_nothing(capsys):
+def test_quick_work_that_is_not_announced_prints_nothing(capsys):
     with shown_progress("waiting", announced=False) as tell:
         for done in range(30):
             tell(done, 30, "waiting")
     assert lines(capsys) == []
 
 
-def test_what_is_called_differently_at_every_step_is_one_work(clock, capsys):
+def test_work_whose_title_changes_with_every_step_is_one_work(clock, capsys):
     with shown_progress("comparing", announced=False) as tell:
         for done in range(25):
             tell(done, 100, f"fold {done}")
     assert lines(capsys) == ["fold 10: 10%, about 90 s left", "fold 20: 20%, about 80 s left"]
 
 
-def test_nobody_is_told_who_does_not_ask(clock, capsys):
+def test_without_show_nothing_is_printed(clock, capsys):
     with progress("waiting", 30, show=False) as advance:
         for _ in range(30):
             advance()
@@ -89,11 +89,11 @@ def test_a_bar_is_never_full_before_the_end(monkeypatch):
 
 
 def test_several_steps_at_once_count_as_many():
-    told = []
+    messages = []
     with (
-        heard_by(lambda done, total, what: told.append((done, total))),
+        heard_by(lambda done, total, what: messages.append((done, total))),
         progress("x", 5, show=False) as advance,
     ):
         advance(3)
         advance()
-    assert told == [(0, 5), (3, 5), (4, 5)]
+    assert messages == [(0, 5), (3, 5), (4, 5)]

@@ -1,4 +1,4 @@
-"""Names are data: whatever a label, an id, a column or a file is called, it is shown and not obeyed."""
+"""Names are data: names of labels, ids, columns and files are shown literally and never interpreted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,25 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 from typer.testing import CliRunner
 
+from made_data import make_data
 from simlabel import SMLClassifier
 from simlabel._utils.text import for_markdown, for_spreadsheet, for_terminal, for_tex
 from simlabel.baselines import ADTBoostMH
-from simlabel.cli._app import app
-from simlabel.experiments import Comparison, Failure, rank_algorithms
-from simlabel.experiments.reports import _figures as figures
-from simlabel.experiments.reports import to_html, to_latex, to_markdown
-from simlabel.experiments.reports._page import Example, Examples, Report, Section, Text, table
+from simlabel.cli import app
+from simlabel.experiments import Comparison, Failure, KFolds, compare, rank_algorithms
+from simlabel.experiments.reports import (
+    Cell,
+    Example,
+    Examples,
+    Report,
+    Section,
+    Table,
+    Text,
+    comparison_report,
+    to_html,
+    to_latex,
+    to_markdown,
+)
 
 NAMES = [
     "[/x]",
@@ -102,7 +113,7 @@ def run(folder):
 
     reading = ("--label-column", "tags", "--separator", "§")
     invoke("fit", f"{FILE}.csv", "-o", f"{FILE}.simlabel", "--similarity", "linear", *reading)
-    return lambda verb, *words, read=True: invoke(verb, *words, *(reading if read else ()))
+    return lambda command, *words, read=True: invoke(command, *words, *(reading if read else ()))
 
 
 def written(folder, *endings):
@@ -129,25 +140,25 @@ def predicted(run, folder, model, data, option):
     return pd.read_csv(folder / "out.csv", keep_default_na=False)["labels"].tolist()
 
 
-@pytest.mark.parametrize("verb", ["datasets", "explain", "predict", "evaluate", "compare"])
-def test_names_are_data_to_every_verb(run, folder, verb):
+@pytest.mark.parametrize("command", ["datasets", "explain", "predict", "evaluate", "compare"])
+def test_names_are_data_to_every_command(run, folder, command):
     data, model = f"{FILE}.csv", f"{FILE}.simlabel"
     reports = [word for path in written(folder, ".html", ".md", ".tex") for word in ("--report", path.name)]
-    if verb == "datasets":
+    if command == "datasets":
         shown = run("datasets", data).stdout
         assert sum(for_terminal(name) in shown for name in NAMES) >= 20  # as many as it lists
-    elif verb == "explain":
+    elif command == "explain":
         shown = run("explain", model, data, "--rows", f"0-{len(NAMES) - 1}", read=False).stdout
         lines = [line.strip() for line in shown.splitlines()]
         for name in map(for_terminal, NAMES):
             assert any(line.startswith(f"{name}, ") and "of the resemblance" in line for line in lines)
-    elif verb == "predict":
+    elif command == "predict":
         found = predicted(run, folder, model, data, "--raw")
         assert found == NAMES * 2
         safe = predicted(run, folder, model, data, "--spreadsheet-safe")
         assert safe == [for_spreadsheet(name) for name in NAMES] * 2
         assert not any(label.startswith(("=", "+", "-", "@")) for label in safe)
-    elif verb == "evaluate":
+    elif command == "evaluate":
         shown = run("evaluate", model, data, *reports)
         assert for_terminal(FILE) in shown.stdout
         assert for_terminal(FILE) in shown.stderr
@@ -199,13 +210,20 @@ def test_figures_show_names(explanation, name):
     tree.plot(feature_names=[name], ax=figure.add_subplot())
     assert any(f"{shown} <" in text for text in drawn_texts(figure))
     assert only_shows(tree.to_text(feature_names=[name]))
-    values = np.array([0.1, 0.5, 0.9])
-    for svg in (
-        figures.box_plot({name: values, "b": values}, name),
-        figures.calibration_plot({name: (values, values), "b": (values, values)}),
-    ):
-        assert any(figures.short(name) == text.strip() for text in Page(svg).shown)
-        assert "img" not in Page(svg).tags
+
+
+@pytest.mark.parametrize("start", range(0, len(NAMES), 8))
+def test_drawings_of_reports_show_names(start):
+    data, names = make_data(), NAMES[start : start + 8]
+    folds = compare(data, ["knn"], KFolds(3)).results["made", "knn"]
+    titles = {f"a{k}": name for k, name in enumerate(names)}
+    found = Comparison("3 folds", titles, {("made", name): folds for name in titles})
+    page = to_html(comparison_report(found, [data], KFolds(3)))
+    for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):  # box plots and calibration curves
+        shown = [text.strip() for text in Page(drawing).shown]
+        for name in map(for_terminal, names):
+            assert name in shown or f"{name[:21]}…" in shown
+        assert "img" not in Page(drawing).tags
 
 
 def drawn_texts(figure):
@@ -218,7 +236,8 @@ def drawn_texts(figure):
 @pytest.mark.parametrize("name", NAMES)
 def test_reports_show_names(name):
     example = Example(name, ((name, True), (name, False)), (name,), (name,))
-    blocks = (Text(name), table([name, name], [[name, name]], name), Examples((example,)))
+    table = Table((name, name), ((Cell(name), Cell(name)),), name)
+    blocks = (Text(name), table, Examples((example,)))
     page, shown = Report(name, name, ((name, name),), (Section(name, blocks),)), for_terminal(name)
     found = Page(to_html(page))
     assert not {"script", "img"} & set(found.tags)

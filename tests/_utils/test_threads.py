@@ -226,7 +226,7 @@ def test_a_child_of_a_process_that_teaches_can_teach():
 
 @forks
 def test_a_value_that_a_thread_works_out_is_worked_out_by_the_child_too():
-    from simlabel._utils.forks import cached_property
+    from simlabel._utils.threads import cached_property
 
     begun, may_end, parent = threading.Event(), threading.Event(), os.getpid()
 

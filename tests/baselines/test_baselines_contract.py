@@ -1,4 +1,4 @@
-"""What all rivals promise: scikit-learn's contract, any form of y, the core's errors, no half-done fit."""
+"""The contract of all baselines: scikit-learn's checks, any form of y, the errors of SML, no partial fit."""
 
 import pickle
 import subprocess
@@ -14,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from simlabel.baselines import ADTBoostMH, BoosTexter, MLkNN, RankSVM
 
-RIVALS = [MLkNN(), BoosTexter(n_rounds=30), ADTBoostMH(n_rounds=15), RankSVM()]
-each_rival = pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: type(rival).__name__)
+BASELINES = [MLkNN(), BoosTexter(n_rounds=30), ADTBoostMH(n_rounds=15), RankSVM()]
+each_baseline = pytest.mark.parametrize("baseline", BASELINES, ids=lambda baseline: type(baseline).__name__)
 
 
 def _failing(estimator):
@@ -27,7 +27,7 @@ def _failing(estimator):
     return dict.fromkeys(checks, "exact up to tol") if isinstance(estimator, RankSVM) else {}
 
 
-@parametrize_with_checks(RIVALS, expected_failed_checks=_failing)
+@parametrize_with_checks(BASELINES, expected_failed_checks=_failing)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -51,55 +51,55 @@ def as_sets(Y, names):
     return [{names[k] for k in np.flatnonzero(row)} for row in Y]
 
 
-@each_rival
-def test_every_form_of_y_gives_the_same_labels_in_its_own_form(rival, rows):
+@each_baseline
+def test_every_form_of_y_gives_the_same_labels_in_its_own_form(baseline, rows):
     X, Y = rows
     names = ["a", "b", "c"]
-    expected = clone(rival).fit(X, Y).predict(X)
+    expected = clone(baseline).fit(X, Y).predict(X)
     assert expected.dtype == Y.dtype
-    assert sp.issparse(clone(rival).fit(X, sp.csr_matrix(Y)).predict(X))
-    np.testing.assert_array_equal(clone(rival).fit(X, sp.csc_array(Y)).predict(X).toarray(), expected)
-    assert clone(rival).fit(X, as_sets(Y, names)).predict(X) == as_sets(expected, names)
+    assert sp.issparse(clone(baseline).fit(X, sp.csr_matrix(Y)).predict(X))
+    np.testing.assert_array_equal(clone(baseline).fit(X, sp.csc_array(Y)).predict(X).toarray(), expected)
+    assert clone(baseline).fit(X, as_sets(Y, names)).predict(X) == as_sets(expected, names)
     frame = pd.DataFrame(X, index=np.arange(100, 130))
     frame.columns = ["f", "g", "h"]
-    predicted = clone(rival).fit(frame, pd.DataFrame(Y, columns=names)).predict(frame)
+    predicted = clone(baseline).fit(frame, pd.DataFrame(Y, columns=names)).predict(frame)
     pd.testing.assert_frame_equal(
         predicted, pd.DataFrame(expected, columns=names, index=frame.index), check_dtype=False
     )
 
 
-@each_rival
-def test_shapes(rival, rows):
+@each_baseline
+def test_shapes(baseline, rows):
     X, Y = rows
-    model = clone(rival).fit(X, Y)
+    model = clone(baseline).fit(X, Y)
     assert model.decision_function(X[:7]).shape == (7, 3)
     assert model.predict(X[:7]).shape == (7, 3)
-    binary = clone(rival).fit(X, Y[:, 0])
+    binary = clone(baseline).fit(X, Y[:, 0])
     assert binary.decision_function(X).shape == (30,)
     np.testing.assert_array_equal(binary.predict(X), binary.decision_function(X) > 0)
-    three = clone(rival).fit(X, np.array(["x", "y", "z"])[Y[:, 0] + Y[:, 1]])
+    three = clone(baseline).fit(X, np.array(["x", "y", "z"])[Y[:, 0] + Y[:, 1]])
     assert three.decision_function(X).shape == (30, 3)
     np.testing.assert_array_equal(three.predict(X), three.classes_[three.decision_function(X).argmax(axis=1)])
 
 
-@each_rival
-def test_score_is_the_share_of_rows_that_are_wholly_right(rival, rows):
+@each_baseline
+def test_score_is_the_share_of_exact_rows(baseline, rows):
     X, Y = rows
-    model = clone(rival).fit(X, Y)
+    model = clone(baseline).fit(X, Y)
     right = (model.predict(X) == Y).all(axis=1)
     assert model.score(X, Y) == right.mean()
     weights = np.arange(30.0)
     assert model.score(X, Y, weights) == pytest.approx((right * weights).sum() / weights.sum())
-    by_sets = clone(rival).fit(X, as_sets(Y, "abc"))
+    by_sets = clone(baseline).fit(X, as_sets(Y, "abc"))
     assert by_sets.score(X, as_sets(Y, "abc")) == right.mean()
     assert by_sets.score(X, [{"never seen"}] * 30) == 0.0
 
 
-@each_rival
-def test_a_failed_fit_leaves_the_former_one_whole(rival, rows):
+@each_baseline
+def test_a_failed_fit_keeps_the_previous_one(baseline, rows):
     X, Y = rows
     frame = pd.DataFrame(X, columns=["f", "g", "h"])
-    model = clone(rival).fit(frame, Y)
+    model = clone(baseline).fit(frame, Y)
     before = model.decision_function(frame)
     bad = np.full((30, 2), np.nan)
     with pytest.raises(ValueError, match="contains NaN"):
@@ -111,7 +111,7 @@ def test_a_failed_fit_leaves_the_former_one_whole(rival, rows):
     np.testing.assert_array_equal(model.decision_function(frame), before)
 
 
-@each_rival
+@each_baseline
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -124,37 +124,37 @@ def test_a_failed_fit_leaves_the_former_one_whole(rival, rows):
         (lambda X, Y: (X, None), r"requires y to be passed"),
     ],
 )
-def test_bad_input_gives_the_errors_of_the_core(rival, rows, change, message):
+def test_bad_input_raises_the_errors_of_sml(baseline, rows, change, message):
     X, y = change(*rows)
     with pytest.raises(ValueError, match=message):
-        clone(rival).fit(X, y)
+        clone(baseline).fit(X, y)
 
 
-@each_rival
-def test_unfitted_and_pickled(rival, rows):
+@each_baseline
+def test_unfitted_and_pickled(baseline, rows):
     X, Y = rows
     with pytest.raises(NotFittedError):
-        clone(rival).predict(X)
-    model = clone(rival).fit(X, Y)
+        clone(baseline).predict(X)
+    model = clone(baseline).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-@each_rival
-def test_inputs_are_left_alone_and_may_be_read_only(rival, rows):
+@each_baseline
+def test_inputs_are_left_alone_and_may_be_read_only(baseline, rows):
     X, Y = rows
     X, Y = X.copy(), Y.copy()
     X.flags.writeable = Y.flags.writeable = False
-    model = clone(rival).fit(X, Y)
-    single = clone(rival).fit(X.astype(np.float32), Y)
+    model = clone(baseline).fit(X, Y)
+    single = clone(baseline).fit(X.astype(np.float32), Y)
     assert model.decision_function(X).dtype == single.decision_function(X).dtype == np.float64
 
 
-@each_rival
-def test_rows_in_a_list_and_labels_in_a_frame(rival, rows):
+@each_baseline
+def test_rows_in_a_list_and_labels_in_a_frame(baseline, rows):
     X, Y = rows
     frame = pd.DataFrame(Y)
-    model = clone(rival).fit(X.tolist(), frame)
+    model = clone(baseline).fit(X.tolist(), frame)
     pd.testing.assert_frame_equal(model.predict(X.tolist()), model.predict(pd.DataFrame(X)))
 
 

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlabel.baselines import BoosTexter
-from simlabel.baselines._conditions import Weights, searching
 
 
 def problem(seed, n_rows=25, n_features=4, n_labels=3):
@@ -55,19 +54,6 @@ def test_words_equal_the_plain_loops_round_by_round(seed, container):
     assert model.words_
     assert_follows(model, history, container(X))
     assert_follows(model, history, X)  # words in a dense matrix are words still
-
-
-def test_the_weights_equal_those_of_the_plain_loops():
-    X, Y = problem(5)
-    weights = Weights(Y.astype(float), np.ones(len(X)))
-    every_row = np.ones(len(X), dtype=bool)
-    with searching(X, None) as search:
-        for expected in naive_boosting.boostexter(X.tolist(), Y.tolist(), 8):
-            stump = search.best(weights, every_row)
-            assert stump.z == pytest.approx(expected["z"])
-            weights.update(np.array(expected["sides"])[search.holds(stump).astype(int)])
-            np.testing.assert_allclose(weights.P + weights.N, expected["weights"], rtol=1e-9)
-            assert not (weights.P * weights.N).any()
 
 
 def test_an_explicit_zero_is_an_absent_word():

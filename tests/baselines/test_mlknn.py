@@ -57,7 +57,7 @@ def test_a_column_that_was_constant_in_fit_does_not_count():
     np.testing.assert_array_equal(with_constant.predict_proba(far), MLkNN(3).fit(X, Y).predict_proba(Q))
 
 
-def test_many_queries_are_asked_in_blocks(change_limits):
+def test_many_queries_are_scored_in_blocks(change_limits):
     X, Y, Q = problem(5)
     model = MLkNN(3).fit(X, Y)
     whole = model.predict_proba(Q)

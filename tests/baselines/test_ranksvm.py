@@ -172,7 +172,7 @@ def test_scores_in_blocks(change_limits):
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 
-def test_a_gap_that_is_not_reached_is_told():
+def test_a_gap_that_is_not_reached_warns():
     X, Y = problem(5, n_rows=40)
     with pytest.warns(
         ConvergenceWarning, match=r"stopped after 3 passes at a duality gap of .* above tol=1e-06"

@@ -71,7 +71,7 @@ def test_a_constant_label_has_no_part_in_the_thresholds_of_rank_svm(constant, ke
     assert abs(sizes.mean() - RankSVM(kernel, degree=2).fit(X, Y).predict(Q).sum(axis=1).mean()) < 1
 
 
-def test_rank_svm_says_how_much_memory_it_lacks_before_it_starts():
+def test_rank_svm_raises_before_it_runs_out_of_memory():
     X, Y = np.zeros((3_000_000, 1), dtype=np.float32), np.tile([[1, 0]], (3_000_000, 1))
     with pytest.raises(MemoryError, match=r"3,000,000 rows need 72,\d{3},\d{3},\d{3},\d{3} bytes") as raised:
         RankSVM().fit(X, Y)

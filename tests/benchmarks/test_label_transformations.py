@@ -13,7 +13,7 @@ from league.rakel import RAkEL, _drawn
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from simlabel.baselines._powerset import LabelPowerset
+from simlabel.baselines import LabelPowerset
 
 
 @pytest.fixture

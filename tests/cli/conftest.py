@@ -1,4 +1,4 @@
-"""Film tables, a model that was fitted on one, and a shell beside them."""
+"""Film tables, a model fitted on one of them, and a shell in their folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 from typer.testing import CliRunner
 
 from film_tables import films, write_csv
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 
 @pytest.fixture(scope="session")
 def film_folder(tmp_path_factory):
-    """A folder with a table, new rows, and a model that the shell has fitted."""
+    """A folder with a table, new rows, and a model that the command line fitted."""
     film_folder = tmp_path_factory.mktemp("films")
     write_csv(film_folder / "films.csv", films(40, 1))
     write_csv(film_folder / "new.csv", films(25, 2).drop(columns="tags"), encoding="latin-1")
@@ -25,8 +25,8 @@ def film_folder(tmp_path_factory):
     ]
     result = CliRunner().invoke(app, [*words, "--id", "id", "--title", "title", "--text", "title"])
     assert result.exit_code == 0, result.output
-    (film_folder / "fitted.txt").write_text(result.stdout, encoding="utf-8")
-    (film_folder / "told.txt").write_text(result.stderr, encoding="utf-8")
+    (film_folder / "stdout.txt").write_text(result.stdout, encoding="utf-8")
+    (film_folder / "stderr.txt").write_text(result.stderr, encoding="utf-8")
     return film_folder
 
 

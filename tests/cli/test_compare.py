@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from made_data import make_data
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.experiments import PUBLISHED
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Run a verb in a folder of its own, on a terminal of 80 columns."""
+    """Run a command in a folder of its own, on a terminal of 80 columns."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
@@ -103,7 +103,7 @@ def test_protocols(run, csv):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["compare"], 2, "give at least one data set"),
         (["compare", "nosuch.csv"], 1, "there is no such file"),
@@ -112,21 +112,21 @@ def test_protocols(run, csv):
         (["compare", "mine.csv", "--criteria", "f2"], 2, "unknown criterion 'f2'"),
         (["compare", "mine.csv", "--criteria", "ndcg@7"], 2, "k = 1, 3 and 5"),
         (["compare", "mine.csv", "--report", "r.pdf"], 1, "a report ends in .html"),
-        (["compare", "mine.csv", "-a", "knn"], 1, "--label-column 'tags'"),
+        (["compare", "mine.csv", "-a", "knn"], 1, "label_column='tags'"),
         (["compare", "mine.csv", "--label-column", "tags", "--folds", "1"], 2, "--folds"),
         (["reproduce", "scene"], 2, "scene"),
         (["datasets", "nosuch.arff"], 1, "there is no such file"),
     ],
 )
-def test_errors_say_what_to_do(run, csv, words, code, said):
+def test_errors_say_what_to_do(run, csv, words, code, message):
     csv()
     result = run(*words)
     assert result.exit_code == code, result.output
-    assert said in " ".join(result.stderr.replace("│", " ").split())
+    assert message in " ".join(result.stderr.replace("│", " ").split())
     assert "Traceback" not in result.output
 
 
-def test_a_failing_algorithm_is_said_and_the_command_fails(run, csv):
+def test_a_failing_algorithm_is_printed_and_the_command_fails(run, csv):
     address = "sklearn.linear_model:LogisticRegression"
     result = run("compare", csv(), "--label-column", "tags", "-a", f"knn,{address}", "--folds", 3)
     assert result.exit_code == 1
@@ -146,7 +146,7 @@ def test_an_option_that_a_format_lacks_is_misuse(run, tmp_path):
     path.write_text("0,1 1:0.5\n1 2:0.5\n")
     result = run("datasets", path, "--label-prefix", "x")
     assert result.exit_code == 2
-    assert "takes no option --label-prefix" in " ".join(result.stderr.replace("│", " ").split())
+    assert "takes no option 'label_prefix'" in " ".join(result.stderr.replace("│", " ").split())
 
 
 def test_datasets_of_a_folder_and_of_a_file(run, csv, tmp_path, monkeypatch):
@@ -210,10 +210,10 @@ def test_ctrl_c_ends_cleanly(tmp_path):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    _, message = process.communicate()
     assert process.returncode == 130
-    assert "Traceback" not in said
-    assert "stopped" in said
+    assert "Traceback" not in message
+    assert "stopped" in message
 
 
 def test_fixed_split_finds_the_parts_beside_the_whole(run, tmp_path):
@@ -221,6 +221,6 @@ def test_fixed_split_finds_the_parts_beside_the_whole(run, tmp_path):
     rows = [f"{k % 2},{k % 2 + k / 100}\n" for k in range(24)]
     for name, part in {"two": rows, "two-train": rows[:16], "two-test": rows[16:]}.items():
         (tmp_path / f"{name}.arff").write_text(header + "".join(part))
-    said = run("compare", tmp_path / "two.arff", "-a", "br", "--fixed-split", "--folder", tmp_path / "runs")
-    assert said.exit_code == 0, said.output
-    assert "training and test parts" in said.output
+    result = run("compare", tmp_path / "two.arff", "-a", "br", "--fixed-split", "--folder", "runs")
+    assert result.exit_code == 0, result.output
+    assert "training and test parts" in result.output

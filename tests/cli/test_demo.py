@@ -6,11 +6,11 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.experiments import PUBLISHED
 
 
-def test_demo_shows_published_beside_measured():
+def test_demo_shows_published_and_measured_values():
     pytest.importorskip("river", reason="the demo reads yeast from river")
     result = CliRunner().invoke(app, ["demo", "--folds", "3"], terminal_width=100)
     assert result.exit_code == 0, result.output
@@ -27,10 +27,10 @@ def test_help_and_misuse():
 
 
 def test_an_error_is_one_line(monkeypatch):
-    def broken(name):
+    def fail(name):
         raise ValueError("no such set: do this")
 
-    monkeypatch.setattr("simlabel.datasets.load_dataset", broken)
+    monkeypatch.setattr("simlabel.datasets.load_dataset", fail)
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 1
     assert "error: no such set: do this" in result.output

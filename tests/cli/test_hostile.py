@@ -1,4 +1,4 @@
-"""Whatever a file holds, a verb ends with its answer or with one line that says what is wrong: no trace."""
+"""Damaged and odd files: every command succeeds or prints one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 CSV = b"a,b,l1,l2\n" + b"".join(b"%d,%d,%d,%d\n" % (k, k * k % 7, k % 2, 1 - k % 2) for k in range(12))
 READ = ("--label-prefix", "l")
@@ -30,7 +30,7 @@ FILES = {
     "arff": b"@relation x\n@attribute a {",
     "surrogates": b"a\xed\xa0\x80,l1\n1,1\n2,0\n",
 }
-VERBS = {
+COMMANDS = {
     "datasets": ("datasets", "{file}", *READ),
     "fit": ("fit", "{file}", "-o", "new.simlabel", *READ),
     "predict": ("predict", "model.simlabel", "{file}", "-o", "out.csv"),
@@ -57,14 +57,14 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("file", [*FILES, "pipe", "folder", "absent.csv"])
-@pytest.mark.parametrize("verb", VERBS)
-def test_no_file_makes_a_trace(folder, monkeypatch, verb, file):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_file_makes_a_trace(folder, monkeypatch, command, file):
     monkeypatch.chdir(folder)
-    result = CliRunner().invoke(app, [word.format(file=f"./{file}") for word in VERBS[verb]])
+    result = CliRunner().invoke(app, [word.format(file=f"./{file}") for word in COMMANDS[command]])
     assert result.exit_code in (0, 1, 2), result.output
     assert not result.exception or isinstance(result.exception, SystemExit)
-    assert "--debug" not in result.stderr, result.stderr  # the hint at an error that nobody foresaw
-    if result.exit_code == 1 and verb != "compare":
+    assert "--debug" not in result.stderr, result.stderr  # the hint at an unexpected error
+    if result.exit_code == 1 and command != "compare":
         assert result.stderr.strip().count("\n") == 0
         assert result.stderr.strip().startswith("error: ")
 
@@ -76,7 +76,7 @@ def test_a_range_of_rows_without_end_is_refused(folder, monkeypatch):
     assert "at most 10,000 rows" in result.stderr
 
 
-TABLE_VERBS = {
+TABLE_COMMANDS = {
     "columns": ("columns", "{file}"),
     "fit": ("fit", "{file}", "--label-column", "l1", "-o", "new.simlabel"),
     "predict": ("predict", "films.simlabel", "{file}", "-o", "out.csv"),
@@ -91,11 +91,11 @@ TABLE_VERBS = {
 
 
 @pytest.mark.parametrize("file", [*FILES, "pipe", "folder", "absent.csv"])
-@pytest.mark.parametrize("verb", TABLE_VERBS)
-def test_no_file_makes_a_trace_of_a_verb_on_tables(folder, film_folder, monkeypatch, verb, file):
+@pytest.mark.parametrize("command", TABLE_COMMANDS)
+def test_no_file_makes_a_trace_of_a_command_on_tables(folder, film_folder, monkeypatch, command, file):
     monkeypatch.chdir(folder)
     (folder / "films.simlabel").write_bytes((film_folder / "films.simlabel").read_bytes())
-    result = CliRunner().invoke(app, [word.format(file=f"./{file}") for word in TABLE_VERBS[verb]])
+    result = CliRunner().invoke(app, [word.format(file=f"./{file}") for word in TABLE_COMMANDS[command]])
     assert result.exit_code in (0, 1, 2), result.output
     assert not result.exception or isinstance(result.exception, SystemExit)
     assert "--debug" not in result.stderr, result.stderr

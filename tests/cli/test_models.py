@@ -1,4 +1,4 @@
-"""fit -> predict -> evaluate -> explain, as a user has it: own files, from the shell."""
+"""fit, predict, evaluate and explain on files, from the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import load
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.datasets import load_dataset
 from simlabel.metrics import CRITERIA, evaluate
 from simlabel.sums import Exact
@@ -138,7 +138,7 @@ def test_predictions_go_to_stdout(run, model):
     assert json.loads(run("predict", model, "new.csv", "--to", "jsonl").stdout.splitlines()[5])["row"] == 5
 
 
-def test_unknown_categories_are_said(run, model, files):
+def test_unknown_categories_are_printed(run, model, files):
     (files / "odd.csv").write_text("height,width,colour,ripe\n5,5,purple,yes\n")
     assert "1 texts that the model does not know" in run("predict", model, "odd.csv").stderr
 
@@ -219,14 +219,14 @@ def test_fit_from_svmlight(run, files):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["fit", "train.csv", "--label-column", "tags"], 2, "--output"),
         (["fit", "train.csv", "--label-column", "tags", "-o", "no/such/m.simlabel"], 1, "there is no folder"),
         (
             ["fit", "train.csv", "--label-column", "tags", "-o", "m", "--similarity", "rfb"],
             2,
-            "Did you mean 'rbf'",
+            "'rfb' is not one of 'rbf'",
         ),
         (
             ["fit", "train.csv", "--label-column", "tags", "-o", "m", "--auto", "--influence", "ridge"],
@@ -237,14 +237,14 @@ def test_fit_from_svmlight(run, files):
         (["predict", "nosuch.simlabel", "new.csv"], 1, "nosuch.simlabel"),
         (["predict", "train.csv", "new.csv"], 1, "train.csv"),
         (["predict", "fruit.simlabel", "nosuch.csv"], 1, "there is no such file"),
-        (["predict", "fruit.simlabel", "new.csv", "-o", "out.xls"], 2, "predictions go to .csv, .xlsx"),
+        (["predict", "fruit.simlabel", "new.csv", "-o", "out.xls"], 2, "--output must end in .csv, .xlsx"),
         (["predict", "fruit.simlabel", "new.csv", "--to", "xlsx"], 2, "--output"),
         (["predict", "fruit.simlabel", "new.csv", "--to", "parquet"], 2, "--output"),
         (["predict", "fruit.simlabel", "new.csv", "--separator", "a"], 2, "--separator"),
-        (["explain", "fruit.simlabel", "new.csv", "--rows", "x"], 2, "rows are numbers"),
+        (["explain", "fruit.simlabel", "new.csv", "--rows", "x"], 2, "--rows must be numbers"),
     ],
 )
-def test_errors_say_what_to_do(run, model, words, code, said):
+def test_errors_say_what_to_do(run, model, words, code, message):
     result = run(*words, code=code)
-    assert said in " ".join(result.stderr.replace("│", " ").split())
+    assert message in " ".join(result.stderr.replace("│", " ").split())
     assert "Traceback" not in result.output

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import load
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 WORDS = {"toxic": ["idiot", "stupid"], "threat": ["kill", "hurt"], "insult": ["fool", "loser"]}
 LABELS = ",".join(WORDS)
@@ -42,8 +42,8 @@ def folder(tmp_path_factory):
     words = ["fit", folder / "train.csv", "--labels", LABELS, "--id", "id", "-o", folder / "m.simlabel"]
     result = CliRunner().invoke(app, [str(word) for word in words])
     assert result.exit_code == 0, result.output
-    (folder / "fitted.txt").write_text(result.stdout)
-    (folder / "told.txt").write_text(result.stderr)
+    (folder / "stdout.txt").write_text(result.stdout)
+    (folder / "stderr.txt").write_text(result.stderr)
     return folder
 
 
@@ -60,14 +60,14 @@ def test_label_columns_of_0_and_1_make_a_tagger(run, folder):
     model = load("m.simlabel")
     assert set(model.classes_) == set(WORDS)
     assert model.n_references_ == 59  # one row has no known label
-    shown = " ".join((folder / "fitted.txt").read_text().split())
-    assert "each in a column of its own" in shown
+    shown = " ".join((folder / "stdout.txt").read_text().split())
+    assert "each in its own column" in shown
     train = pd.read_csv("train.csv")
     for name in WORDS:
         assert f"{name} ({int(train[name].sum())})" in shown
-    told = " ".join((folder / "told.txt").read_text().split())
-    assert "1 row with only empty label cells: left out as untagged" in told
-    assert "5 rows with some empty label cells" in told
+    messages = " ".join((folder / "stderr.txt").read_text().split())
+    assert "1 row with only empty label cells: left out as untagged" in messages
+    assert "5 rows with some empty label cells" in messages
     run("predict", "m.simlabel", "test.csv", "-o", "out.xlsx")
     sheet = openpyxl.load_workbook("out.xlsx").active
     assert [cell.value for cell in sheet[1]] == ["row", "id", "title", "labels", "confidence", "forced"]
@@ -105,19 +105,19 @@ def test_a_table_of_numbers_with_label_columns_stays_a_matrix(run):
     assert load("n.simlabel").encoder_ is None
 
 
-@pytest.mark.parametrize("verb", ["fit", "teach", "correct"])
-def test_ids_given_twice_are_refused_with_their_lines(run, verb):
+@pytest.mark.parametrize("command", ["fit", "teach", "correct"])
+def test_ids_given_twice_are_refused_with_their_lines(run, command):
     rows = ["id,comment,tags", 'a,"two\nlines",x', "b,three words here,y", "a,four more words,x", "c,five,y"]
     Path("twice.csv").write_text("\n".join(rows) + "\n")
     words = {
         "fit": ("fit", "twice.csv", "--label-column", "tags", "--id", "id", "-o", "t.simlabel"),
         "teach": ("teach", "m.simlabel", "twice.csv", "--label-column", "tags"),
         "correct": ("correct", "m.simlabel", "twice.csv", "--label-column", "tags"),
-    }[verb]
+    }[command]
     before = Path("m.simlabel").read_bytes()
-    told = plain(run(*words, code=1))
-    assert "'a' is on lines 2 and 5" in told  # a quoted line end counts, as in an editor
-    assert "--group-column" in told
+    messages = plain(run(*words, code=1))
+    assert "'a' (lines 2, 5)" in messages  # a quoted line end counts, as in an editor
+    assert "--group-column" in messages
     assert Path("m.simlabel").read_bytes() == before
 
 
@@ -132,8 +132,8 @@ def test_files_without_rows(run, name):
         frame.to_parquet(name)
     else:
         frame.to_csv(name, index=False, sep="\t" if name.endswith("tsv") else ",")
-    told = plain(run("fit", name, "--label-column", "tags", "-o", "x.simlabel", code=2))
-    assert f"{name} has no rows" in told
+    messages = plain(run("fit", name, "--label-column", "tags", "-o", "x.simlabel", code=2))
+    assert f"{name} has no rows" in messages
     assert "wrote 0 rows" in plain(run("predict", "m.simlabel", name, "-o", "out.csv"))
     assert Path("out.csv").read_text().startswith("row,")
     assert "has no rows" in plain(run("evaluate", "m.simlabel", name, "--label-column", "tags", code=2))
@@ -190,4 +190,4 @@ def test_an_array_of_rows_with_a_file_of_labels(run, form):
     run("explain", "x.simlabel", "X.npy")
     scores = run("evaluate", "x.simlabel", "X.npy", "--labels", form, "--criteria", "f1_micro", "--json")
     assert json.loads(scores.stdout)["criteria"]["f1_micro"] > 0.8
-    assert "name another file with --labels" in plain(run("fit", "X.npy", "-o", "y.simlabel", code=1))
+    assert "name another file with labels=" in plain(run("fit", "X.npy", "-o", "y.simlabel", code=1))

@@ -1,4 +1,4 @@
-"""The columns that `predict` writes beside the labels: how sure they are, and which were forced."""
+"""The columns that `predict` writes in addition to the labels: confidence and forced labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.rules import CutoffRule
 
 # with linear similarity the label weights of a row are its own numbers
@@ -83,9 +83,9 @@ def test_scores_are_numbers_in_a_workbook(predict):
 
 def test_without_openpyxl_the_error_names_other_formats(predict, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    told = predict("-o", "out.xlsx", code=1).stderr
-    assert "pip install 'simlabel[excel]'" in told
-    assert "CSV, JSON lines or Parquet" in told
+    messages = predict("-o", "out.xlsx", code=1).stderr
+    assert "pip install 'simlabel[excel]'" in messages
+    assert "CSV, JSON lines or Parquet" in messages
     assert not (tmp_path / "out.xlsx").exists()
 
 

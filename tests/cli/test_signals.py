@@ -1,4 +1,4 @@
-"""The command line told to end: by signals, by a reader that leaves."""
+"""Signals, and readers that close the pipe, end the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from simlabel.cli._writers import PredictedRows, WrittenColumns, open_writer
+from simlabel.cli._writing import write_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -20,43 +20,45 @@ _WAITING = """
 import sys
 from pathlib import Path
 
-from simlabel.cli import _app
-from simlabel.cli._console import guarded
-from simlabel.cli._writers import PredictedRows, WrittenColumns, open_writer
+from simlabel.cli import app, main
+from simlabel.cli._console import command
+from simlabel.cli._writing import write_table
 
 
-@_app.app.command("wait")
-@guarded
+def rows():
+    yield [0, "a"]
+    print("ready", flush=True)
+    sys.stdin.read()
+
+
 def wait(output: Path) -> None:
-    with open_writer(output, "csv", WrittenColumns([], {}, ["a"], []), ";") as writer:
-        writer.write(PredictedRows(0, [("a",)], {}, {}, {}))
-        print("ready", flush=True)
-        sys.stdin.read()
+    write_table(output, "csv", ["row", "labels"], rows())
 
 
-_app.main()
+app.command()(command(wait))
+main()
 """
 
 
 def stopped(path, number, first=""):
-    """The exit code of a process that is stopped while it writes, and what it said."""
+    """The exit code of a process that is stopped while it writes, and its stderr."""
     words = [sys.executable, "-c", first + _WAITING, "wait", str(path)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     usual = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # it stays ignored where nohup runs tests
     with subprocess.Popen(words, text=True, preexec_fn=usual, **streams) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        said = process.communicate(timeout=120)[1]
-    return process.returncode, said
+        message = process.communicate(timeout=120)[1]
+    return process.returncode, message
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"), [("SIGTERM", 143, ""), ("SIGHUP", 129, ""), ("SIGINT", 130, "stopped\n")]
+    ("name", "code", "message"), [("SIGTERM", 143, ""), ("SIGHUP", 129, ""), ("SIGINT", 130, "stopped\n")]
 )
-def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path, name, code, said):
+def test_a_signal_leaves_the_old_file_and_nothing_else(tmp_path, name, code, message):
     path = tmp_path / "out.csv"
     path.write_text("old")
-    assert stopped(path, getattr(signal, name)) == (code, said)
+    assert stopped(path, getattr(signal, name)) == (code, message)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -65,8 +67,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next_run(tmp_path):
     path = tmp_path / "out.csv"
     assert stopped(path, signal.SIGKILL)[0] == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 1
-    with open_writer(path, "csv", WrittenColumns([], {}, ["a"], []), ";") as writer:
-        writer.write(PredictedRows(0, [("a",)], {}, {}, {}))
+    write_table(path, "csv", ["row", "labels"], [[0, "a"]])
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_text() == "row,labels\n0,a\n"
 
@@ -110,8 +111,7 @@ def test_output_into_a_pipe(tmp_path, kind):
     read = []
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
     reader.start()
-    with open_writer(path, kind, WrittenColumns([], {}, ["a"], []), ";") as writer:
-        writer.write(PredictedRows(0, [("a",)], {}, {}, {}))
+    write_table(path, kind, ["row", "labels"], [[0, "a" if kind == "csv" else ["a"]]])
     reader.join(60)
     assert read[0].startswith(b"row,labels\n0,a\n" if kind == "csv" else b"PAR1")
     assert path.is_fifo()

@@ -1,4 +1,4 @@
-"""Raw tables from the shell: what fit, predict, evaluate and explain say is what Python says."""
+"""Raw tables on the command line: fit, predict, evaluate and explain agree with Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from film_tables import films, said, write_csv
+from film_tables import films, stderr_of, write_csv
 from simlabel import SMLClassifier, Tagger, load
 from simlabel._utils import progress
 from simlabel.datasets import read_table
@@ -30,16 +30,16 @@ def predicted(path="out.csv"):
 
 
 def test_what_was_found_out_is_shown(shell, film_folder):
-    shown = (film_folder / "fitted.txt").read_text(encoding="utf-8")
+    shown = (film_folder / "stdout.txt").read_text(encoding="utf-8")
     for column, kind in KINDS.items():
         assert any(line.split()[:2] == [column, kind] for line in shown.splitlines())
     assert "decimal comma" in shown
-    assert "39 rows, with 3 labels, separated by '|'" in shown
-    told = (film_folder / "told.txt").read_text(encoding="utf-8")
-    assert "films.csv: cells separated by semicolons; encoding: UTF-8" in told
-    assert "weighing columns, at most 80 tries" in told
-    assert "learning from 39 rows" in told
-    assert "1 row with an empty cell in 'tags': left out as untagged." in " ".join(told.split())
+    assert "39 rows with 3 labels, separated by '|'" in shown
+    messages = (film_folder / "stderr.txt").read_text(encoding="utf-8")
+    assert "films.csv: cells separated by semicolons; encoding: UTF-8" in messages
+    assert "weighing columns, at most 80 tries" in messages
+    assert "learning from 39 rows" in messages
+    assert "1 row with an empty cell in 'tags': left out as untagged." in " ".join(messages.split())
 
 
 def test_the_model_is_the_one_that_python_fits(shell):
@@ -121,35 +121,35 @@ def test_formulas_stay_out_of_spreadsheets(shell):
     assert pd.read_csv("out.csv").loc[0, ["id", "title"]].tolist() == ["'=1+1", "'=1+1"]
 
 
-def test_columns_that_are_missing_or_new_and_words_that_are_unknown_are_told(shell):
+def test_columns_that_are_missing_or_new_and_words_that_are_unknown_are_reported(shell):
     new = films(25, 2).drop(columns=["tags", "section"]).assign(rating="9")
     new["synopsis"] = [*["zzz qqq"] * 4, *new["synopsis"][4:]]
     write_csv("new.csv", new)
     result = shell("predict", "films.simlabel", "new.csv", "--chunk-rows", 3)
-    told = said(result)
-    assert told.count("column 'section' is missing and is treated as empty") == 1
-    assert told.count("column 'rating' is new and is ignored") == 1
-    assert "column 'synopsis': in 4 of 25 rows there is nothing that the model knows" in told
+    messages = stderr_of(result)
+    assert messages.count("column 'section' is missing and is treated as empty") == 1
+    assert messages.count("column 'rating' is new and is ignored") == 1
+    assert "column 'synopsis': in 4 of 25 rows there is nothing that the model knows" in messages
     assert len(result.stdout.splitlines()) == 26
 
 
 def test_the_column_of_labels_is_no_news(shell):
     """People predict and explain the file that they learnt from."""
     rows = films(5, 2)
-    for verb in ("predict", "explain"):
+    for command in ("predict", "explain"):
         answers = []
         for frame in (rows, rows.drop(columns="tags")):
             write_csv("asked.csv", frame)
-            answers.append(shell(verb, "films.simlabel", "asked.csv"))
-        assert "is new" not in said(answers[0])
+            answers.append(shell(command, "films.simlabel", "asked.csv"))
+        assert "is new" not in stderr_of(answers[0])
         assert answers[0].stdout == answers[1].stdout
 
 
-def test_lines_that_cannot_be_read_are_told_with_their_number(shell, tmp_path):
+def test_lines_that_cannot_be_read_are_reported_with_their_number(shell, tmp_path):
     with (tmp_path / "new.csv").open("a", encoding="latin-1") as file:
         file.write("a;b;c;d;e;f;g;h;i\n" * 8)
     result = shell("predict", "films.simlabel", "new.csv")
-    assert "8 lines that cannot be read are left out" in said(result)
+    assert "8 lines that cannot be read are skipped" in stderr_of(result)
     assert result.stderr.count("new.csv, line ") == 5
     assert len(result.stdout.splitlines()) == 26
 
@@ -163,12 +163,14 @@ def test_evaluate_reads_labels_by_the_separator_of_the_model(shell):
     result = shell(*words, "--json")
     found = json.loads(result.stdout)
     assert found["unknown_labels"] == {"gore": 1, "zombies": 4}
-    assert "2 labels that the model does not know, with their rows: 'gore' (1), 'zombies' (4)" in said(result)
+    assert "2 labels that the model does not know, with their rows: 'gore' (1), 'zombies' (4)" in stderr_of(
+        result
+    )
     assert "'tags'" not in result.stderr
     write_csv("one.csv", held_out[4:])
-    told = said(shell("evaluate", "films.simlabel", "one.csv", "--label-column", "tags"))
-    assert "1 label that the model does not know, with their rows: 'gore' (1)" in told
-    assert "1 of 30 rows have an empty label cell: left out as untagged." in said(result)
+    messages = stderr_of(shell("evaluate", "films.simlabel", "one.csv", "--label-column", "tags"))
+    assert "1 label that the model does not know, with their rows: 'gore' (1)" in messages
+    assert "1 of 30 rows have an empty label cell: left out as untagged." in stderr_of(result)
     held_out = held_out.dropna(subset="tags")
     model, names = load("films.simlabel"), ["crime", "horror", "romance", "gore", "zombies"]
     rows = held_out.drop(columns="tags")
@@ -230,20 +232,20 @@ def test_a_table_with_stage_options_is_a_matrix_as_before(shell):
     assert type(load("m")) is Tagger
 
 
-def test_a_column_that_gives_the_labels_away_is_told_as_the_shell_has_it(shell):
+def test_a_column_that_holds_the_labels_is_a_warning(shell):
     frame = films(40, 1)
     frame["genre"] = frame["tags"]
     write_csv("leak.csv", frame)
-    told = said(shell("fit", "leak.csv", "--label-column", "tags", "-o", "m"))
-    assert "warning: column 'genre' holds the labels themselves" in told
-    assert "Leave it out: --ignore genre." in told
+    messages = stderr_of(shell("fit", "leak.csv", "--label-column", "tags", "-o", "m"))
+    assert "warning: column 'genre' holds the labels themselves" in messages
+    assert "Leave it out: columns={'genre': 'ignore'}." in messages
 
 
 def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
     monkeypatch.setattr(progress, "_SECONDS", 0.0)
-    told = shell("fit", "films.csv", "--label-column", "tags", "-o", "m", "--ignore", "synopsis").stderr
-    assert "weighing columns, at most 80 tries: 1%, about " in told
-    assert " s left\n" in told
+    messages = shell("fit", "films.csv", "--label-column", "tags", "-o", "m", "--ignore", "synopsis").stderr
+    assert "weighing columns, at most 80 tries: 1%, about " in messages
+    assert " s left\n" in messages
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,9 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
         (
             ["fit", "films.csv", "--label-column", "tags", "--auto", "--label-rule", "cutoff", "-o", "m"],
             2,
-            "leave out --label-rule",
+            "omit --label-rule",
         ),
-        (["fit", "films.csv", "-o", "m"], 1, "--label-column 'tags' with --separator ';'"),
+        (["fit", "films.csv", "-o", "m"], 1, "label_column='tags' with separator=';'"),
         (
             ["fit", "films.csv", "--label-column", "section", "--id", "tags", "-o", "m"],
             1,
@@ -285,29 +287,29 @@ def test_progress_into_a_pipe_has_an_estimate(shell, monkeypatch):
         (
             ["fit", "films.csv", "--label-column", "tags", "--format", "excell", "-o", "m"],
             2,
-            "--format must be one of",
+            "'excell' is not one of 'arff'",
         ),
         (
             ["fit", "films.csv", "--label-column", "tags", "--delimiter", "ab", "-o", "m"],
-            2,
-            "--delimiter must",
+            1,
+            "delimiter must",
         ),
         (["fit", "empty.csv", "--label-column", "tags", "-o", "m"], 2, "no rows"),
         (["fit", "unlabelled.csv", "--label-column", "tags", "-o", "m"], 1, "no row has a label"),
         (["predict", "films.simlabel", "other.csv"], 1, "none of the columns"),
-        (["predict", "films.simlabel", "new.csv", "--sheet", "a"], 1, "--sheet means nothing here"),
+        (["predict", "films.simlabel", "new.csv", "--sheet", "a"], 1, "sheet must not be set"),
         (["evaluate", "films.simlabel", "new.csv"], 2, "--label-column: new.csv has no column 'tags'"),
         (["evaluate", "films.simlabel", "films.csv", "--label-column", "x"], 2, "no column 'x'"),
         (["evaluate", "films.simlabel", "empty.csv", "--label-column", "tags"], 2, "empty.csv has no rows"),
         (["explain", "films.simlabel", "new.csv", "--rows", "25"], 1, "there is no row 25"),
     ],
 )
-def test_misuse_is_told_in_the_words_of_the_shell(shell, tmp_path, words, code, message):
+def test_misuse_is_an_error(shell, tmp_path, words, code, message):
     write_csv("empty.csv", films(1, 1).iloc[:0])
     write_csv("unlabelled.csv", films(5, 1).assign(tags=None))
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     result = shell(*words, code=code)
-    assert message in said(result)
+    assert message in stderr_of(result)
     assert not (tmp_path / "m").exists()
 
 

@@ -1,4 +1,4 @@
-"""teach, correct, forget, suspicious, suggest and columns: what they write is what Python makes."""
+"""teach, correct, forget, suspicious, suggest and columns agree with Python."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from film_tables import films, said, write_csv
+from film_tables import films, stderr_of, write_csv
 from simlabel import SMLClassifier, load
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.datasets import read_table
 
 TAUGHT = "gargoyle"
@@ -48,7 +48,7 @@ def same(one, other, rows):
 def test_teach_is_partial_fit(shell, more):
     taught = load("films.simlabel").partial_fit(more.drop(columns="tags"), more["tags"])
     shown = shell("teach", "films.simlabel", "more.csv", "--label-column", "tags").stdout
-    assert "3 rows taught: the model has 43 rows and 4 labels now." in shown
+    assert "3 rows taught: the model now has 43 rows and 4 labels." in shown
     same(load("films.simlabel"), taught, read_table("new.csv").frame)
 
 
@@ -91,7 +91,7 @@ def test_correct_gives_rows_other_labels_and_keeps_the_rest(shell, tmp_path):
     (tmp_path / "right.csv").write_text("id,labels,note\ntt1-2,crime|heist,x\ntt1-4,,y\n")
     wanted = load("films.simlabel").correct(["tt1-2", "tt1-4"], [{"crime", "heist"}, set()])
     shown = shell("correct", "films.simlabel", "right.csv").stdout
-    assert "2 rows corrected: the model has 40 rows and 4 labels now." in shown
+    assert "2 rows corrected: the model now has 40 rows and 4 labels." in shown
     corrected = load("films.simlabel")
     same(corrected, wanted, read_table("new.csv").frame)
     doubted = corrected.suspicious_labels(top=None)
@@ -115,7 +115,7 @@ def test_the_column_of_labels_is_remembered(shell, more):
     python = load("films.simlabel")
     del python.label_column_  # as of a model that Python has fitted
     python.save("python.simlabel")
-    assert "name the column of labels with --label-column" in said(
+    assert "name the label column with --label-column" in stderr_of(
         shell("evaluate", "python.simlabel", "films.csv", code=2)
     )
 
@@ -151,7 +151,7 @@ def test_suspicious_lists_what_python_lists(shell):
     table = pd.read_excel("s.xlsx")
     assert table["id"].tolist() == wanted["id"].tolist()
     assert table["suspicion"].tolist() == pytest.approx(wanted["suspicion"].tolist())
-    assert ".csv, .xlsx or .jsonl" in said(shell("suspicious", "films.simlabel", "-o", "s.txt", code=2))
+    assert ".csv, .xlsx or .jsonl" in stderr_of(shell("suspicious", "films.simlabel", "-o", "s.txt", code=2))
 
 
 def test_suggest_picks_what_python_picks(shell):
@@ -211,12 +211,12 @@ def test_correct_knows_the_models_column_of_ids(shell, film_folder, tmp_path):
     assert "4 rows corrected" in shell("correct", "r.simlabel", "right.csv", "--label-column", "tags").stdout
 
 
-def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
+def test_the_ids_of_rows_are_described(shell, film_folder, tmp_path):
     write_csv("plain.csv", films(40, 1))
-    told = shell("fit", "plain.csv", "--label-column", "tags", "-o", "p.simlabel").stdout
-    assert "Rows are called by their numbers; by 'id' with --id 'id'." in told
-    assert "Rows are compared by inner products, numbers and dates" in told
-    assert "its rows are called '0', '1', '2' and so on" in said(
+    messages = shell("fit", "plain.csv", "--label-column", "tags", "-o", "p.simlabel").stdout
+    assert "The ids of rows are their numbers; to use column 'id', add --id 'id'." in messages
+    assert "Similarity of rows: inner products, numbers and dates" in messages
+    assert "its ids are '0', '1', '2' and so on" in stderr_of(
         shell("forget", "p.simlabel", "--ids", "tt1-0", code=2)
     )
 
@@ -236,10 +236,10 @@ def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
         (
             ["correct", "films.simlabel", "more.csv", "--label-column", "tags"],
             2,
-            "no labelled rows called 'tt4-0'",
+            "no rows with the ids 'tt4-0'",
         ),
         (["forget", "films.simlabel"], 2, "one of --ids and --ids-file"),
-        (["forget", "films.simlabel", "--ids", "tt1-0,nosuch"], 2, "no labelled rows called 'nosuch'"),
+        (["forget", "films.simlabel", "--ids", "tt1-0,nosuch"], 2, "no rows with the ids 'nosuch'"),
         (["forget", "films.simlabel", "--ids", " , "], 2, "no ids"),
         (["forget", "films.simlabel", "--ids-file", "nosuch.txt"], 1, "nosuch.txt"),
         (["suspicious", "films.simlabel", "-o", "s.txt"], 2, ".csv, .xlsx or .jsonl"),
@@ -250,18 +250,18 @@ def test_how_rows_are_called_is_told(shell, film_folder, tmp_path):
 )
 def test_misuse_changes_nothing(shell, more, film_folder, tmp_path, words, code, message):
     write_csv("nothing.csv", films(1, 1).iloc[:0])
-    assert message in said(shell(*words, code=code))
+    assert message in stderr_of(shell(*words, code=code))
     assert (tmp_path / "films.simlabel").read_bytes() == (film_folder / "films.simlabel").read_bytes()
     assert not (tmp_path / "s.xlsx").exists()
 
 
-def test_labels_that_are_new_are_named_and_empty_cells_are_told(shell):
+def test_labels_that_are_new_are_named_and_empty_cells_are_reported(shell):
     frame = films(12, 7)
     frame.loc[[3, 4], "tags"] = None
     write_csv("some.csv", frame, ";", "utf-8")
-    told = shell("fit", "some.csv", "--label-column", "tags", "--id", "id", "-o", "some.simlabel").stderr
+    messages = shell("fit", "some.csv", "--label-column", "tags", "--id", "id", "-o", "some.simlabel").stderr
     empty = int(frame["tags"].fillna("").eq("").sum())
-    assert f"{empty} rows with an empty cell in 'tags': left out as untagged" in told
+    assert f"{empty} rows with an empty cell in 'tags': left out as untagged" in messages
     pd.DataFrame({"id": [frame["id"][0]], "tags": ["slow;french"]}).to_csv("fix.csv", index=False)
-    told = shell("correct", "some.simlabel", "fix.csv", "--label-column", "tags").stderr
-    assert "1 new label (labels of this model are separated by '|'): 'slow;french'" in told
+    messages = shell("correct", "some.simlabel", "fix.csv", "--label-column", "tags").stderr
+    assert "1 new label (labels of this model are separated by '|'): 'slow;french'" in messages

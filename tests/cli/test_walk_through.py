@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 DOC = Path(__file__).parents[2] / "docs" / "walk-through.md"
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from simlabel import SMLClassifier
-from simlabel._utils.rows._lazy import LazyRows
+from simlabel._utils.rows import LazyRows
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, ChiSquare, Laplacian
 from simlabel.sums import TopK

@@ -136,9 +136,9 @@ def test_learn_and_forget(client, data):
 def test_references_are_sent_once(client, data):
     X, Y, Q = data
     model = SMLClassifier(RBF(1.0), engine=DaskEngine(client)).fit(X, Y)
-    shards = [shard.key for shard in model._model.scorer.job.kept["dask"].shards()]
+    shards = [shard.key for shard in model._model.scorer.job.cache["dask"].shards()]
     model.predict(Q)
-    assert [shard.key for shard in model._model.scorer.job.kept["dask"].shards()] == shards
+    assert [shard.key for shard in model._model.scorer.job.cache["dask"].shards()] == shards
 
 
 def test_copies_and_pickles_know_the_cluster(client, data):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simlabel import SMLClassifier
-from simlabel.cli._app import app
+from simlabel.cli import app
 from simlabel.similarities import RBF
 from simlabel.sums import Exact
 from simlabel.sums.dask import DaskEngine

@@ -112,7 +112,7 @@ def test_labels_unknown_says_all_ways(write):
         load_dataset(write(BIRDS, "birds.arff"))
     with pytest.raises(DatasetError, match=r"no\.xml: there is no such file"):
         load_dataset(write(BIRDS, "birds.arff"), labels="no.xml")
-    with pytest.raises(DatasetError, match="'eagle' is none"):
+    with pytest.raises(DatasetError, match="'eagle' is not one"):
         load_dataset(write(BIRDS, "birds.arff"), labels=["eagle"])
 
 
@@ -134,7 +134,7 @@ def test_hierarchical_xml_gives_all_labels(write):
         ("<labels>\n<label name='a'/>\n<label name='a'/></labels>", 3, "twice"),
         ("<!DOCTYPE labels [\n<!ENTITY a 'aaa'>]><labels/>", 1, "document type"),
         ("<labels></labels>", None, "at least one"),
-        ("<labels>\n<label name='eagle'/></labels>", 2, "'eagle' is none"),
+        ("<labels>\n<label name='eagle'/></labels>", 2, "'eagle' is not one"),
         ("", 1, "no element found"),
     ],
 )
@@ -147,7 +147,7 @@ def test_malformed_xml_is_named_with_its_line(write, xml, line, expected):
     assert caught.value.path.endswith("birds.xml")
 
 
-def test_nominal_is_one_hot_and_binary_is_kept(write):
+def test_nominal_is_one_hot_and_binary_is_one_column(write):
     text = (
         "@relation 'x: -C 1'\n@attribute l {FALSE,TRUE}\n@attribute colour {red, 'light blue', \"o'k\"}\n"
         "@attribute flag {0,1}\n@attribute one {1}\n@attribute n numeric\n@data\n"
@@ -261,7 +261,11 @@ def test_missing_labels_are_always_an_error(write):
         ("@relation x\n@attribute a real\n@attribute a real\n", 3, "second time .first on line 2"),
         ("@relation x\nattribute a real\n", 2, "expected @relation, @attribute or @data"),
         (HEADER.replace("{0,1}", "{a,b}", 1) + "a,0,1,2\n", 2, "a label with the values 0 and 1"),
-        (HEADER.replace("sea {0,1}", "sea numeric") + "3,0,1,2\n", 7, "0 or 1 for 'sea', found '3'"),
+        (
+            HEADER.replace("sea {0,1}", "sea numeric") + "3,0,1,2\n",
+            7,
+            "0 or 1 for the label 'sea', found '3'",
+        ),
         ("@relation 'x: -C 1'\n@attribute l {0,1}\n@data\n1\n", None, "at least one feature"),
     ],
 )
@@ -299,7 +303,7 @@ def test_nominal_attribute_with_very_many_values_stays_sparse(write):
     assert dataset.X.indices.tolist() == [3, 499]
 
 
-def test_xml_beside_wins_over_the_count_in_the_relation(write):
+def test_xml_file_overrides_the_count_in_the_relation(write):
     """Mulan files that went through MEKA keep a -C that is no longer true."""
     write(_xml("b"), "small.xml")
     text = "@relation 'small: -C 1'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,0\n0,1\n"

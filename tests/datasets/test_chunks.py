@@ -1,4 +1,4 @@
-"""A file a few rows at a time equals the file read whole, for every format and any chunk size."""
+"""A file read in chunks equals the file read whole, for every format and any chunk size."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def test_categories_come_from_the_model(tmp_path):
         ),
         ("a.csv", "hue,ripe,size\nred,yes,\n", "line 2: expected a value for 'size', found a missing one"),
         ("a.csv", "hue,ripe,size\nred,yes\n", "line 2: expected 3 cells, found 2"),
-        ("a.svm", "0 9:1 0:1\n", "expected a feature from 0 to 4, as the model has, found 9"),
+        ("a.svm", "0 9:1 0:1\n", "expected a feature of the model from 0 to 4, found 9"),
         ("a.svm", "0 2:1\n", "numbered from 0 or from 1"),
-        ("a.txt", "1 7 2\n0 1:1\n", "expected a header 'N 5 L'"),
+        ("a.txt", "1 7 2\n0 1:1\n", "expected 5 features, as the model has, found 7"),
     ],
 )
 def test_errors_name_the_place(tmp_path, name, text, message):

@@ -1,4 +1,4 @@
-"""All that knows formats apart is derived from their records."""
+"""Everything that distinguishes formats is derived from their records."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ import pytest
 import scipy.sparse as sp
 from typer.testing import CliRunner
 
-from simlabel.cli._app import app
-from simlabel.datasets import FORMATS, Dataset, FeatureChunks, Format, list_datasets, load_dataset
-from simlabel.datasets._formats import detect_format
+from simlabel.cli import app
+from simlabel.datasets import (
+    FORMATS,
+    Dataset,
+    FeatureChunks,
+    Format,
+    detect_format,
+    list_datasets,
+    load_dataset,
+)
 
 DOC = Path(__file__).parents[2] / "docs" / "walk-through.md"
 
@@ -68,9 +75,10 @@ def test_the_table_in_the_docs_is_that_of_the_formats():
     ]
 
 
-def test_the_help_names_every_format():
-    shown = CliRunner().invoke(app, ["fit", "--help"], terminal_width=200, env={"COLUMNS": "200"}).output
-    assert ", ".join(FORMATS) in " ".join(shown.replace("│", " ").split())
+def test_the_command_line_takes_every_format():
+    words = ["fit", "data", "-o", "model", "--format", "nosuch"]
+    shown = CliRunner().invoke(app, words, env={"COLUMNS": "400"}).output
+    assert ", ".join(map(repr, FORMATS)) in shown
 
 
 def test_no_two_formats_claim_one_ending():
@@ -87,7 +95,7 @@ def test_no_two_formats_claim_one_ending():
         ("csv", "a,b\n1,2\n", 2),
     ],
 )
-def test_text_is_told_by_its_first_lines(tmp_path, name, content, rows):
+def test_text_formats_are_detected_from_the_first_lines(tmp_path, name, content, rows):
     path = tmp_path / "data"
     path.write_text(content)
     assert detect_format(path) is FORMATS[name]

@@ -1,4 +1,4 @@
-"""Whatever is in a file, a reader gives a data set or a DatasetError, and in bounded memory."""
+"""For any file, a reader returns a data set or raises DatasetError, in bounded memory."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Sets by name: where they are looked for, parts, the table, and what is said when there is none."""
+"""Data sets by name: search order, parts, the list, and the error for a missing set."""
 
 import os
 import subprocess
@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simlabel.datasets import Dataset, DatasetError, list_datasets, load_dataset
+from simlabel.datasets import Dataset, DatasetError, list_datasets, load_dataset, river_file
 from simlabel.datasets import _load as load_module
-from simlabel.datasets._river import river_file
 
 ARFF = "@relation x\n@attribute a numeric\n@attribute l {0,1}\n@data\n"
 XML = '<labels><label name="l"/></labels>'
@@ -67,7 +66,7 @@ def test_the_folder_comes_first(folder):
     assert load_dataset("yeast").X.tolist() == [[5]]
 
 
-def test_parts_are_joined_and_the_split_is_kept(folder):
+def test_parts_are_joined_with_their_split(folder):
     (folder / "small-test.arff").write_text(ARFF + "3,1\n")
     (folder / "small-train.arff").write_text(ARFF + "1,1\n2,0\n")
     (folder / "small.xml").write_text(XML)
@@ -199,7 +198,7 @@ def test_a_set_that_a_test_needs_is_skipped_or_in_ci_a_failure(folder, monkeypat
 
 
 @pytest.mark.parametrize("ending", ["", "-sparse"])
-def test_fixed_split_prefers_the_parts_beside_the_whole(folder, ending):
+def test_fixed_split_prefers_parts_to_the_whole(folder, ending):
     (folder / "two.xml").write_text(XML)
     (folder / f"two{ending}.arff").write_text(ARFF + "1,0\n2,1\n3,1\n")
     (folder / f"two-train{ending}.arff").write_text(ARFF + "1,0\n2,1\n")

@@ -74,7 +74,7 @@ def test_whole_numbers_become_floats_and_booleans_labels(store):
         (DENSE, {"X": X * np.nan}, "finite numbers in X"),
         (DENSE, {"X": X[0]}, "X with 2 axes"),
         (DENSE, {"X": X.astype(complex)}, "of kind 'biuf', found complex"),
-        (DENSE, {"label_names": NAMES.astype(object)}, "label_names with 1 axes, of kind 'U', found object"),
+        (DENSE, {"label_names": NAMES.astype(object)}, "damaged: Object arrays cannot be loaded"),
         (DENSE, {"label_names": NAMES[:1]}, "2 label_names, found 1"),
         (DENSE, {"split": np.array([0, 3])}, "in split"),
         (DENSE, {"split": np.array([0])}, "in split"),
@@ -82,12 +82,12 @@ def test_whole_numbers_become_floats_and_booleans_labels(store):
         (DENSE, {"Y": Y[:, :0]}, "at least one row and column in Y"),
         (DENSE, {"X": X[:, :0]}, "at least one row and column in X"),
         (SPARSE, {"X_indices": None}, "expected the array X_indices"),
-        (SPARSE, {"X_indices": np.array([0, 3, 1])}, "X_indices from 0 to 2"),
-        (SPARSE, {"X_indices": np.array([0, -1, 1])}, "X_indices from 0 to 2"),
-        (SPARSE, {"X_indices": np.array([0, 1])}, "3 indices in X_indices, found 2"),
-        (SPARSE, {"X_indptr": np.array([0, 4, 3])}, "X_indptr that never falls"),
-        (SPARSE, {"X_indptr": np.array([0, 3])}, "X_indptr from 0 to 3"),
-        (SPARSE, {"X_shape": np.array([10**12, 3])}, "X_indptr from 0 to 3"),
+        (SPARSE, {"X_indices": np.array([0, 3, 1])}, "X_indices, X_indptr.*indices must be < 3"),
+        (SPARSE, {"X_indices": np.array([0, -1, 1])}, "X_indices, X_indptr.*indices must be >= 0"),
+        (SPARSE, {"X_indices": np.array([0, 1])}, "indices and data should have the same size"),
+        (SPARSE, {"X_indptr": np.array([0, 4, 3])}, "indptr must be a non-decreasing"),
+        (SPARSE, {"X_indptr": np.array([0, 3])}, "index pointer size 2 should be 3"),
+        (SPARSE, {"X_shape": np.array([10**12, 3])}, "index pointer size 3 should be"),
         (SPARSE, {"X_shape": np.array([2, 10**12])}, "in X_shape"),
         (SPARSE, {"X_shape": np.array([2])}, "in X_shape"),
     ],
@@ -112,7 +112,7 @@ def test_pickles_are_never_opened(tmp_path):
 
     path = tmp_path / "a.npz"
     np.savez(path, X=X, Y=np.array([[Trap()], [Trap()]], dtype=object))
-    with pytest.raises(DatasetError, match="found object"):
+    with pytest.raises(DatasetError, match="Object arrays cannot be loaded"):
         load_dataset(path)
 
 

@@ -1,4 +1,4 @@
-"""Sets from OpenML, against a server on this machine that answers as OpenML does."""
+"""Data sets from OpenML, against a local server that answers as OpenML does."""
 
 import hashlib
 import re
@@ -11,10 +11,8 @@ import pytest
 import sklearn.datasets._openml as sklearn_openml
 
 from openml_answers import ARFF, OpenML
-from simlabel.datasets import DatasetError, load_dataset
+from simlabel.datasets import OPENML, DatasetError, OpenMLSet, load_dataset
 from simlabel.datasets import _load as load_module
-from simlabel.datasets import _openml as openml_module
-from simlabel.datasets._openml import OpenMLSet
 
 
 @pytest.fixture
@@ -45,14 +43,14 @@ def openml(monkeypatch, tmp_path):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
     monkeypatch.delenv("SIMLABEL_DATA", raising=False)
     monkeypatch.setattr(load_module, "river_file", lambda name: None)
-    monkeypatch.setitem(openml_module.OPENML, "yeast", OpenMLSet(7, 3, 2, 2))
+    monkeypatch.setitem(OPENML, "yeast", OpenMLSet(7, 3, 2, 2))
     yield state
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def test_a_set_is_fetched_and_kept(openml):
+def test_a_set_is_fetched_and_cached(openml):
     yeast = load_dataset("yeast")
     assert yeast.name == "yeast"
     assert yeast.X.tolist() == [[0.5, 1], [1.5, 2], [2.5, 3]]
@@ -75,7 +73,7 @@ def test_a_file_that_does_not_match_its_checksum_is_refused(openml):
 def test_a_file_that_is_not_as_its_format_says_is_refused(openml, wrong):
     openml.data = ARFF.replace(b"@ATTRIBUTE Att1 NUMERIC", wrong)
     openml.checksum = hashlib.md5(openml.data).hexdigest()
-    with pytest.raises(DatasetError, match="expected the set as OpenML describes it"):
+    with pytest.raises(DatasetError, match="expected the data set as OpenML describes it"):
         load_dataset("yeast")
 
 
@@ -88,7 +86,7 @@ def test_a_damaged_cache_is_fetched_anew(openml, tmp_path):
 
 
 def test_a_set_of_another_size_is_refused(openml, monkeypatch):
-    monkeypatch.setitem(openml_module.OPENML, "yeast", OpenMLSet(7, 2417, 103, 14))
+    monkeypatch.setitem(OPENML, "yeast", OpenMLSet(7, 2417, 103, 14))
     with pytest.raises(
         DatasetError, match=r"expected \(2417, 103, 14\) rows, features and labels, found \(3, 2, 2\)"
     ):
@@ -107,4 +105,4 @@ def test_without_an_answer_the_ways_to_obtain_it_are_said(openml, address):
 
 
 def test_the_real_numbers_of_the_sets():
-    assert openml_module.OPENML["yeast"] == OpenMLSet(40597, 2417, 103, 14)
+    assert OPENML["yeast"] == OpenMLSet(40597, 2417, 103, 14)

@@ -107,7 +107,7 @@ def test_every_format_gives_the_rows_that_were_written(load, name):
 
 
 @pytest.mark.parametrize("table", ["csv.csv", "parquet.parquet"])
-def test_tables_need_to_be_told_which_columns_are_labels(folder, table):
+def test_tables_require_the_label_columns(folder, table):
     dataset = load_dataset(folder / table, label_prefix="label ")
     np.testing.assert_array_equal(dataset.X, X)
     np.testing.assert_array_equal(dataset.Y.toarray(), Y)

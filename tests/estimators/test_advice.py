@@ -14,7 +14,7 @@ from simlabel import SMLClassifier, Tagger
 from simlabel._utils.advice import DataWarning, PredictionWarning, SimlabelWarning, TuningWarning, advise
 from simlabel.experiments import compare
 from simlabel.labels._advice import advise_on_labels, joined_names
-from simlabel.model.inspection._copies import advise_on_shared_rows
+from simlabel.model.inspection import advise_on_shared_rows
 from simlabel.similarities import RBF
 from simlabel.tables import TableWarning
 from simlabel.tuning import TuningResult
@@ -225,7 +225,7 @@ def test_labels_that_a_model_knows_are_no_concern(silent):
 
 def test_rows_that_were_learnt_from():
     model = plain().fit(X, Y)
-    with pytest.warns(DataWarning, match="^15 of the 35 rows that are judged are copies"):
+    with pytest.warns(DataWarning, match="^15 of the 35 rows that are evaluated are copies"):
         model.score(np.vstack([X[:15], NEW[:20]]), Y[:35])
     sparse = SMLClassifier("linear").fit(sp.csr_array(X), Y)
     with pytest.warns(DataWarning, match="^15 of the 35 rows"):
@@ -245,7 +245,7 @@ def test_copies_that_are_to_be_expected_are_no_concern(silent):
 
 
 def test_copies_in_a_comparison():
-    with pytest.warns(DataWarning, match="rows that are judged are copies"):
+    with pytest.warns(DataWarning, match="rows that are evaluated are copies"):
         compare((np.vstack([X[:60], X[:60]]), np.vstack([Y[:60], Y[:60]])), {"plain": plain()})
 
 

@@ -340,5 +340,5 @@ def test_labels_that_vary_must_be_known_for_all_of_these():
         SMLClassifier(RBF(0.3), sketch="auto").fit(X, partial)
     with pytest.raises(ValueError, match=r"first at row 5\).* data values"):
         model.fit(X, partial).data_values()
-    with pytest.raises(ValueError, match="a guarantee rests on rows whose labels are all known"):
+    with pytest.raises(ValueError, match="a guarantee is based on rows whose labels are all known"):
         model.guarantee(LabelCoverage(0.7))

@@ -567,7 +567,7 @@ WITH_INFINITY = np.where(GOOD_X > 0, np.inf, 0.0)
             "returned 'near' for one pair; expected a number",
         ),
         ({"similarity": OnColumns(RBF(1.0), ["age"])}, GOOD_X, GOOD_Y, "no column named 'age'"),
-        ({"similarity": OnColumns(RBF(1.0), [9])}, GOOD_X, GOOD_Y, "column 9 is not there; X has 4"),
+        ({"similarity": OnColumns(RBF(1.0), [9])}, GOOD_X, GOOD_Y, "column 9 is out of range; X has 4"),
         ({"similarity": Polynomial(500), "normalizer": None}, GOOD_X * 1e3, GOOD_Y, "overflow"),
         ({"n_jobs": 0}, GOOD_X, GOOD_Y, "n_jobs must not be 0"),
     ],

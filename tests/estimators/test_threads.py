@@ -40,7 +40,7 @@ def rows():
 def room_of(code):
     if "simlabel" not in code.co_filename or code.co_name in BEFORE:
         return None
-    return next((part for part in Path(code.co_filename).parts[::-1] if part in ROOMS), None)
+    return next((part for part in Path(code.co_filename).with_suffix("").parts[::-1] if part in ROOMS), None)
 
 
 class Spy:

@@ -13,10 +13,10 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from made_data import make_data
-from simlabel.baselines._powerset import LabelPowerset
+from simlabel.baselines import LabelPowerset
 from simlabel.datasets import Dataset
 from simlabel.experiments import ALGORITHMS, AlgorithmAbsent, KFolds, compare, find_algorithm
-from simlabel.metrics._outputs import label_probabilities, label_scores, label_sets
+from simlabel.metrics import label_probabilities, label_scores, label_sets
 
 QUICK = [name for name in ALGORITHMS if name not in ("boostexter", "ranksvm", "autosml")]
 
@@ -66,7 +66,7 @@ def test_decision_function_comes_first_and_one_label_is_a_column():
     np.testing.assert_array_equal(label_probabilities(one, X, 1)[:, 0], one.predict_proba(X)[:, 1])
 
 
-def test_without_scores_or_with_wrong_ones_it_is_said():
+def test_missing_or_wrong_scores_raise():
     class Silent:
         def predict(self, X):
             return np.zeros((len(X), 3))
@@ -95,7 +95,7 @@ def test_names_and_addresses():
             find_algorithm(name)
 
 
-def test_an_absent_or_failing_algorithm_is_said_and_the_others_go_on(made):
+def test_absent_and_failing_algorithms_are_listed_and_the_others_continue(made):
     result = compare(made, ["knn", "no.such:Thing", "sklearn.linear_model:LogisticRegression"], KFolds(3))
     assert result.algorithms("made") == ["knn"]
     assert [failure.algorithm for failure in result.failures] == [
@@ -106,13 +106,13 @@ def test_an_absent_or_failing_algorithm_is_said_and_the_others_go_on(made):
     assert "fold-1" in str(result.failures[1])
 
 
-def test_a_mistyped_name_is_refused_before_anything_runs(made, tmp_path):
+def test_a_mistyped_name_raises_before_anything_runs(made, tmp_path):
     with pytest.raises(AlgorithmAbsent, match="unknown algorithm 'knnn'; expected one of sml"):
         compare(made, ["knn", "knnn"], KFolds(3), folder=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_not_measured_is_said_in_words(made):
+def test_what_was_not_measured_raises(made):
     result = compare(made, ["knn"], KFolds(3))
     with pytest.raises(ValueError, match="criterion 'f1' was not measured; there are hamming_loss, "):
         result.means("f1")
@@ -136,8 +136,8 @@ def test_estimators_of_ones_own(made):
     assert result.of("made", "one").mean("hamming_loss") != result.of("made", "nine").mean("hamming_loss")
 
 
-def test_rivals_of_scikit_learn_know_more_labels_than_eight_bits_count():
-    """Its one-vs-rest numbers labels by the kind of integer that Y is made of."""
+def test_scikit_learn_gets_more_labels_than_eight_bits_count():
+    """OneVsRestClassifier numbers labels with the integer type of Y."""
     n = 150
     X = np.repeat(np.eye(n), 4, axis=0)
     Y = sp.csr_array(X.astype(np.int8))

@@ -1,4 +1,4 @@
-"""Metrics of one's own in comparisons: results, tables, ranks, reports, and folds that are found again."""
+"""User-defined metrics in comparisons: results, tables, ranks, reports, and stored folds."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_folds_are_found_again_for_the_same_function_only(sets, tmp_path):
         ("f1_micro", "must be a list of names and functions"),
         (["f1"], "unknown criterion 'f1'"),
         ([lambda Y, P, S: 0.0], "has no name: give a dict"),
-        ({"f1_micro": size_error}, "is the name of one of simlabel's metrics"),
+        ({"f1_micro": size_error}, "is the name of a metric of simlabel"),
         ([size_error, LOSS], "two metrics are called 'size_error'"),
         ([3], "must be a function"),
         (["precision@9"], "one has 4 labels, too few for precision@9"),

@@ -11,7 +11,7 @@ from simlabel.experiments.reports import comparison_report
 
 
 @pytest.mark.parametrize("protocol", [KFolds(5, seed=3), KFolds(5, repeats=2), KFolds(4, stratified=True)])
-def test_folds_ask_about_every_row_once_in_each_repeat(made, protocol):
+def test_folds_test_every_row_once_in_each_repeat(made, protocol):
     splits = protocol.splits(made)
     assert len(splits) == protocol.folds * protocol.repeats
     assert len({split.name for split in splits}) == len(splits)
@@ -51,7 +51,7 @@ def test_random_splits(made):
     assert set(splits[0].test) != set(splits[1].test)
 
 
-def test_what_cannot_be_split_is_said(made):
+def test_what_cannot_be_split_raises(made):
     with pytest.raises(ValueError, match="comes in one piece"):
         FixedSplit().splits(made)
     with pytest.raises(ValueError, match="61 folds need at least 61 rows; X has 60"):
@@ -62,7 +62,7 @@ def test_what_cannot_be_split_is_said(made):
         RandomSplits(1.5).splits(made)
 
 
-def test_groups_stay_together_in_folds_and_are_part_of_what_names_a_run(made):
+def test_groups_stay_together_and_are_part_of_the_repr(made):
     groups = [i // 3 for i in range(made.n_rows)]
     for stratified in (False, True):
         protocol = KFolds(4, stratified=stratified, groups=groups)
@@ -87,13 +87,13 @@ def test_the_splitters_of_scikit_learn(splitter, made):
 
 
 @pytest.mark.parametrize("splitter", [KFold(3, shuffle=True), ShuffleSplit(2)])
-def test_a_splitter_that_differs_each_time_is_refused(splitter, made):
+def test_a_splitter_without_random_state_raises(splitter, made):
     with pytest.raises(ValueError, match="give it a random_state"):
         compare(made, ["knn"], splitter)
 
 
 @pytest.mark.parametrize("protocol", [3, KFold, "folds"])
-def test_what_is_no_protocol(protocol, made):
+def test_other_objects_are_no_protocol(protocol, made):
     with pytest.raises(TypeError, match=r"protocol must be KFolds\(...\).*KFold\(3\); got"):
         compare(made, ["knn"], protocol)
 

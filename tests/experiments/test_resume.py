@@ -1,4 +1,4 @@
-"""Finished folds are kept; a run that was killed goes on to the figures of one that was not."""
+"""Finished folds are stored; a killed run continues to the results of an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from joblib.parallel import ThreadingBackend
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from made_data import make_data
-from simlabel.experiments import Algorithm, KFolds, _run, compare
-from simlabel.experiments._store import algorithm_key, data_key, write_atomically
+from simlabel.experiments import Algorithm, KFolds, algorithm_key, compare, data_key, write_atomically
 
-# an algorithm that, where it is told so, waits for the kill once two folds are finished
+# an algorithm that waits to be killed once two folds are finished, if WAIT is set
 SCRIPT = """
 import os, sys, time
 from pathlib import Path
@@ -48,12 +49,12 @@ def finished(folder):
 
 def criteria(folder):
     kept = [json.loads(path.read_text()) for path in finished(folder)]
-    apart = ("_seconds", "_mib")  # what a fold took is another every time
+    apart = ("_seconds", "_mib")  # time and memory differ in every run
     return [{key: fold[key] for key in fold if not key.endswith(apart)} for fold in kept]
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_killed_run_goes_on_to_identical_figures(tmp_path, jobs):
+def test_a_killed_run_continues_to_identical_results(tmp_path, jobs):
     script = tmp_path / "run.py"
     tests = os.path.dirname(os.path.dirname(__file__))
     script.write_text(textwrap.dedent(SCRIPT.format(tests=tests)))
@@ -75,17 +76,16 @@ def test_a_killed_run_goes_on_to_identical_figures(tmp_path, jobs):
     assert criteria(broken) == criteria(whole)
 
 
-def test_only_what_is_missing_is_run(made, tmp_path, monkeypatch):
+def test_only_missing_folds_are_run(made, tmp_path):
     first = compare(made, ["knn", "sml"], KFolds(4), folder=tmp_path)
     assert len(finished(tmp_path)) == 8
     finished(tmp_path)[0].unlink()
     finished(tmp_path)[3].write_text("{")  # damaged: run again
-    ran = []
-    monkeypatch.setattr("simlabel.experiments._run.run_fold", lambda *task: ran.append(task) or run(*task))
-    from simlabel.experiments._fold import run_fold as run
-
-    again = compare(made, ["knn", "sml"], KFolds(4), folder=tmp_path)
-    assert len(ran) == 2
+    seen = []
+    again = compare(
+        made, ["knn", "sml"], KFolds(4), folder=tmp_path, on_progress=lambda *state: seen.append(state)
+    )
+    assert [done for done, _, _ in seen] == [6, 7, 8]
     for name in ("knn", "sml"):
         assert again.of("made", name).folds == first.of("made", name).folds
 
@@ -110,7 +110,7 @@ def test_keys():
     assert data_key(make_data()) == data_key(make_data(name="other"))
 
 
-def test_processes_give_what_one_gives(made):
+def test_several_processes_give_the_same_result(made):
     one, two = (compare(made, ["knn", "br"], KFolds(3), jobs=jobs) for jobs in (1, 2))
     for name in ("knn", "br"):
         for criterion in one.criteria("made"):
@@ -147,25 +147,26 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_two_sets_of_one_name_are_refused(made):
+def test_two_data_sets_of_one_name_raise(made):
     with pytest.raises(ValueError, match="two data sets are called 'made'"):
         compare([made, made], ["knn"], KFolds(3))
 
 
-def test_no_more_workers_than_folds_to_run(monkeypatch, tmp_path):
-    asked = []
+def test_no_more_workers_than_folds_to_run(tmp_path):
+    requested = []
 
-    def here(n_jobs, return_as):
-        asked.append(n_jobs)
-        return lambda calls: (work(*given, **named) for work, given, named in calls)
+    class Recording(ThreadingBackend):
+        def effective_n_jobs(self, n_jobs):
+            requested.append(n_jobs or 1)
+            return 1
 
-    monkeypatch.setattr(_run, "Parallel", here)
-    neighbours = {"knn": KNeighborsClassifier(1)}
-    compare(make_data(), neighbours, KFolds(3), folder=tmp_path, jobs=100_000)
-    kept = finished(tmp_path)
-    kept[0].unlink()
-    compare(make_data(), neighbours, KFolds(3), folder=tmp_path, jobs=100_000)
-    assert asked == [3, 1]
+    neighbors = {"knn": KNeighborsClassifier(1)}
+    for expected in (3, 1):
+        with parallel_config(backend=Recording()):
+            compare(make_data(), neighbors, KFolds(3), folder=tmp_path, jobs=100_000)
+        assert max(requested) == expected
+        requested.clear()
+        finished(tmp_path)[0].unlink()
 
 
 OWN = """

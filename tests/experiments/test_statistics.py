@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from simlabel.experiments import rank_algorithms
-from simlabel.experiments._statistics import critical_difference, holm
+from simlabel.experiments import critical_difference, holm, rank_algorithms
 
 # Demšar (2006), table 6: AUC of C4.5 with four settings on 14 sets; mean ranks 3.143, 2.000, 2.893, 1.964
 DEMSAR = pd.DataFrame(
@@ -42,7 +41,7 @@ def test_the_example_of_the_textbook():
     # the two-tailed critical value for 4 classifiers is 2.569: CD = 2.569 * sqrt(4 * 5 / (6 * 14)) = 1.25
     assert ranking.critical_difference == pytest.approx(1.25, abs=0.005)
     assert all(pair.p_holm >= pair.p_value for pair in ranking.pairs)
-    assert "tells apart" in str(ranking)
+    assert "Significant by Wilcoxon with Holm" in str(ranking)
 
 
 @pytest.mark.parametrize(("algorithms", "value"), [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)])
@@ -68,7 +67,7 @@ def test_nemenyi_and_holm_agree_with_scikit_posthocs():
         assert pair.p_holm == pytest.approx(table.loc[pair.first, pair.second])
 
 
-def test_equal_algorithms_are_not_told_apart():
+def test_equal_algorithms_do_not_differ_significantly():
     means = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.3]})
     ranking = rank_algorithms(means, "hamming_loss")
     assert ranking.mean_ranks == {"a": 1.5, "b": 1.5}
@@ -77,7 +76,7 @@ def test_equal_algorithms_are_not_told_apart():
     assert "at least three algorithms" in str(ranking)
 
 
-def test_too_little_is_said():
+def test_too_few_data_sets_raise():
     with pytest.raises(ValueError, match="at least 2 data sets and 2 algorithms"):
         rank_algorithms(DEMSAR.iloc[:1], "hamming_loss")
 

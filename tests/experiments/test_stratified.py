@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import cross_val_score
 
 from simlabel import SMLClassifier
-from simlabel.experiments import StratifiedFolds
-from simlabel.experiments._stratified import parts
+from simlabel.experiments import StratifiedFolds, stratified_parts
 
 
 @st.composite
@@ -29,20 +28,20 @@ def test_every_row_has_a_part_groups_stay_whole_and_the_same_seed_gives_the_same
     n_groups = len({name for name in groups if name is not None}) + sum(name is None for name in groups)
     if n_groups < k:
         with pytest.raises(ValueError, match="groups of rows"):
-            parts(Y, k, seed, groups)
+            stratified_parts(Y, k, seed, groups)
         return
-    part = parts(Y, k, seed, groups)
+    part = stratified_parts(Y, k, seed, groups)
     assert part.shape == (Y.shape[0],)
     assert set(part) <= set(range(k))
     for name in {name for name in groups if name is not None}:
         assert len(set(part[groups == name])) == 1
-    np.testing.assert_array_equal(part, parts(Y, k, seed, groups))
+    np.testing.assert_array_equal(part, stratified_parts(Y, k, seed, groups))
 
 
 @given(problems(), st.integers(2, 3))
 def test_a_single_label_without_groups_is_dealt_as_evenly_as_can_be(problem, k):
     Y = problem[0][:, [0]]
-    counts = np.bincount(parts(Y, k, 0)[np.flatnonzero(Y.toarray())], minlength=k)
+    counts = np.bincount(stratified_parts(Y, k, 0)[np.flatnonzero(Y.toarray())], minlength=k)
     assert np.ptp(counts) <= 1
 
 
@@ -59,7 +58,7 @@ def test_labels_keep_their_shares_far_better_than_by_chance(grouped):
     groups = rng.integers(0, 200, 600) if grouped else None
     codes = np.arange(600) if groups is None else groups
     chance = np.mean([_spread(Y, rng.integers(0, 5, 600)[codes], 5) for _ in range(10)])
-    part = parts(Y, 5, 0, groups)
+    part = stratified_parts(Y, 5, 0, groups)
     assert _spread(Y, part, 5) < chance / 3
     assert np.ptp(np.bincount(part)) < 0.1 * 600 / 5
 
@@ -77,7 +76,7 @@ def test_it_serves_as_cv_in_scikit_learn(kind):
         assert np.isfinite(scores).all()
 
 
-def test_what_cannot_be_dealt_is_said():
+def test_what_cannot_be_split_raises():
     with pytest.raises(ValueError, match="7 folds need at least 7 rows; there are 3"):
         next(StratifiedFolds(7).split(None, [{"a"}, {"b"}, {"a"}]))
     with pytest.raises(ValueError, match="must be a whole number of at least 2, got 1"):

@@ -11,7 +11,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 from damaged_files import SEEDS, damaged
-from simlabel.cli._app import app
+from simlabel.cli import app
 
 SECONDS = 60.0
 
@@ -102,7 +102,7 @@ def case(models: dict[str, bytes], seed: int) -> None:
     assert result.exit_code in (0, 1, 2), facts
     assert result.exit_code == 0 or result.output.strip(), facts
     assert "Traceback" not in result.output, facts
-    assert "--debug shows" not in result.output, facts  # the words for an error that was not foreseen
+    assert "--debug shows" not in result.output, facts  # the hint at an unexpected error
 
 
 def _perhaps_damaged(rng: np.random.Generator, data: bytes, odd: float) -> bytes:

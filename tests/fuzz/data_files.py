@@ -30,8 +30,7 @@ from damaged_files import (
     damaged,
 )
 from openml_answers import OpenML
-from simlabel.datasets import DatasetError, FeatureChunks, load_dataset
-from simlabel.datasets._openml import OPENML, OpenMLSet
+from simlabel.datasets import OPENML, DatasetError, FeatureChunks, OpenMLSet, load_dataset
 
 SECONDS = 20.0
 

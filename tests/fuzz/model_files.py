@@ -13,8 +13,14 @@ import pandas as pd
 import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.model.persistence import ModelFileError, _layout, read_file, register
-from simlabel.model.persistence._stages import CLASSES
+from simlabel.model.persistence import (
+    CLASSES,
+    ModelFileError,
+    header_checksum,
+    read_file,
+    register,
+    write_file,
+)
 from simlabel.model.sketches import Condense, RandomFeatures
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, ChiSquare, Laplacian, Linear, OnColumns
@@ -268,18 +274,21 @@ def lied(rng, state, arrays, times):
 
 def file_bytes(state, arrays, twist=None):
     """A file of this state and these arrays; `twist` changes entries of the header."""
-    little = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    order = sorted(little, key=lambda name: (-little[name].dtype.itemsize, name))
-    text = _layout.header(state, {name: little[name] for name in order})
-    if twist:
-        entries = json.loads(text[8:])
-        metadata = entries.pop("__metadata__")
-        del metadata["checksum"]
-        for name, change in twist.items():
-            if name in entries:
-                entries[name] = {**entries[name], **change}
-        text = _layout.canonical(entries, metadata)
-    return text + b"".join(little[name].tobytes() for name in order)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        write_file(path, state, arrays)
+        content = path.read_bytes()
+    if not twist:
+        return content
+    end = 8 + int.from_bytes(content[:8], "little")
+    entries = json.loads(content[8:end])
+    metadata = entries.pop("__metadata__")
+    for name, change in twist.items():
+        if name in entries:
+            entries[name] = {**entries[name], **change}
+    metadata["checksum"] = header_checksum(metadata, entries)
+    text = json.dumps({"__metadata__": metadata, **entries}).encode()
+    return len(text).to_bytes(8, "little") + text + content[end:]
 
 
 def places(value, path=()):

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 
 from simlabel import similarity_sums
 from simlabel.similarities import RBF, Function, Laplacian, Linear
-from simlabel.sums import Collapsed, Exact, Plan, Prepared, Sampled, prepare
-from simlabel.sums.planning import make_plan
+from simlabel.sums import Collapsed, Exact, Plan, Prepared, Sampled, make_plan, prepare
 
 SECONDS = 30.0
 _SHAPES = 40  # of a case
@@ -88,7 +87,7 @@ def _references(material: Material, rng: np.random.Generator) -> Prepared:
     one = material.few[str(rng.choice(list(material.few)))]
     shape = _up_to(rng, 10**7), _up_to(rng, 10**5)
     X = np.broadcast_to(np.zeros((), dtype=one.X.dtype), shape)  # takes no memory
-    return Prepared(X, one.leaves, one.beside, one.dtype)
+    return Prepared(X, one.leaves, one.norms, one.dtype)
 
 
 def _up_to(rng: np.random.Generator, largest: int) -> int:

@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     # a pool of threads does not survive a fork
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-    sys.path[:0] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "desk")]
+    sys.path[:0] = [str(FOLDER), str(FOLDER.parent), str(FOLDER.parent / "server")]
     chosen = campaign_names()
     if options.campaign is not None:
         if options.campaign not in chosen:

@@ -1,4 +1,4 @@
-"""What is worked out by one term more equals refitting with every candidate label."""
+"""Conformal scores with one more term equal refitting with every candidate label."""
 
 import itertools
 

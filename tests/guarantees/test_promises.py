@@ -1,4 +1,4 @@
-"""What a promise says of itself, when there is none, and what is refused."""
+"""Statements and caveats of guarantees, when they are impossible, and errors."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_every_classifier_has_every_guarantee(guarantee):
     assert not tagger.guarantee(guarantee).exact
 
 
-def test_what_was_chosen_on_the_rows_is_said():
+def test_what_was_chosen_on_the_rows_is_a_caveat():
     X, Y = data()
     assert model().fit(X, Y).guarantee(Recall(0.9)).exact
     tuned = SMLClassifier("rbf", normalizer="zscore").fit(X, Y)

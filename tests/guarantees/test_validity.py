@@ -1,4 +1,4 @@
-"""Promises are kept on rows that are alike: seeded, with bounds so wide that only a mistake crosses them."""
+"""Guarantees hold on exchangeable rows: seeded, with bounds so wide that only a mistake crosses them."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def sets_of(Y):
 
 @pytest.mark.parametrize("influence", ["uniform", Ridge(1.0)], ids=["sums", "ridge"])
 @pytest.mark.parametrize("guarantee", KINDS, ids=repr)
-def test_promises_are_kept_and_not_by_giving_all_labels(guarantee, influence):
+def test_guarantees_hold_without_predicting_all_labels(guarantee, influence):
     values, lowest = [], []
     for seed in range(REPEATS):
         rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def test_promises_are_kept_and_not_by_giving_all_labels(guarantee, influence):
     assert TOO_FEW < np.mean(values) < (1.0 if loose else TOO_MANY)
 
 
-def test_precision_holds_as_often_as_it_says():
+def test_precision_holds_with_the_stated_confidence():
     """In 80% of the draws the expected precision is as promised; the bound is ten draws of 40 off."""
     kept, some = 0, 0
     for seed in range(REPEATS):
@@ -81,7 +81,7 @@ def test_a_rare_label_has_a_coverage_of_its_own():
     assert hits / rows > TOO_FEW
 
 
-def test_groups_are_alike_where_rows_are_not():
+def test_groups_are_exchangeable_if_rows_are_not():
     """Ten copies of each row: rows by themselves promise too much, groups what they can."""
     by_row, by_group = [], []
     for seed in range(REPEATS):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from simlabel.model.inspection._bent import rbf_by_column
+from simlabel.model.inspection import rbf_contributions
 
 
 def total(z, X, V, gamma):
@@ -20,7 +20,7 @@ def test_columns_bring_their_derivatives_along_the_way(seed, gamma):
     rng = np.random.default_rng(seed)
     q, X, V = rng.normal(size=3), rng.normal(size=(5, 3)), rng.normal(size=5)
     q[seed % 3] = 0.0
-    found, rest = rbf_by_column(q, X, V[:, None], gamma)
+    found, rest = rbf_contributions(q, X, V[:, None], gamma)
     steps, h = 400, 1e-5
     for c in range(3):
         way = 0.0

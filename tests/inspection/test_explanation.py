@@ -15,8 +15,8 @@ from simlabel import SMLClassifier
 from simlabel.model.inspection import told
 from simlabel.ridge import Ridge
 from simlabel.rules import FixedSize
-from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Linear, OnColumns
-from simlabel.sums import UniformSampler
+from simlabel.similarities import RBF, ChiSquare, Cosine, Function, Jaccard, Laplacian, Linear, OnColumns
+from simlabel.sums import Power, TopK, UniformSampler
 
 NAMES = ["desert", "sea", "sunset", "trees"]
 
@@ -62,6 +62,40 @@ def test_the_terms_are_those_of_the_plain_loops(case, which, rng):
             total = by_size[by_size["size"] == size]["contribution"].sum()
             wanted = sum(c for c, labels in zip(counted, y, strict=True) if len(labels) == size)
             assert total == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"calibration": "loo", "label_rule": "threshold"},
+        {"weighting": TopK(4)},
+        {"weighting": Power(2)},
+        {"influence": Ridge(0.1)},
+        {"influence": Ridge(0.1, inducing=6), "calibration": "loo"},
+    ],
+    ids=repr,
+)
+def test_explain_makes_one_pass_over_the_similarities_and_printing_none(options, rng):
+    mpl.use("Agg")
+    n_calls = 0
+
+    def similarity(a, b):
+        nonlocal n_calls
+        n_calls += 1
+        return naive.rbf(2.0)(a, b)
+
+    X, y, Q = problem(rng)
+    function = Function(similarity, positive_definite=True, nonnegative=True)
+    model = SMLClassifier(function, normalizer=None, random_state=0, **options).fit(X, y)
+    n_calls = 0
+    why = model.explain(Q)
+    assert n_calls == len(Q) * len(X)
+    str(why), why._repr_html_(), why.to_frame(), why.plot(1), why.scores, why.lift
+    mpl.pyplot.close("all")
+    assert n_calls == len(Q) * len(X)
+    assert [{why.labels[k] for k in chosen} for chosen in why.chosen] == model.predict(Q)
+    np.testing.assert_allclose(why.probabilities, model.predict_proba(Q), rtol=1e-12)
 
 
 @pytest.mark.parametrize("influence", [Ridge(0.1), Ridge(0.1, inducing=6, mixing=True), "label_mean"])

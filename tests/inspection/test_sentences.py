@@ -10,8 +10,7 @@ import pytest
 
 import naive
 from simlabel import SMLClassifier, Tagger
-from simlabel.model.inspection import told
-from simlabel.model.inspection._likely import follows, legend, turning_point
+from simlabel.model.inspection import compare_with_rate, legend, told, turning_point
 from simlabel.ridge import Ridge
 from simlabel.rules import AimedRule, CutoffRule, FixedSize, PerLabel, SetSize, Threshold
 from simlabel.rules.calibration import LeaveOneOutCalibration
@@ -132,8 +131,8 @@ def test_where_no_share_was_enough_it_is_said():
     why = model.explain([[0.5]])
     k = why.labels.tolist().index("rare")
     assert turning_point(why, k) == np.inf
-    assert follows(why, 0, k, 0.9) == ", which is not enough: no share made it more likely than not"
-    assert follows(why, 0, k, 0.1) == ""
+    assert compare_with_rate(why, 0, k, 0.9) == ", which is not enough: no share made it more likely than not"
+    assert compare_with_rate(why, 0, k, 0.1) == ""
 
 
 def changed(why, k, likely, score=None):
@@ -159,7 +158,7 @@ def test_a_share_above_the_frequency_that_makes_nothing_likelier(share, likely, 
     why = explained(0.9)
     k = why.labels.tolist().index("high")
     assert why.usual[k] == pytest.approx(0.7, abs=0.01)
-    assert follows(changed(why, k, likely), 0, k, share) == said
+    assert compare_with_rate(changed(why, k, likely), 0, k, share) == said
 
 
 AGAINST, FOR = (
@@ -183,7 +182,7 @@ AGAINST, FOR = (
 def test_where_similar_rows_and_all_rows_point_apart_it_says_which_way(share, likely, score, said):
     why = explained(0.9, influence=Ridge(0.1))
     k = why.labels.tolist().index("high")  # which 70% of all rows have
-    assert follows(changed(why, k, likely, score), 0, k, share) == said
+    assert compare_with_rate(changed(why, k, likely, score), 0, k, share) == said
 
 
 @pytest.mark.parametrize("influence", ["uniform", Ridge(0.1)])
@@ -191,7 +190,7 @@ def test_without_calibration_nothing_is_said_of_labelled_rows(influence):
     why = explained(0.9, influence=influence, calibration=None)
     for k in range(3):
         for share in (0.1, 0.5, 0.9):
-            assert "labeled rows" not in follows(changed(why, k, 1 - share), 0, k, share)
+            assert "labeled rows" not in compare_with_rate(changed(why, k, 1 - share), 0, k, share)
 
 
 def test_a_label_that_a_threshold_gives_though_unlikely_says_from_where_on():
@@ -305,29 +304,35 @@ def test_a_label_that_is_likelier_and_scores_lower_is_named(sizes, said):
 
 def test_it_says_whether_words_or_similar_rows_decided():
     """A word that is rare and sure, in a row that is otherwise like many without the label."""
-    rng = np.random.default_rng(0)
-    common = [f"w{i}" for i in range(12)]
-    texts = [" ".join(rng.permutation(common)) for _ in range(40)]
-    texts += [f"zebra v{i} u{i} t{i} s{i}" for i in range(12)]
-    labels = ["plain"] * 40 + ["stripes"] * 12
-    tagger = Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, labels)
-    alone = sentences(tagger.explain([f"zebra {' '.join(common)}"]))["stripes"]
+    tagger = zebras(0, "")
+    alone = sentences(tagger.explain([f"zebra {' '.join(COMMON)}"]))["stripes"]
     assert "'zebra'" in alone
     assert ", not because of similar rows: none of the 10 most similar rows has it" in alone
     both = sentences(tagger.explain(["zebra"]))["stripes"]
     assert "because of similar rows" not in both
 
 
-def test_words_that_outweigh_a_few_similar_rows_are_said_to():
-    texts = [f"sea {i}" for i in range(6)] + [f"hill {i}" for i in range(6)]
-    tagger = Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, ["sea"] * 6 + ["hill"] * 6)
-    why = tagger.explain(["sea"])
-    k = why.labels.tolist().index("sea")
-    assert why.probabilities[0, k] >= 0.5
-    words = "more than because of similar rows"
-    assert words not in sentences(why)["sea"]
-    why.evidence._kept[0][:] = np.arange(12)  # as if the hills were the most similar
-    assert words in sentences(why)["sea"]
+def zebras(n_copies, query):
+    """Forty rows of common words, the first of which are copies of the query, and twelve about zebras."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.permutation(COMMON)) for _ in range(40)]
+    texts += [f"zebra v{i} u{i} t{i} s{i}" for i in range(12)]
+    texts[:n_copies] = [query] * n_copies
+    labels = ["stripes"] * n_copies + ["plain"] * (40 - n_copies) + ["stripes"] * 12
+    return Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, labels)
+
+
+COMMON = [f"w{i}" for i in range(12)]
+
+
+@pytest.mark.parametrize(("n_copies", "outweighed"), [(2, True), (10, False)])
+def test_words_that_outweigh_a_few_similar_rows_are_said_to(n_copies, outweighed):
+    query = f"zebra zebra {' '.join(COMMON[:6])}"
+    why = zebras(n_copies, query).explain([query])
+    sentence = sentences(why)["stripes"]
+    assert why.probabilities[0, why.labels.tolist().index("stripes")] >= 0.5
+    assert f"{n_copies} of the 10 most similar rows have it" in sentence
+    assert ("more than because of similar rows" in sentence) == outweighed
 
 
 @pytest.mark.parametrize(
@@ -342,15 +347,8 @@ def test_words_that_outweigh_a_few_similar_rows_are_said_to():
     ],
 )
 def test_the_similar_rows_that_have_the_label_are_named_where_they_are_counted(have, said):
-    rng = np.random.default_rng(0)
-    common = [f"w{i}" for i in range(12)]
-    texts = [" ".join(rng.permutation(common)) for _ in range(40)]
-    texts += [f"zebra v{i} u{i} t{i} s{i}" for i in range(12)]
-    query = f"zebra {' '.join(common)}"
-    texts[:have] = [query] * have
-    labels = ["stripes"] * have + ["plain"] * (40 - have) + ["stripes"] * 12
-    tagger = Tagger(label_rule=PerLabel(thresholds=[-1e9, -1e9])).fit(texts, labels)
-    sentence = sentences(tagger.explain([query]))["stripes"]
+    query = f"zebra {' '.join(COMMON)}"
+    sentence = sentences(zebras(have, query).explain([query]))["stripes"]
     assert said in sentence
     assert "namely" not in sentence
 

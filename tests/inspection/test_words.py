@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from simlabel import SMLClassifier, Tagger, load
 from simlabel.datasets import Dataset
-from simlabel.experiments.reports._showcase import model_showcase
+from simlabel.experiments import summarize
+from simlabel.experiments.reports import evaluation_report
+from simlabel.metrics import evaluate
 from simlabel.model.inspection import told
 from simlabel.ridge import Ridge
 from simlabel.tables import Cells, Column, TableEncoder, label_sets, title_column
@@ -176,7 +178,10 @@ def test_a_plain_list_of_texts_is_shown_by_its_texts():
 def test_reports_show_titles_and_words(tagger):
     Y = sp.csr_array(np.array([[1, 0, 1], [0, 1, 0]], dtype=np.int8))
     data = Dataset("films", NEW, Y, tuple(map(str, tagger.classes_)), tuple(NEW.columns))
-    block = model_showcase(tagger, data).examples
+    outputs = tagger.outputs(NEW)
+    evaluation = evaluate(Y, outputs.sets, outputs.weights)
+    result = summarize(evaluation, Y, outputs.sets.sorted_indices(), outputs.probabilities, (0.0, 0.1))
+    *_, block = evaluation_report(tagger, "films", data, result).sections[-1].blocks
     assert {each.title for each in block.examples} == set(NEW["title"])
     shown = {each.title: " ".join(each.reasons) for each in block.examples}["Open Water"]
     assert "sea, " in shown
@@ -252,7 +257,7 @@ def test_a_letter_that_an_apostrophe_splits_off_is_shown_with_its_word(apostroph
 
 
 def test_numbers_and_dates_have_a_direction(objects):
-    where = objects.evidence.direction
+    where = objects.direction
     assert where(0, "Datierung") == "earlier than most"  # whole numbers from 1500 to 1900 are years
     assert where(0, "Eingang") == "later than most"
     assert where(0, "Breite") == "higher than most"

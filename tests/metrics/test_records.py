@@ -1,4 +1,4 @@
-"""What a record says of a criterion is so; a truth is checked once, however often it serves."""
+"""The fields of criteria are correct, and a truth is validated once for many criteria."""
 
 from __future__ import annotations
 
@@ -62,17 +62,13 @@ def test_searches_by_sets_count_weights(name, rng):
     np.testing.assert_allclose(weighted.tuning_.values, repeated.tuning_.values, atol=1e-12)
 
 
-def test_a_record_is_all_that_evaluation_and_searches_ask_for(monkeypatch, rng):
-
-    def half(Y_true, Y_pred, sample_weight=None):
-        return 0.5
-
-    record = Criterion("half", "Half", half, aggregation="whole", needs_scores=False)
-    monkeypatch.setitem(find_criterion.__globals__["_KNOWN"], "half", record)
+def test_evaluation_and_searches_accept_criteria_of_ones_own(rng):
+    record = Criterion("half", "Half", lambda Y_true, Y_pred, sample_weight=None: 0.5, needs_scores=False)
     Y, P, F = made(rng)
-    assert str(evaluate(Y, P, F, criteria=["half"])) == "Half               0.5000"
-    found = SMLClassifier(tuning=LeaveOneOut(criterion="half")).fit(F, Y).tuning_
-    assert set(found.values) == {0.5}
+    found = evaluate(Y, P, F, criteria=[record])
+    assert (found.values, found.undefined) == ({"half": 0.5}, {"half": 0})
+    tuning = SMLClassifier(tuning=LeaveOneOut(criterion=lambda Y_true, scores: 0.5)).fit(F, Y).tuning_
+    assert set(tuning.values) == {0.5}
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import tracemalloc
 
 import numpy as np
@@ -11,8 +12,7 @@ import pytest
 
 from fuzz import model_files as campaign
 from simlabel import load
-from simlabel.model.persistence import ModelFileError, read_file
-from simlabel.model.persistence._stages import CLASSES
+from simlabel.model.persistence import CLASSES, ModelFileError, read_file
 
 NAN, INF = float("nan"), float("inf")
 GONE = "(deleted)"
@@ -235,7 +235,7 @@ def may_be(name, what):
         or (name in ("chunks/0/ids", "labels") and what in ("with -3", "with -3 at the end", "of fractions"))
         or ("_view.columns" in name and what in ("short", "longer"))
         or (name.endswith("/groups") and what.startswith("with "))
-        or ("vocabularies.counts" in name and what == "with the largest")
+        or (re.search(r"vocabularies\[\d\]\.counts", name) and what == "with the largest")
     )
 
 
@@ -266,7 +266,7 @@ def test_a_model_lacks_nothing(kind, saved, tmp_path):
         del state["model"][name]
         if believed(tmp_path / "model", state, arrays, asked):
             taken.append(name)
-    assert set(taken) <= {"sketch"}  # files of former versions have none
+    assert not taken
 
 
 def test_nesting_is_bounded(saved, tmp_path):
@@ -321,7 +321,7 @@ def test_a_lie_in_the_header_is_refused(change, saved, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(campaign.file_bytes(state, arrays, {"chunks/0/X": change}))
     for mmap in (False, True):
-        with pytest.raises(ModelFileError, match=r"model: .*(header|bytes of data|begins at)"):
+        with pytest.raises(ModelFileError, match=r"model(:| is not a model file) .*(header|damaged)"):
             load(path, mmap=mmap)
 
 

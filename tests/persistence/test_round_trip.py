@@ -18,7 +18,7 @@ from sklearn.base import clone
 import simlabel
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import SMLClassifier, load
-from simlabel.model.persistence import register
+from simlabel.model.persistence import read_file, register, write_file
 from simlabel.ridge import Ridge
 from simlabel.rules import AimedRule, PerLabel
 from simlabel.rules.calibration import LeaveOneOutCalibration
@@ -211,15 +211,22 @@ def test_objects_with_a_registered_function(tmp_path):
     assert load(tmp_path / "model").similarity_.fn is other
 
 
-def test_a_function_that_is_not_registered_here(tmp_path, monkeypatch):
+def rename(path, name, other):
+    """Put another name of a registered function or class in a file."""
+    state, arrays = read_file(path)
+    state = json.loads(json.dumps(state).replace(f'"name": "{name}"', f'"name": "{other}"'))
+    write_file(path, state, {each: arrays.whole(each) for each in arrays.entries})
+
+
+def test_a_function_that_is_not_registered_here(tmp_path):
     def mine(a, b):
         return 1.0
 
     register("mine", mine)
     SMLClassifier(Function(mine)).fit(np.eye(2), [{"a"}, {"b"}]).save(tmp_path / "model")
-    monkeypatch.setattr("simlabel.model.persistence._functions._FUNCTIONS", {})
+    rename(tmp_path / "model", "mine", "theirs")
     with pytest.raises(
-        ValueError, match=r"registered as 'mine'; call .*register\('mine', function\) before load"
+        ValueError, match=r"registered as 'theirs'; call .*register\('theirs', function\) before load"
     ):
         load(tmp_path / "model")
 
@@ -246,8 +253,7 @@ class Overlap(Similarity):
         return T * self.scale + self.mean_
 
 
-def test_a_class_of_similarities_is_saved_by_the_name_it_is_registered_under(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr("simlabel.model.persistence._functions._FUNCTIONS", {})
+def test_a_class_of_similarities_is_saved_by_the_name_it_is_registered_under(rng, tmp_path):
     X, y, Q = problem(rng)
     model = SMLClassifier(2 * Overlap(0.5, other=RBF(1.0)) + Linear()).fit(X, y)
     with pytest.raises(TypeError, match=r"of a class of your own: .*register\('some name', Overlap\)"):
@@ -257,9 +263,10 @@ def test_a_class_of_similarities_is_saved_by_the_name_it_is_registered_under(rng
     again = load(tmp_path / "model")
     assert repr(again.similarity_) == repr(model.similarity_)
     same(again, model, Q)
-    monkeypatch.setattr("simlabel.model.persistence._functions._FUNCTIONS", {})
-    with pytest.raises(ValueError, match=r"a Python class registered as 'overlap'; call .*, class\)"):
+    rename(tmp_path / "model", "overlap", "other overlap")
+    with pytest.raises(ValueError, match=r"a Python class registered as 'other overlap'; call .*, class\)"):
         load(tmp_path / "model")
+    rename(tmp_path / "model", "other overlap", "overlap")
     register("overlap", len)
     with pytest.raises(ValueError, match="no class of similarities"):
         load(tmp_path / "model")
@@ -277,7 +284,7 @@ class Strange:
         ({"label_rule": lambda s: s > 0.1}, None, "label_rule is the Python function '<lambda>'"),
         ({"random_state": np.random.RandomState(0)}, None, r"random_state is RandomState.*cannot hold"),
         ({}, [{Strange()}, {"b"}], r"labels\[0\] is <strange>, a Strange"),
-        ({}, [{("a", Strange())}, {"b"}], r"labels\[0\] is <strange>"),
+        ({}, [{("a", Strange())}, {"b"}], r"labels\[0\]\[1\] is <strange>"),
     ],
 )
 def test_what_a_file_cannot_hold_is_named(options, labels, message, tmp_path):

@@ -1,4 +1,4 @@
-"""Rows on a disk give what the same rows in memory give, and are read once for all queries."""
+"""Rows on a disk give the same results as in memory, and are read once for all queries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 import zarr
 
 from simlabel import SMLClassifier
-from simlabel._utils.rows import as_rows, open_rows
-from simlabel._utils.rows._lazy import DiskRows
+from simlabel._utils.rows import DiskRows, as_rows, open_rows
 from simlabel.normalizers import MinMax, ZScore
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Laplacian, OnColumns
@@ -226,7 +225,7 @@ def test_what_is_wrong_is_said_where_it_is(data, tmp_path, tiny_blocks):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         open_rows(tmp_path / "nowhere.npy")
     np.save(tmp_path / "Y.npy", X[:, :2])
-    with pytest.raises(ValueError, match="alike in columns"):
+    with pytest.raises(ValueError, match="the same columns"):
         open_rows(tmp_path)
     np.savez(tmp_path / "two.npz", a=X, b=X)
     with pytest.raises(ValueError, match="holds the arrays a, b"):

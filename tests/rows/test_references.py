@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
-from simlabel._utils.rows._stack import Stack
+from simlabel._utils.rows import Stack
 from simlabel.sums import Chunk, Exact, Exclude, Job, ReduceCall, References, prepare, reducer_for
 
 
@@ -75,7 +75,7 @@ def test_what_is_known_is_not_read_again(rng):
     first_again = first.view(Unreadable)
     object.__setattr__(known, "X", first_again)
     prepared = prepare(Stack([first_again, second]), [similarity], known=known)
-    np.testing.assert_allclose(prepared.beside["dot", ()][:], (np.vstack([first, second]) ** 2).sum(axis=1))
+    np.testing.assert_allclose(prepared.norms["dot", ()][:], (np.vstack([first, second]) ** 2).sum(axis=1))
 
 
 def chunk(rng, n, first):

@@ -138,7 +138,7 @@ def test_a_column_that_is_not_there_is_said_before_the_server_starts(tmp_path):
     assert done.returncode == 2
     assert " is at " not in done.stdout
     shown = "".join(done.stderr.replace("│", " ").split())  # a long path breaks lines anywhere
-    for words in ("films.csv", "--label-column", "'Wrong'", "'title','tags'"):
+    for words in ("films.csv", "label_column", "'Wrong'", "'title','tags'"):
         assert words in shown
     assert not (tmp_path / "desk").exists()
     assert served(tmp_path / "desk", "--import", str(tmp_path / "absent.csv")).returncode == 2

@@ -110,14 +110,14 @@ def test_sparse_rows(sketch, rng):
 
 def test_auto_keeps_its_tolerance_and_takes_the_cheapest(rng):
     task, _, _ = problem(RBF(1.0), rng, n=2000)
-    found = AutoSketch(tolerance=0.05).choose(task)
+    found = AutoSketch(tolerance=0.05).make(task)
     Y = task.references.Y[task.checked]
     exact, sketched = (sums[:, : Y.shape[1]] for sums in (task.exact, task.sketched(found)))
     lost = average_precision(Y, exact) - average_precision(Y, sketched)
     assert lost <= 0.05
     assert found.prepared.n_rows == 100
     narrow, _, _ = problem(RBF(1e6), rng, n=2000)  # nobody is near anybody: nothing can be lost
-    assert AutoSketch(tolerance=0.0).choose(narrow) is not None
+    assert AutoSketch(tolerance=0.0).make(narrow) is not None
 
 
 @pytest.mark.parametrize("sketch", [Condense(30), RandomFeatures(256), AutoSketch()], ids=repr)

@@ -12,7 +12,7 @@ import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel import similarity_sums
 from simlabel.similarities import RBF, Precomputed
-from simlabel.sums import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
+from simlabel.sums import Exact, Exclude, Job, Largest, ReduceCall, prepare, reducer_for
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
@@ -219,8 +219,6 @@ def test_top_k_with_fractions_of_a_row(k):
     """Weights below 1: more rows than k make up k neighbours, the last one in part."""
     X, V, weights = np.array([[1.0], [2.0], [3.0], [4.0]]), np.eye(4), np.array([0.5, 0.25, 0.5, 0.25])
     case = next(c for c in SIMILARITY_CASES if str(c) == "Linear()")
-    from simlabel.sums.reducers._rows import Largest
-
     job = Job(case.similarity, None, Largest(V * weights[:, None], k, weights))
     result = Exact().reduce(ReduceCall(np.array([[1.0]]), prepare(X, [case.similarity]), [job]))[0]
     wanted = naive.sums([1.0], X.tolist(), V.tolist(), naive.dot, naive.top_k(k), weights.tolist())

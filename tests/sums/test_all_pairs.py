@@ -48,6 +48,6 @@ def test_parameters_read_the_same_statistic(rng):
     pairs = AllPairs.of(X, 1)
     first = pairs.similarities(RBF(1.0))
     second = pairs.similarities(RBF(2.0))
-    assert len(pairs.kept) == 1
+    assert len(pairs.cache) == 1
     np.testing.assert_allclose(second, first**2, rtol=1e-6)
     assert not AllPairs.reads(Precomputed())

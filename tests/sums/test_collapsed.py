@@ -13,8 +13,7 @@ from simlabel import SMLClassifier, similarity_sums
 from simlabel._utils.limits import changed_limits
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF, Cosine, Linear, OnColumns, Polynomial, Quadratic
-from simlabel.sums._collapsed import CollapsedSums
-from simlabel.sums._merged import MergedSums
+from simlabel.sums import Auto, Collapsed, CollapsedSums, Exact, Job, MergedSums, prepare, reducer_for
 
 CASES = [
     (Linear(), naive.dot),
@@ -37,8 +36,6 @@ def absolute_sum(Q, X, V, phi):
 @pytest.mark.parametrize("make_V", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("memory_mib", [256, 0.001])
 def test_equals_plain_loops(similarity, phi, make_V, memory_mib, rng):
-    from simlabel.sums import Collapsed
-
     Q, X, V = rng.normal(size=(7, 4)), rng.normal(size=(50, 4)), rng.normal(size=(50, 3))
     X[3] = 0.0
     result = similarity_sums(Q, X, make_V(V), similarity, engine=Collapsed(memory_mib=memory_mib))
@@ -66,7 +63,7 @@ def test_removing_what_was_added_changes_nothing(seed, n, m):
     rng = np.random.default_rng(seed)
     X, V = rng.normal(size=(n + m, 3)), rng.normal(size=(n + m, 2))
     none = CollapsedSums.empty(Quadratic().leaves()[0], 3, 2)
-    there_and_back = none.added(X[:n], V[:n]).added(X[n:], V[n:]).removed(X[n:], V[n:])
+    there_and_back = none.added(X[:n], V[:n]).added(X[n:], V[n:]).added(X[n:], V[n:], sign=-1)
     np.testing.assert_allclose(
         there_and_back.W,
         none.added(X[:n], V[:n]).W,
@@ -138,15 +135,13 @@ def test_sums_of_many_words_and_labels_are_not_taken_beforehand_where_they_would
         with changed_limits(**most):
             models.append(SMLClassifier("linear", normalizer=None, influence=Ridge(0.3)).fit(X, Y))
             models[-1].predict(asked)
-    kept = [model._model.scorer.job.kept.get("collapsed") for model in models]
+    kept = [model._model.scorer.job.cache.get("collapsed") for model in models]
     assert [type(sums) for sums in kept] == [CollapsedSums, MergedSums, type(None)]
     for model in models[1:]:
         np.testing.assert_allclose(model.label_weights(asked), models[0].label_weights(asked), atol=1e-10)
 
 
 def test_pairs_that_were_chosen_for_a_single_query_give_way_to_sums_that_are_ready(rng):
-    from simlabel.sums import Auto, Collapsed, Exact, Job, prepare, reducer_for
-
     X, V = rng.normal(size=(50, 40)), rng.normal(size=(50, 3))
     prepared, job = prepare(X, [Linear()]), Job(Linear(), None, reducer_for(None, V))
     assert isinstance(Auto().choose(1, prepared, [job]), Exact)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -21,8 +20,7 @@ from threadpoolctl import threadpool_info
 from simlabel import SMLClassifier, similarity_sums
 from simlabel._utils.limits import limits
 from simlabel.similarities import RBF, Function, Laplacian, Linear
-from simlabel.sums import Exact, SlowSimilarityWarning, _exact
-from simlabel.sums.running import run_tasks
+from simlabel.sums import Exact, SlowSimilarityWarning, run_tasks
 
 
 def test_progress_reaches_the_end(rng, small_blocks):
@@ -56,13 +54,17 @@ def test_blas_is_held_and_given_back(rng, small_blocks):
     assert before == after
 
 
-def test_small_products_are_not_shared_among_threads_of_blas(rng, monkeypatch):
-    held = []
-    monkeypatch.setattr(_exact, "held_blas", lambda most: held.append(most) or contextlib.nullcontext())
+def test_small_products_are_not_shared_among_threads_of_blas(rng):
+    def threads(*_):
+        seen.append(max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"))
+
+    seen = []
+    threads()
     X, few = rng.random((40, 3)), limits().few_queries
     for queries in (few, few - 1):
-        similarity_sums(X[:queries], X, np.ones((40, 1)), Linear(), engine=Exact(), n_jobs=2)
-    assert held == [1, 2]
+        engine = Exact(on_block=threads)
+        similarity_sums(X[:queries], X, np.ones((40, 1)), Linear(), engine=engine, n_jobs=2)
+    assert seen[1:] == [1, min(2, seen[0])]
 
 
 def test_an_error_in_one_task_stops_the_others():

@@ -9,17 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simlabel import similarity_sums
-from simlabel._utils.kernels import WORD, add_present, in_panels, panel_width, sort_by_label
-from simlabel._utils.kernels._registers import (
+from simlabel._utils.kernels import (
+    WORD,
     add_absolute_differences,
     add_chi_squares,
     add_minima,
+    add_present,
     add_products,
+    in_panels,
+    panel_width,
+    sort_by_label,
 )
-from simlabel._utils.rows._stack import Stack
+from simlabel._utils.rows import Stack
 from simlabel.similarities import RBF, ChiSquare, Cosine, Jaccard, Laplacian, Polynomial, Quadratic
-from simlabel.sums import Exact, Exclude, Job, ReduceCall, prepare, reducer_for
-from simlabel.sums.planning import plan_reduction
+from simlabel.sums import Exact, Exclude, Job, ReduceCall, plan_reduction, prepare, reducer_for
 
 TOLERANCE = {np.float32: 3e-6, np.float64: 1e-13}
 DTYPES = [np.float32, np.float64]

@@ -11,10 +11,17 @@ from simlabel import SMLClassifier, similarity_sums
 from simlabel._utils.limits import limits
 from simlabel._utils.threads import effective_jobs
 from simlabel.similarities import RBF, Linear
-from simlabel.sums import Exact, Job, Prepared, ReduceCall, Sampled, prepare, reducer_for
-from simlabel.sums.planning import make_plan
-from simlabel.sums.running import _symmetric
-from simlabel.sums.running._symmetric import rounds
+from simlabel.sums import (
+    Exact,
+    Job,
+    Prepared,
+    ReduceCall,
+    Sampled,
+    is_worth_symmetric,
+    make_plan,
+    prepare,
+    reducer_for,
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,7 @@ def test_ten_thousand_shapes_end_and_fit(material):
 def test_shapes_that_never_ended(material, n_queries, n_references, n_labels, threads, memory_mib, panels):
     one = material.few["dot"]
     X = np.broadcast_to(0.0, (n_references, 300))
-    prepared = Prepared(X, one.leaves, one.beside, one.dtype)
+    prepared = Prepared(X, one.leaves, one.norms, one.dtype)
     candidates = 13  # of a search, whose sums are there at once
     plan = make_plan(n_queries, prepared, 8 * n_labels * candidates, 2, threads, memory_mib, panels)
     plans.check_plan(plan, threads, memory_mib)
@@ -50,7 +57,7 @@ def test_shapes_that_never_ended(material, n_queries, n_references, n_labels, th
 
 def test_fewer_threads_before_more_memory(material):
     one = material.few["dot"]
-    prepared = Prepared(np.broadcast_to(0.0, (5000, 300)), one.leaves, one.beside, one.dtype)
+    prepared = Prepared(np.broadcast_to(0.0, (5000, 300)), one.leaves, one.norms, one.dtype)
     plan = make_plan(5000, prepared, 8 * 10**6, 2, 64, 256, panels=False)
     assert plan.threads == 33  # 8 MB each and a little
     assert plan.memory <= 256 * 2**20
@@ -63,7 +70,7 @@ def test_fewer_threads_before_more_memory(material):
 @pytest.mark.parametrize("n_labels", [10, 300, 1000, 5000])
 def test_sums_in_panels_stay_in_the_cache(material, n_labels):
     one = material.few["dot"]
-    prepared = Prepared(np.broadcast_to(np.float32(0.0), (20_000, 100)), one.leaves, one.beside, one.dtype)
+    prepared = Prepared(np.broadcast_to(np.float32(0.0), (20_000, 100)), one.leaves, one.norms, one.dtype)
     plan = make_plan(4096, prepared, 8 * n_labels, 2, 1, 256, panels=True)
     assert plan.panels
     assert plan.queries * 8 * n_labels <= limits().cached_sums_bytes or plan.queries == 128
@@ -72,7 +79,7 @@ def test_sums_in_panels_stay_in_the_cache(material, n_labels):
 @pytest.mark.parametrize("n_queries", [10, 50, 200, 5000])
 def test_few_queries_meet_more_references_in_a_tile_that_stays_in_the_cache(material, n_queries):
     one = material.few["dot"]
-    prepared = Prepared(np.broadcast_to(0.0, (20_000, 100)), one.leaves, one.beside, one.dtype)
+    prepared = Prepared(np.broadcast_to(0.0, (20_000, 100)), one.leaves, one.norms, one.dtype)
     plan = make_plan(n_queries, prepared, 80, 2, 1, 256, panels=False)
     tile = plan.queries * plan.references * prepared.dtype.itemsize
     assert plan.references >= limits().block_references
@@ -82,7 +89,7 @@ def test_few_queries_meet_more_references_in_a_tile_that_stays_in_the_cache(mate
 
 def test_partial_results_of_parts_are_counted(material):
     one = material.few["coordinate"]
-    prepared = Prepared(np.broadcast_to(0.0, (10**6, 50)), one.leaves, one.beside, one.dtype)
+    prepared = Prepared(np.broadcast_to(0.0, (10**6, 50)), one.leaves, one.norms, one.dtype)
     plan = make_plan(100, prepared, 8 * 1000, 2, 64, 16, panels=False)
     assert plan.parts > 1
     assert plan.parts * 100 * 8 * 1000 <= plan.memory <= 16 * 2**20
@@ -105,19 +112,22 @@ def test_any_budget_gives_the_sums(engine, rng):
     np.testing.assert_allclose(model.label_weights(X), wanted, rtol=1e-9)
 
 
-def test_small_blocks_do_not_meet_in_pairs(rng, monkeypatch):
-    """Their pairs, listed, would take far more memory than what was asked for."""
-    listed = []
-    monkeypatch.setattr(_symmetric, "rounds", lambda n: listed.append(n) or rounds(n))
+def test_small_blocks_do_not_meet_in_pairs(rng):
+    """The list of their pairs would take far more memory than allowed."""
     X = rng.random((300, 4))
     jobs = [Job(Linear(), None, reducer_for(None, X))]
     for n_jobs in (1, 100_000):
         for memory_mib in (0.001, 256):
             call = ReduceCall(X, prepare(X, [Linear()]), jobs, symmetric=True, n_jobs=n_jobs)
-            (sums,) = Exact(memory_mib).reduce(call)
+            steps = []
+            engine = Exact(memory_mib, on_block=lambda *done, steps=steps: steps.append(done))
+            (sums,) = engine.reduce(call)
             np.testing.assert_allclose(sums, X @ X.T @ X, rtol=1e-9)
-    assert listed, "larger blocks do"
-    assert max(listed) <= 300 // 32 + 1
+            n_blocks = 300 // 32 + 1
+            if memory_mib == 256:  # larger blocks do, each pair of them once
+                assert len(steps) <= n_blocks * (n_blocks + 1) // 2
+            else:
+                assert not is_worth_symmetric(Exact(memory_mib).plan(300, call.prepared, jobs, n_jobs))
 
 
 def test_absurd_numbers_of_threads_are_cut(rng):

@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 import naive
 from similarity_cases import SIMILARITY_CASES, WEIGHTING_CASES
 from simlabel.similarities import RBF, Laplacian, Linear
-from simlabel.sums import Exact, Exclude, Job, ReduceCall, TopK, prepare, reducer_for
-from simlabel.sums.planning import can_be_symmetric
-from simlabel.sums.running._symmetric import rounds
+from simlabel.sums import (
+    Exact,
+    Exclude,
+    Job,
+    ReduceCall,
+    TopK,
+    can_be_symmetric,
+    prepare,
+    reducer_for,
+    rounds,
+)
 
 
 @given(n=st.integers(0, 40))

@@ -1,1 +1,1 @@
-"""What every room may lean on: checks and their words, registries, progress."""
+"""Utilities of all packages: validation, text, files, threads, progress, warnings and size limits."""

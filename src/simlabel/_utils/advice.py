@@ -1,4 +1,4 @@
-"""Warnings that save an afternoon: one line each, with the way out."""
+"""Warnings of this library, and the function that issues them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 class SimlabelWarning(UserWarning):
-    """Whatever this library warns of; each message says what to do about it.
+    """Base class of the warnings of this library; each message says what to do.
 
     Examples
     --------
@@ -17,34 +17,30 @@ class SimlabelWarning(UserWarning):
 
 
 class DataWarning(SimlabelWarning):
-    """Rows or labels, as they were given, that are likely not what was meant."""
+    """Suspicious rows or labels in the input."""
 
 
 class TuningWarning(SimlabelWarning):
-    """A search whose choice means little."""
+    """Unreliable results of a parameter search."""
 
 
 class PredictionWarning(SimlabelWarning):
-    """Answers that do not depend on what was asked."""
+    """Predictions that are the same for all rows."""
 
 
 def advise(message: str, category: type[SimlabelWarning]) -> None:
-    """Warn, with the line of the caller outside of this library.
+    """Issue a warning that names the line of the first caller outside this library.
 
     Examples
     --------
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     advise("label 'sea' is in all rows: leave it out.", DataWarning)
-    >>> told[0].category.__name__
+    >>> caught[0].category.__name__
     'DataWarning'
     """
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "simlabel":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: object) -> bool:
-    return str(module).partition(".")[0] == "simlabel"

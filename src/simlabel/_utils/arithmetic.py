@@ -1,4 +1,4 @@
-"""Arithmetic on blocks that several rooms share."""
+"""Arithmetic on blocks of rows that several packages use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simlabel._utils.validation import FloatArray, Rows
 
 
 def squared_lengths(rows: Rows) -> FloatArray:
-    """Of each row, in float64."""
+    """Return the squared Euclidean norm of each row, in float64."""
     if sp.issparse(rows):
         rows = rows.astype(np.float64, copy=False)
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
@@ -17,12 +17,12 @@ def squared_lengths(rows: Rows) -> FloatArray:
 
 
 def n_copies(weights: FloatArray) -> int:
-    """How many rows there were if each were repeated as its weight says; no fewer than there are."""
+    """Return the number of rows if each is repeated by its weight; at least the number of weights."""
     return max(len(weights), round(float(weights.sum())))
 
 
 def whole_power(S: FloatArray, exponent: int) -> FloatArray:
-    """S ** exponent for a whole exponent >= 1, by repeated squaring; may overwrite `S`."""
+    """Return ``S ** exponent`` for an integer exponent >= 1, by repeated squaring; may overwrite `S`."""
     result: FloatArray | None = None
     while exponent > 1:
         if exponent % 2:

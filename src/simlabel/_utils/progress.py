@@ -1,4 +1,4 @@
-"""How far work has come: a bar on a terminal, lines into a pipe, or whoever listens is told."""
+"""Progress of long computations: a bar on a terminal, lines in a pipe, or calls of a listener."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Protocol
 
 from simlabel._utils.text import for_terminal
 
-#: is told how many steps are done, of how many (None where that is not known), and what is being done
+#: called with the number of finished steps, their total (None if unknown) and a description
 Listener = Callable[[int, int | None, str], None]
 
 
 class Advance(Protocol):
-    """Says that so many steps are done."""
+    """Reports finished steps."""
 
     def __call__(self, steps: int = 1) -> None:
-        """Take in how many."""
+        """Report that `steps` more steps are finished."""
 
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
-_SECONDS = 10.0  # between two lines, where there is no terminal
-_MOST = 0.99  # what is shown before the end: after the last step there is something left to do, as a rule
+_SECONDS = 10.0  # between two lines, without a terminal
+_MOST = 0.99  # shown before the end: after the last step some work usually remains
 
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """Within it, progress is told to the listener, whether or not a bar is wanted.
+    """Pass progress to a listener inside the context, whether or not a bar is requested.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def progress(title: str, total: int | None, show: bool) -> Iterator[Advance]:
-    """Give a function that says that steps are done; it does nothing unless `show`, or somebody listens.
+    """Yield a function that reports finished steps; it has no effect without `show` and without a listener.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def progress(title: str, total: int | None, show: bool) -> Iterator[Advance]:
 
 def _stepped(tell: Listener, total: int | None, title: str) -> Advance:
     tell(0, total, title)
-    done, lock = 0, threading.Lock()  # threads tell, too
+    done, lock = 0, threading.Lock()  # several threads may report
 
     def advance(steps: int = 1) -> None:
         nonlocal done
@@ -80,9 +80,9 @@ def _stepped(tell: Listener, total: int | None, title: str) -> Advance:
 
 @contextmanager
 def shown_progress(title: str, announced: bool = True) -> Iterator[Listener]:
-    """A listener that shows what it is told on stderr: as a bar with the time left, or as lines.
+    """Yield a listener that shows progress on stderr: as a bar with the remaining time, or as lines.
 
-    Lines say what begins where that is to be `announced`, and else only what takes long.
+    If `announced`, a line is printed when work begins; otherwise only for work that takes long.
     """
     if not sys.stderr.isatty():
         yield Lines(announced)
@@ -107,12 +107,12 @@ def shown_progress(title: str, announced: bool = True) -> Iterator[Listener]:
 
 
 class Lines:
-    """Progress without a terminal: a line every few seconds, with the share that is done and the time left.
+    """Progress without a terminal: a line every few seconds with the finished share and the remaining time.
 
     Parameters
     ----------
     announced : bool
-        Whether a line says what begins.
+        Whether to print a line when work begins.
     """
 
     def __init__(self, announced: bool) -> None:
@@ -120,9 +120,9 @@ class Lines:
         self._what, self._before, self._began, self._said = "", 0, 0.0, 0.0
 
     def __call__(self, done: int, total: int | None, what: str) -> None:
-        """Take in how far it is."""
+        """Report progress."""
         now = time.monotonic()
-        if not self._what or done < self._before:  # other work, which begins
+        if not self._what or done < self._before:  # new work begins
             self._began = self._said = now
             if self._announced:
                 _say(what)

@@ -1,4 +1,4 @@
-"""From what a user writes (a name, an object, a callable) to a stage."""
+"""Resolve names, objects and callables to stages."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ Stage = TypeVar("Stage")
 
 
 class Registry(Generic[Stage]):
-    """The stages of one kind, under the names that their classes declare.
+    """The stages of one kind, by the names that their classes declare.
 
     Parameters
     ----------
     kind : str
-        What the stage is called in a signature, for the errors.
+        Name of the parameter, for errors.
     base : type
-        What every object of this kind is an instance of.
+        Base class of the stages.
     classes : iterable of type
-        Classes with a ``name``; each is made with no arguments.
+        Classes with a ``name`` that need no arguments.
     from_callable : callable, optional
-        Makes a stage of a bare function; without it functions are refused.
+        Makes a stage from a function; by default functions are refused.
 
     Examples
     --------
@@ -44,16 +44,16 @@ class Registry(Generic[Stage]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that :meth:`resolve` knows."""
+        """The names of the stages."""
         return tuple(self.classes)
 
     @property
     def choice(self) -> str:
-        """The names in quotes, with commas between, for errors."""
+        """The quoted names, separated by commas, for errors."""
         return ", ".join(map(repr, self.names))
 
     def resolve(self, spec: Any) -> Stage:
-        """Turn a name, an object or a callable into a stage, or say what was expected."""
+        """Return the stage for a name, an object or a callable."""
         if isinstance(spec, self.base):
             return spec
         if isinstance(spec, str):

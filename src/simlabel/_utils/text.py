@@ -1,23 +1,24 @@
-r"""Names are data: how a text that came from a file is shown in each medium.
+r"""Escape texts for each output medium, and format numbers and lists in messages.
 
-Labels, ids, columns and files are called what somebody else called them. Whoever shows a name takes it
-through one of these, so that no name is read as markup, a formula or an order to a terminal.
+Names of labels, ids, columns and files are data. Pass them through one of these functions, so that no name is
+interpreted as markup, as a formula or as a control sequence of a terminal.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Categories that a reader does not see but a terminal or a page obeys: control characters, line and
-# paragraph separators, halves of surrogate pairs (which cannot be written at all)
-_OBEYED = frozenset(["Cc", "Zl", "Zp", "Cs"])
-# and the marks that turn the direction of writing
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Unicode categories of invisible characters that terminals and pages interpret: control characters, line and
+# paragraph separators, lone surrogates (which cannot be encoded at all)
+_CONTROL = frozenset(["Cc", "Zl", "Zp", "Cs"])
+# and the marks that change the direction of writing
+_BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
-PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}  # for a matplotlib text, beside `for_figure`
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}  # for a matplotlib text, with `for_figure`
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -38,7 +39,7 @@ _TEX = {
     "↓": r"$\downarrow$",
     "·": r"$\cdot$",
     "…": r"\ldots{}",
-    # behind the end of a row these would be its options
+    # after the end of a row LaTeX would interpret these as options
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -55,8 +56,12 @@ _LATER_FORMULA = re.compile(r"(?<=[;\t\r\n])( *)(?=[=+\-@\uff1d\uff0b\uff0d\uff2
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms of the first
 
 
+_CELL = "text-align:left;padding:0.15em 1em 0.15em 0"  # inherits the colors of the page, light or dark
+_CAPTION = "text-align:left;font-style:italic;padding:0.6em 0 0.2em"
+
+
 def for_terminal(text: object) -> str:
-    r"""Show control characters and marks that turn the direction of writing instead of sending them.
+    r"""Escape control characters and marks that change the direction of writing.
 
     Examples
     --------
@@ -70,13 +75,13 @@ def for_terminal(text: object) -> str:
 
 
 def _visible(character: str) -> str:
-    if unicodedata.category(character) not in _OBEYED and character not in _TURNING:
+    if unicodedata.category(character) not in _CONTROL and character not in _BIDIRECTIONAL:
         return character
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def some_names(names: Sequence[str], most: int = 5) -> str:
-    """The first of some names, and how many more there are.
+    """List the first names, and the number of the others.
 
     Examples
     --------
@@ -88,7 +93,7 @@ def some_names(names: Sequence[str], most: int = 5) -> str:
 
 
 def percent(share: float) -> str:
-    """Show a share as a percentage that is 0% or 100% only where the share is 0 or 1.
+    """Format a share as a percentage that is 0% or 100% only if the share is 0 or 1.
 
     Examples
     --------
@@ -103,7 +108,7 @@ def percent(share: float) -> str:
 
 
 def one_line(message: object) -> str:
-    r"""Show a message, which may be of several lines, as one.
+    r"""Join the lines of a message, and escape it for the terminal.
 
     Examples
     --------
@@ -114,7 +119,7 @@ def one_line(message: object) -> str:
 
 
 def for_figure(text: object) -> str:
-    r"""Prepare a text for matplotlib; give the artist `PLAIN` too, so that ``$`` starts no formula.
+    r"""Escape a text for matplotlib; pass `PLAIN` to the artist too, so that ``$`` starts no formula.
 
     Examples
     --------
@@ -125,7 +130,7 @@ def for_figure(text: object) -> str:
 
 
 def for_markdown(text: object) -> str:
-    r"""Escape what CommonMark and GitHub take for markup, in a paragraph as in a cell of a table.
+    r"""Escape what CommonMark and GitHub interpret as markup, in paragraphs and in table cells.
 
     Examples
     --------
@@ -139,7 +144,7 @@ def for_markdown(text: object) -> str:
 
 
 def for_tex(text: object) -> str:
-    r"""Escape what LaTeX takes for a command, and signs that its text fonts do not have.
+    r"""Escape what LaTeX interprets as a command, and characters that its text fonts lack.
 
     Examples
     --------
@@ -150,7 +155,7 @@ def for_tex(text: object) -> str:
 
 
 def for_spreadsheet(text: object) -> str:
-    r"""Put an apostrophe before what a spreadsheet would take for a formula when it opens a CSV file.
+    r"""Put an apostrophe before text that a spreadsheet would interpret as a formula in a CSV file.
 
     A spreadsheet that expects semicolons or tabs splits a cell there, so each piece is treated as a cell.
 
@@ -161,3 +166,33 @@ def for_spreadsheet(text: object) -> str:
     """
     shown = _LATER_FORMULA.sub(r"\1'", str(text))
     return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA) else shown
+
+
+def escaped(text: object) -> str:
+    """Escape a text for HTML.
+
+    Examples
+    --------
+    >>> escaped("<b>sea</b>")
+    '&lt;b&gt;sea&lt;/b&gt;'
+    """
+    return html.escape(for_terminal(text))
+
+
+def element(name: str, inside: str) -> str:
+    """Return an HTML element around HTML.
+
+    Examples
+    --------
+    >>> element("p", escaped("a < b"))
+    '<p>a &lt; b</p>'
+    """
+    return f"<{name}>{inside}</{name}>"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """Return an HTML table; headings and caption are texts, cells are HTML."""
+    head = element("tr", "".join(f'<th scope="col" style="{_CELL}">{escaped(h)}</th>' for h in headings))
+    body = "".join(element("tr", "".join(f'<td style="{_CELL}">{cell}</td>' for cell in row)) for row in rows)
+    named = f'<caption style="{_CAPTION}">{escaped(caption)}</caption>' if caption else ""
+    return f"<table>{named}<thead>{head}</thead><tbody>{body}</tbody></table>"

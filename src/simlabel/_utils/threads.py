@@ -1,7 +1,7 @@
-"""How many threads: of ours, and of the libraries that we call.
+"""Numbers of threads of this library and of BLAS and OpenMP, and values cached without a lock.
 
-`n_jobs` counts both. A thread of ours that calls BLAS has BLAS to itself, so that they never multiply:
-eight threads that each wait for eight of OpenBLAS's take many times as long as one alone.
+`n_jobs` limits both. BLAS is held to one thread while several of our threads call it: otherwise eight threads
+would wait for eight of OpenBLAS each, which takes many times as long as one thread.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from simlabel._utils.validation import check_number
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
-    """How many threads to use: all cores for None, one less for each step below -1; never absurdly many.
+    """Return the number of threads: all cores for None, one less for each step below -1.
 
-    Cores are those that this process may use (affinity, and limits of its container). None is never more
-    than what others allow: ``OMP_NUM_THREADS``, which joblib sets in its worker processes, a
-    ``threadpool_limits`` that holds OpenMP, or a ``joblib.parallel_config(n_jobs=...)``. An error names
-    whose number it is.
+    Cores are those that this process may use (CPU affinity, limits of its container). None respects the
+    limits of others: ``OMP_NUM_THREADS``, which joblib sets in its worker processes, `threadpool_limits` for
+    OpenMP, and ``joblib.parallel_config(n_jobs=...)``. Errors name the `owner` of the parameter.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def effective_jobs(n_jobs: int | None, owner: str = "engine") -> int:
 
 
 def _allowed() -> Iterator[int]:
-    """What others set as the most, each of them 1 at least."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdigit() and int(said) > 0:
-        yield int(said)
+    """Yield the limits that others set, each at least 1."""
+    variable = os.environ.get("OMP_NUM_THREADS", "")
+    if variable.isdigit() and int(variable) > 0:
+        yield int(variable)
     yield from (max(1, library.num_threads) for library in _libraries("openmp"))
     backend, n_jobs = get_active_backend()
-    if n_jobs is not None:  # it is outside of a parallel_config
+    if n_jobs is not None:  # outside of parallel_config it is None
         yield max(1, backend.effective_n_jobs(n_jobs))
 
 
@@ -70,21 +70,21 @@ def _cores() -> int:
 
 @lru_cache(maxsize=2)
 def _libraries(user_api: str) -> tuple[Any, ...]:
-    # looked for once: that takes milliseconds. What we call is loaded by the imports above
+    # searched once, which takes milliseconds; the imports above have loaded what we call
     return tuple(ThreadpoolController().select(user_api=user_api).lib_controllers)
 
 
 class _Blas:
-    """BLAS, which has one number of threads for the whole process, and those who hold it to few."""
+    """The number of BLAS threads, which is one number per process, and the threads that limit it."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.holders: list[tuple[int, int]] = []  # (thread, its limit), once for each time that it holds
-        self.before: list[int] = []  # of each library, the number that the first holder found,
-        self.now: list[int] = []  # and what we set it to
+        self.holders: list[tuple[int, int]] = []  # (thread, its limit), once per call of `hold`
+        self.before: list[int] = []  # number of threads of each library at the first call,
+        self.now: list[int] = []  # and the number that we set
 
     def hold(self, most: int) -> None:
-        """For the thread that asks; of all that hold, the lowest limit counts."""
+        """Limit BLAS while the calling thread holds it; the lowest limit of all threads applies."""
         with self.lock:
             if not self.holders:
                 self.before = [library.num_threads for library in _libraries("blas")]
@@ -93,13 +93,13 @@ class _Blas:
             self._set()
 
     def release(self, most: int) -> None:
-        """The last one sets the numbers to what they were before the first."""
+        """End a limit; after the last one, restore the original numbers."""
         with self.lock:
             self.holders.remove((threading.get_ident(), most))
             self._set()
 
     def in_child(self) -> None:
-        """Of the threads of a process that forks, its child has only the one that forked."""
+        """Keep the limits of the forking thread, the only one that the child process has."""
         held, me = bool(self.holders), threading.get_ident()
         self.holders = [holder for holder in self.holders if holder[0] == me]
         if held:
@@ -107,7 +107,7 @@ class _Blas:
         self.lock.release()
 
     def _set(self) -> None:
-        """Never more than was there before; a number that somebody else has set since is only lowered."""
+        """Set the numbers, never above the original ones; only lower a number that others have changed."""
         most, changed = min((limit for _, limit in self.holders), default=None), False
         for n, library in enumerate(_libraries("blas")):
             wanted = self.before[n] if most is None else min(most, self.before[n])
@@ -117,12 +117,12 @@ class _Blas:
                 changed = True
             self.now[n] = wanted
         if changed:
-            # from 3.7 on nobody else can set a number before the thread that did so last says that it is done
+            # since threadpoolctl 3.7 the thread that set a number must release it before others may set it
             getattr(OpenBLASController, "clear_controlling_thread", lambda: None)()
 
 
 _BLAS = _Blas()
-if hasattr(os, "register_at_fork"):  # never between a number that is set and a holder that is listed
+if hasattr(os, "register_at_fork"):  # never fork between setting a number and registering its holder
     os.register_at_fork(
         before=_BLAS.lock.acquire, after_in_parent=_BLAS.lock.release, after_in_child=_BLAS.in_child
     )
@@ -130,9 +130,9 @@ if hasattr(os, "register_at_fork"):  # never between a number that is set and a 
 
 @contextlib.contextmanager
 def held_blas(most: int) -> Iterator[None]:
-    """Hold BLAS to so many threads; to one where each of several threads of ours calls it.
+    """Limit the threads of BLAS; use 1 if several of our threads call it.
 
-    Takes some ten microseconds, and less where nothing is to be lowered.
+    This takes about ten microseconds, and less if nothing needs to be lowered.
     """
     _BLAS.hold(most)
     try:
@@ -143,7 +143,7 @@ def held_blas(most: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def held_to(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
-    """Hold BLAS, and what runs on OpenMP for the thread that asks, to as many threads as `n_jobs` allows."""
+    """Limit BLAS, and OpenMP for the calling thread, to `n_jobs` threads."""
     most = effective_jobs(n_jobs, owner)
     lowered = [(each, number) for each in _libraries("openmp") if (number := each.num_threads) > most]
     for library, _ in lowered:
@@ -157,16 +157,28 @@ def held_to(n_jobs: int | None, owner: str = "engine") -> Iterator[None]:
 
 
 def within_n_jobs(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Of an estimator's method: all that it calls keeps to the estimator's `n_jobs`.
+    """Limit the threads of a method of an estimator to its `n_jobs`.
 
-    Where it has a model already, `_model_jobs` are those: a parameter that was set since is for the next fit.
+    A fitted estimator uses `_model_jobs`: a parameter that was changed since applies to the next fit.
     """
 
     @functools.wraps(method)
     def held(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        asked = args[0]
-        jobs = getattr(asked, "_model_jobs", getattr(asked, "n_jobs", None))
-        with held_to(jobs, type(asked).__name__):
+        estimator = args[0]
+        jobs = getattr(estimator, "_model_jobs", getattr(estimator, "n_jobs", None))
+        with held_to(jobs, type(estimator).__name__):
             return method(*args, **kwargs)
 
     return held
+
+
+class cached_property(functools.cached_property[Value]):  # replaces that of Python
+    """Cache a property without a lock, as Python does since 3.12.
+
+    Python 3.11 holds one lock for all instances, which deadlocks a child process that is forked meanwhile.
+    Two threads may both compute a new value; one of the two is cached.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        super().__init__(function)
+        self.lock = contextlib.nullcontext()  # entered by Python 3.11 only

@@ -1,50 +1,63 @@
-"""What the rivals share: reading X and y, publishing a fit whole, and giving label sets back."""
+"""The base class of the baselines, and label powerset and constant labels for scikit-learn's classifiers."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from simlabel._utils.limits import limits
+from simlabel._utils.progress import progress
 from simlabel._utils.threads import within_n_jobs
 from simlabel._utils.validation import Rows, check_features, check_same_length, check_sample_weight
 from simlabel.labels import Indicator, LabelSpace
+from simlabel.metrics import Truth, exact_rows
 from simlabel.model import drop_weightless
 
-Scores = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def rounds(n_rounds: int, description: str, verbose: bool) -> Iterator[int]:
+    """Count from 0 to `n_rounds`, with a progress bar if `verbose`."""
+    with progress(description, n_rounds, verbose) as advance:
+        for each in range(n_rounds):
+            yield each
+            advance()
 
 
 class BaselineClassifier(ClassifierMixin, BaseEstimator):
-    """A multi-label learner that gives every label a score and reads the label set off the scores.
+    """A multi-label classifier that scores every label and reads the label set off the scores.
 
-    A child defines ``_learn(X, Y, weights)``, which may set fitted attributes freely, ``_score(X)``, which
+    A subclass defines ``_learn(X, Y, weights)``, which may set fitted attributes freely, ``_score(X)``, which
     gets a block of rows, and ``_relevant(scores)``. With one class per row (1-D y) the classes are the
-    labels, ``_relevant`` is not asked, and `predict` gives the class of the highest score (of equals, the
-    first).
+    labels, ``_relevant`` is not called, and `predict` returns the first class with the highest score.
     """
 
     classes_: npt.NDArray[Any]
     _space: LabelSpace
-    _absent: npt.NDArray[np.bool_]
+    _absent: Mask
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         raise NotImplementedError
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         raise NotImplementedError
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         raise NotImplementedError
 
     @within_n_jobs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows with known labels.
+        """Fit the model.
 
         Parameters
         ----------
@@ -53,14 +66,14 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         y : array-like, (n_rows,) or (n_rows, n_labels); sparse; data frame; or list of sets
             One class per row, a 0/1 matrix, or label sets.
         sample_weight : array-like, (n_rows,), optional
-            How many times each row counts: a weight of 2 is the same as giving the row twice.
+            How many times each row counts: a weight of 2 equals repeating the row.
 
         Returns
         -------
         self
-            A fit that fails leaves the former one as it was.
+            If it fails, the previous fit is kept.
         """
-        # scikit-learn's checks write on the estimator at once, so the work is done on a copy.
+        # scikit-learn's checks change the estimator, so a copy is fitted.
         shadow = copy.copy(self)
         space, Y = LabelSpace.learn(y)
         X = check_features(shadow, X, reset=True)
@@ -75,7 +88,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @within_n_jobs
-    def decision_function(self, X: Any) -> Scores:
+    def decision_function(self, X: Any) -> Floats:
         """Score the labels.
 
         Parameters
@@ -86,7 +99,7 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array, (n_rows, n_labels)
-            Higher is likelier. For a 1-D y of two classes: (n_rows,), the second score less the first.
+            Higher is more likely. For a 1-D y of two classes: (n_rows,), the second score minus the first.
         """
         return self._present(self._scores(self._check(X)))
 
@@ -110,14 +123,14 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
 
     @within_n_jobs
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the share of rows whose labels are all predicted right.
+        """Return the share of rows whose labels are all predicted correctly.
 
         Parameters
         ----------
         X : array-like, sparse or data frame, (n_rows, n_features)
             Rows to label.
         y : as in fit
-            Their true labels; a row with a label that fit did not see counts as wrong.
+            Their true labels; a row with a label that was not seen in fit counts as wrong.
         sample_weight : array-like, (n_rows,), optional
             How many times each row is counted.
 
@@ -128,16 +141,15 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         X = self._check(X)
         Y, unknown = self._space.encode(y)
         check_same_length(X.shape[0], Y, "y")
-        wrong = np.asarray(abs(Y - self._predicted(X)).sum(axis=1)).ravel() > 0
-        weights = check_sample_weight(sample_weight, X.shape[0])
-        return float(np.average(~(wrong | unknown), weights=weights))
+        exact = exact_rows(Truth(Y), self._predicted(X)) * ~unknown
+        return float(np.average(exact, weights=check_sample_weight(sample_weight, X.shape[0])))
 
-    def _scores(self, X: Rows) -> Scores:
+    def _scores(self, X: Rows) -> Floats:
         """Score all rows, block by block, (n_rows, n_labels)."""
         scores = np.empty((X.shape[0], len(self.classes_)))
         for start in range(0, X.shape[0], limits().block_rows):
             rows = slice(start, start + limits().block_rows)
-            with np.errstate(over="ignore", invalid="ignore"):  # it is refused below, in words
+            with np.errstate(over="ignore", invalid="ignore"):  # an error below explains it
                 scores[rows] = self._score(X[rows])
         if not np.isfinite(scores).all():
             row = int(np.argwhere(~np.isfinite(scores))[0][0])
@@ -157,13 +169,13 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
             relevant = self._relevant(scores)
         return sp.csr_array(relevant.astype(np.int8))
 
-    def _present(self, scores: Scores) -> Scores:
-        """Give scores the shape that scikit-learn expects of two classes."""
+    def _present(self, scores: Floats) -> Floats:
+        """Reduce the scores of two classes to one column, as scikit-learn does."""
         two_classes = self._space.kind == "single" and scores.shape[1] == 2
         return scores[:, 1] - scores[:, 0] if two_classes else scores
 
-    def _absent_labels(self) -> npt.NDArray[np.bool_]:
-        """Which labels no training row had, for scorers."""
+    def _absent_labels(self) -> Mask:
+        """Return which labels no training row had, for scorers."""
         return self._absent
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -174,3 +186,77 @@ class BaselineClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+class LabelPowerset(ClassifierMixin, BaseEstimator):
+    """Treat every distinct label set as a class.
+
+    The score of a label is the summed probability of the sets that contain it.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Multi-class, with `predict_proba`.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> model = LabelPowerset(KNeighborsClassifier(1)).fit([[0.0], [1.0]], np.array([[1, 1, 0], [0, 1, 0]]))
+    >>> model.predict([[0.1]])
+    array([[1, 1, 0]])
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Number the distinct rows of y, and learn the numbers."""
+        self.sets_, numbers = np.unique(np.asarray(y), axis=0, return_inverse=True)
+        estimator = clone(self.estimator) if len(self.sets_) > 1 else DummyClassifier()
+        self.estimator_ = estimator.fit(X, numbers.ravel())
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the most likely set of each row, (n_rows, n_labels)."""
+        return self.sets_[self.estimator_.predict(X)]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the summed probability of the sets with each label, (n_rows, n_labels)."""
+        return np.clip(self.estimator_.predict_proba(X) @ self.sets_, 0.0, 1.0)
+
+
+class OrConstant(ClassifierMixin, BaseEstimator):
+    """A classifier of 0 and 1 that accepts a constant label, and then always predicts it.
+
+    Folds of rare labels have such columns, and most classifiers refuse them.
+
+    Parameters
+    ----------
+    estimator : classifier
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> OrConstant(LogisticRegression()).fit([[0.0], [1.0]], [1, 1]).predict([[0.5]])
+    array([1])
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier if both classes occur."""
+        estimator = clone(self.estimator) if len(np.unique(y)) > 1 else DummyClassifier()
+        self.estimator_, self.classes_ = estimator.fit(X, y), np.array([0, 1])
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return 0 or 1 for each row, (n_rows,)."""
+        return self.estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of 0 and 1, (n_rows, 2)."""
+        given = self.estimator_.predict_proba(X)
+        shares = np.zeros((len(given), 2))
+        shares[:, np.asarray(self.estimator_.classes_, dtype=np.int64)] = given
+        return shares

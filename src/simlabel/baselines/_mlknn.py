@@ -1,4 +1,4 @@
-"""ML-kNN: nearest neighbours, and the maximum a posteriori rule on how many of them have a label."""
+"""ML-kNN: nearest neighbors, and the maximum a posteriori rule on how many of them have a label."""
 
 from __future__ import annotations
 
@@ -9,53 +9,51 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel._utils.validation import Rows, check_number
+from simlabel.baselines._base import BaselineClassifier, Floats, Ints, Mask
 from simlabel.labels import Indicator
 
 
 class MLkNN(BaselineClassifier):
     """Multi-label k nearest neighbours, by Zhang and Zhou (2007).
 
-    For every label, the number of a row's neighbours that have it is the evidence; how likely each
-    number is with and without the label is counted on the training rows, where a row is never
-    its own neighbour, even if it has duplicates.
+    The evidence for a label is the number of a row's neighbors that have it. The likelihood of each number,
+    with and without the label, is counted on the training rows. There a row is never its own neighbor, even
+    if it has duplicates.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours of a row. With fewer other rows than that in fit, all of them are taken
-        (`n_neighbors_`).
+        Neighbors of a row. If fit has fewer other rows, all of them are used (`n_neighbors_`).
     smoothing : float, default=1.0
         Laplace smoothing of the counts; 1 in the paper.
     scale : bool, default=True
-        Whether to scale every column to [0, 1] by its range in fit, as WEKA and Mulan do; the paper's
-        own text is silent. A column that was constant in fit does not count. Sparse rows are scaled
-        but not shifted, which leaves distances the same.
+        Whether to scale every column to [0, 1] by its range in fit, as WEKA and Mulan do; the paper does not
+        say. A column that is constant in fit is ignored. Sparse rows are scaled but not shifted, which does
+        not change distances.
     n_jobs : int, optional
-        Threads of the neighbour search; -1 takes every core.
+        Threads of the neighbor search; -1 uses all cores.
 
     Attributes
     ----------
     classes_ : array, (n_labels,)
         Names of the labels.
     n_neighbors_ : int
-        Neighbours that were used.
+        Number of neighbors that were used.
     prior_ : array, (n_labels,)
-        Probability of each label before its neighbours are seen.
+        Prior probability of each label.
     likelihood_ : array, (2, n_labels, ``n_neighbors_ + 1``)
-        ``likelihood_[h, l, j]``: probability that j neighbours have label l, for a row without it
-        (h = 0) and with it (h = 1).
+        ``likelihood_[h, l, j]``: probability that j neighbors have label l, for a row without it (h = 0) and
+        with it (h = 1).
 
     Notes
     -----
     A row with a `sample_weight` of 3 is a neighbor three times; weights must be whole numbers.
 
-    `predict_proba` gives the posterior probability of each label on its own, and `decision_function`
-    the same numbers; a label is predicted when it is likelier present than absent, so a tie means
-    absent, and a label set may be empty. With one class per row the posteriors are divided by
-    their sum, and the highest wins. Which of several rows at exactly the same distance
-    are taken is up to the index of scikit-learn's ``NearestNeighbors``; the paper does not say.
+    `predict_proba` and `decision_function` return the posterior probability of each label. A label is
+    predicted if its presence is more likely than its absence, so a tie means absent, and a label set may be
+    empty. With one class per row the posteriors are divided by their sum, and the highest wins. The index of
+    scikit-learn's ``NearestNeighbors`` decides among rows at the same distance; the paper does not say.
 
     References
     ----------
@@ -71,10 +69,6 @@ class MLkNN(BaselineClassifier):
     [{'sea'}, {'sunset'}]
     """
 
-    n_neighbors_: int
-    prior_: npt.NDArray[np.float64]
-    likelihood_: npt.NDArray[np.float64]
-
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -88,37 +82,37 @@ class MLkNN(BaselineClassifier):
         self.scale = scale
         self.n_jobs = n_jobs
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         check_number("MLkNN", "n_neighbors", self.n_neighbors, at_least=1, integer=True)
         check_number("MLkNN", "smoothing", self.smoothing, above=0)
         X, Y = _repeated(X, Y, weights)
         n_rows, s = X.shape[0], float(self.smoothing)
         if n_rows < 2:
-            raise ValueError(f"MLkNN needs 2 rows or more (none is its own neighbour), got {n_rows} sample.")
+            raise ValueError(f"MLkNN needs 2 rows or more (none is its own neighbor), got {n_rows} sample.")
         self.n_neighbors_ = min(int(self.n_neighbors), n_rows - 1)
         self._origin, self._factor = _column_ranges(X, bool(self.scale))
         self._index = NearestNeighbors(n_neighbors=self.n_neighbors_, n_jobs=self.n_jobs).fit(self._scaled(X))
         self._Y = Y
         present = Y.toarray().astype(bool)
         self.prior_ = (s + present.sum(axis=0)) / (2 * s + n_rows)
-        # Without an argument, kneighbors leaves each row out of its own neighbours.
+        # Without an argument, kneighbors excludes each row from its own neighbors.
         counts = self._count_labels(self._index.kneighbors(return_distance=False))
         table = _count_table(counts, present, self.n_neighbors_ + 1)
         self.likelihood_ = (s + table) / (s * table.shape[2] + table.sum(axis=2, keepdims=True))
 
-    def _score(self, X: Rows) -> Scores:
-        """Posterior probability of every label, (n_rows, n_labels)."""
+    def _score(self, X: Rows) -> Floats:
+        """Return the posterior probability of every label, (n_rows, n_labels)."""
         label = np.arange(len(self.classes_))
         counts = self._count_labels(self._index.kneighbors(self._scaled(X), return_distance=False))
         absent = (1 - self.prior_) * self.likelihood_[0, label, counts]
         present = self.prior_ * self.likelihood_[1, label, counts]
         return np.asarray(present / (present + absent))
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         return scores > 0.5
 
-    def predict_proba(self, X: Any) -> Scores:
-        """Give the posterior probability of every label.
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior probability of every label.
 
         Parameters
         ----------
@@ -140,17 +134,17 @@ class MLkNN(BaselineClassifier):
             return (X - self._origin) * self._factor
         return X @ sp.diags_array(self._factor)
 
-    def _count_labels(self, neighbours: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """How many neighbours have each label, (n_rows, n_labels)."""
-        n_rows, k = neighbours.shape
-        ones = np.ones(neighbours.size, dtype=np.int64)
-        starts = np.arange(0, neighbours.size + 1, k)
-        chosen = sp.csr_array((ones, neighbours.ravel(), starts), shape=(n_rows, self._Y.shape[0]))
+    def _count_labels(self, neighbors: npt.NDArray[np.intp]) -> Ints:
+        """Count the neighbors with each label, (n_rows, n_labels)."""
+        n_rows, k = neighbors.shape
+        ones = np.ones(neighbors.size, dtype=np.int64)
+        starts = np.arange(0, neighbors.size + 1, k)
+        chosen = sp.csr_array((ones, neighbors.ravel(), starts), shape=(n_rows, self._Y.shape[0]))
         return np.asarray((chosen @ self._Y).toarray())
 
 
-def _repeated(X: Rows, Y: Indicator, weights: FloatArray) -> tuple[Rows, Indicator]:
-    """Each row as often as it counts: neighbors are counted, so weights must be whole numbers."""
+def _repeated(X: Rows, Y: Indicator, weights: Floats) -> tuple[Rows, Indicator]:
+    """Repeat each row by its weight: neighbors are counted, so weights must be whole numbers."""
     if (weights == 1).all():
         return X, Y
     copies = weights.astype(np.int64)
@@ -163,8 +157,8 @@ def _repeated(X: Rows, Y: Indicator, weights: FloatArray) -> tuple[Rows, Indicat
     return X[rows], Y[rows]
 
 
-def _column_ranges(X: Rows, scale: bool) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """What to take off each column, and what to multiply it by."""
+def _column_ranges(X: Rows, scale: bool) -> tuple[Floats, Floats]:
+    """Return the offset and the factor of each column."""
     if not scale:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
     low, high = X.min(axis=0), X.max(axis=0)
@@ -175,10 +169,8 @@ def _column_ranges(X: Rows, scale: bool) -> tuple[npt.NDArray[np.float64], npt.N
     return low.astype(np.float64), factor
 
 
-def _count_table(
-    counts: npt.NDArray[np.int64], present: npt.NDArray[np.bool_], width: int
-) -> npt.NDArray[np.float64]:
-    """table[h, l, j]: training rows without (h = 0) or with (h = 1) label l of which j neighbours have it."""
+def _count_table(counts: Ints, present: Mask, width: int) -> Floats:
+    """Count rows: table[h, l, j] are without (h = 0) or with (h = 1) label l, and j neighbors have it."""
     n_labels = counts.shape[1]
     cell = (present * n_labels + np.arange(n_labels)) * width + counts
     return np.bincount(cell.ravel(), minlength=2 * n_labels * width).reshape(2, n_labels, width).astype(float)

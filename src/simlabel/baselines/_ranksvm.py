@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels
 
-from simlabel._utils.limits import limits
-from simlabel._utils.memory import available_memory
+from simlabel._utils.limits import available_memory, limits
 from simlabel._utils.validation import FloatArray, Rows, check_number
-from simlabel.baselines._base import BaselineClassifier, Scores
+from simlabel.baselines._base import BaselineClassifier, Floats, Mask
 from simlabel.baselines._ranksvm_dual import solve_dual
 from simlabel.labels import Indicator
 from simlabel.rules import best_thresholds
 
-_ROUNDING = 1e-6  # of the scores of all labels: what differs by less is level
-_PAIR_BYTES = 48  # of each pair of a true and a false label of a row: its place, its variable, copies of it
+_ROUNDING = 1e-6  # relative: columns of scores that vary less count as constant
+_PAIR_BYTES = 48  # of each pair of a true and a false label of a row: position, variable, and their copies
 
-# (A, B, gamma, coef0, degree) -> (len(A), len(B))
-_KERNELS: dict[str, Callable[[Rows, Rows, float, float, int], Any]] = {
-    "poly": lambda A, B, gamma, coef0, degree: polynomial_kernel(A, B, degree, gamma, coef0),
-    "rbf": lambda A, B, gamma, coef0, degree: rbf_kernel(A, B, gamma),
-    "linear": lambda A, B, gamma, coef0, degree: linear_kernel(A, B),
-}
+_KERNELS = ("poly", "rbf", "linear")
 
 
 class RankSVM(BaselineClassifier):
     """Kernel ranking SVM with a learned set size, by Elisseeff and Weston (2001).
 
-    One linear function per label in the kernel's feature space; of every row, each true label should score
-    higher by 1 than each false one. A row's losses are averaged over its pairs of labels. A label is
-    predicted where its score is above a threshold that is a linear function of all scores of the row.
+    One linear function per label in the kernel's feature space: each true label of a row should score higher
+    by 1 than each false one. A row's losses are averaged over its pairs of labels. A label is predicted if
+    its score is above a threshold that is a linear function of all scores of the row.
 
     Parameters
     ----------
     kernel : {"poly", "rbf", "linear"}, default="poly"
         ``(gamma <x, z> + coef0)^degree``, ``exp(-gamma |x - z|^2)``, or ``<x, z>``.
     C : float or "auto", default="auto"
-        Weight of the losses. "auto" is 1 / median K(x, x), so that it does not depend on the scale of
-        the kernel; it is not tuned to any data. The paper leaves C open: search for it to compare fairly.
+        Weight of the losses. "auto" is 1 / median K(x, x), which does not depend on the scale of the kernel;
+        it is not tuned to any data. The paper leaves C open: tune it for a fair comparison.
     degree : int, default=8
         Degree of the polynomial.
     gamma : float or "auto", default="auto"
@@ -54,7 +45,7 @@ class RankSVM(BaselineClassifier):
     tol : float, default=1e-3
         Relative duality gap, (primal - dual) / primal, at which the solver stops.
     max_iter : int, default=5000
-        Passes over the rows after which it stops in any case; a ``ConvergenceWarning`` then tells the gap.
+        Maximum number of passes over the rows; a ``ConvergenceWarning`` reports the gap reached.
     verbose : bool, default=False
         Whether to show a progress bar in fit.
 
@@ -113,17 +104,6 @@ class RankSVM(BaselineClassifier):
     True
     """
 
-    C_: float
-    gamma_: float
-    support_: npt.NDArray[np.int64]
-    support_vectors_: Rows
-    dual_coef_: npt.NDArray[np.float64]
-    intercept_: npt.NDArray[np.float64]
-    threshold_coef_: npt.NDArray[np.float64]
-    threshold_intercept_: float
-    duality_gap_: float
-    n_iter_: int
-
     def __init__(
         self,
         kernel: str = "poly",
@@ -145,7 +125,7 @@ class RankSVM(BaselineClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _learn(self, X: Rows, Y: Indicator, weights: Scores) -> None:
+    def _learn(self, X: Rows, Y: Indicator, weights: Floats) -> None:
         self._check_settings()
         X, labels = X.astype(np.float64), Y.toarray().astype(bool)
         ranked = np.flatnonzero(labels.any(axis=1) & ~labels.all(axis=1))
@@ -186,8 +166,8 @@ class RankSVM(BaselineClassifier):
         check_number("RankSVM", "tol", self.tol, above=0)
         check_number("RankSVM", "max_iter", self.max_iter, at_least=1, integer=True)
 
-    def _gram(self, X: Rows) -> npt.NDArray[np.float64]:
-        """Kernel between all rows; of sparse rows block by block, whose products take memory of their own."""
+    def _gram(self, X: Rows) -> Floats:
+        """Return the kernel between all rows; for sparse rows block by block, to save memory."""
         if isinstance(X, np.ndarray):
             return np.ascontiguousarray(self._kernel(X, X))
         K = np.empty((X.shape[0], X.shape[0]))
@@ -196,29 +176,30 @@ class RankSVM(BaselineClassifier):
             K[rows] = self._kernel(X[rows], X)
         return K
 
-    def _kernel(self, A: Rows, B: Rows) -> npt.NDArray[np.float64]:
-        return np.asarray(_KERNELS[self.kernel](A, B, self.gamma_, self.coef0, self.degree))
+    def _kernel(self, A: Rows, B: Rows) -> Floats:
+        parameters = {"gamma": self.gamma_, "coef0": self.coef0, "degree": self.degree}
+        return np.asarray(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **parameters))
 
-    def _score(self, X: Rows) -> Scores:
+    def _score(self, X: Rows) -> Floats:
         K = self._kernel(X.astype(np.float64), self.support_vectors_)
         return np.asarray(K @ self.dual_coef_ + self.intercept_)
 
-    def _relevant(self, scores: Scores) -> npt.NDArray[np.bool_]:
+    def _relevant(self, scores: Floats) -> Mask:
         threshold = scores @ self.threshold_coef_ + self.threshold_intercept_
         return np.asarray(scores > threshold[:, None])
 
 
-def row_thresholds(scores: Scores, labels: npt.NDArray[np.bool_]) -> FloatArray:
-    """The t(x) of each row; an interval without end reaches one mean gap beyond the last score."""
+def row_thresholds(scores: Floats, labels: Mask) -> FloatArray:
+    """Return t(x) of each row; an open interval ends one mean gap beyond the last score."""
     gap = np.ptp(scores, axis=1) / (scores.shape[1] - 1)
     return best_thresholds(scores, labels, np.where(gap == 0, 1.0, gap))
 
 
-def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[Scores, float]:
-    """Least squares of the thresholds on the scores, and the intercept.
+def _regression(scores: Floats, targets: FloatArray, weights: Floats) -> tuple[Floats, float]:
+    """Return the least-squares coefficients of the thresholds on the scores, and the intercept.
 
-    The scores of a label that no row has, or every row, differ by the solver's rounding only: in centered
-    columns that is told from what varies, and such a label gets no coefficient in place of a huge one.
+    The scores of a label that no row has, or every row, differ by rounding only: centering the columns shows
+    that, and such a label gets the coefficient 0 instead of a huge one.
     """
     share, root = weights / weights.sum(), np.sqrt(weights)
     middle, level = share @ scores, share @ targets
@@ -227,12 +208,12 @@ def _regression(scores: Scores, targets: FloatArray, weights: Scores) -> tuple[S
     return coef, float(level - middle @ coef)
 
 
-def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
-    """Refuse rows whose kernel does not fit: the system would end the process in the middle of it."""
+def _check_memory(labels: Mask) -> None:
+    """Raise MemoryError if the kernel does not fit into memory: the system would kill the process."""
     n_rows, n_labels = labels.shape
     n_true = labels.sum(axis=1)
-    beside = n_rows * n_labels**2 + _PAIR_BYTES * int((n_true * (n_labels - n_true)).sum())
-    needed, free = 8 * n_rows**2 + beside, available_memory()
+    pairs = n_rows * n_labels**2 + _PAIR_BYTES * int((n_true * (n_labels - n_true)).sum())
+    needed, free = 8 * n_rows**2 + pairs, available_memory()
     if free is None or needed <= free:
         return
     raise MemoryError(
@@ -242,14 +223,14 @@ def _check_memory(labels: npt.NDArray[np.bool_]) -> None:
     )
 
 
-def _mean_square(X: Rows, weights: FloatArray) -> float:
+def _mean_square(X: Rows, weights: Floats) -> float:
     squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix, where X is one
+    lengths = np.asarray(squares.sum(axis=1)).ravel()  # a matrix if X is one
     return float(weights @ lengths / weights.sum())
 
 
-def _median(values: FloatArray, weights: FloatArray) -> float:
-    """The median of values that count several times."""
+def _median(values: Floats, weights: Floats) -> float:
+    """Return the weighted median."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     at = [np.searchsorted(reached, reached[-1] / 2, side) for side in ("left", "right")]

@@ -2,11 +2,14 @@
 
 Elisseeff and Weston's dual has one variable alpha for each (row i, true label k, false label l):
 
-    maximise  sum alpha - 1/2 sum_k beta_k' K beta_k
+    maximize  sum alpha - 1/2 sum_k beta_k' K beta_k
     subject to  0 <= alpha <= C / (pairs of row i),  and  sum_i beta_ik = 0 for each label k,
 
-where beta_ik is the sum of row i's alpha over pairs with k as the true label, less those with k as the
+where beta_ik is the sum of row i's alpha over pairs with k as the true label, minus those with k as the
 false one. The multipliers of the equalities are the biases b_k.
+
+In the compiled loops the pairs of row i are the entries ``indptr[i]:indptr[i + 1]`` of `true`, `false` and
+`alpha`; each alpha lies between 0 and ``cap[i]``.
 """
 
 from __future__ import annotations
@@ -14,30 +17,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from simlabel.baselines._progress import rounds
-from simlabel.baselines._ranking_kernels import Floats, Ints, clip_shifted, descend, hinge_sum, pair_sums
+from simlabel._utils.kernels import inlined, kernel
+from simlabel.baselines._base import Floats, Ints, Mask, rounds
 
-_CHECK_EVERY = 5  # passes between two looks at the gap
+_ROW_PASSES = 10  # passes over the pairs of one row, which are cheap compared with updating the other rows
+_SETTLED = 1e-3  # of the cap: the passes end once all pairs of the row move less
+_CHECK_EVERY = 5  # passes between two computations of the gap
 _NEWTON_STEPS = 60
 _BALANCED = 1e-10  # surplus, relative to the sum of alpha, that counts as none
 
 
 @dataclass(frozen=True)
 class DualSolution:
-    """Where the solver stopped.
+    """The result of the solver.
 
     Attributes
     ----------
     beta : array, (n_rows, n_labels)
-        Feasible coefficients; the score of label k is sum_i beta[i, k] K(x_i, x) + bias[k].
+        Feasible coefficients: the score of label k is sum_i beta[i, k] K(x_i, x) + bias[k].
     bias : array, (n_labels,)
         Intercepts.
     scores : array, (n_rows, n_labels)
-        Scores of the rows themselves.
+        Floats of the rows themselves.
     gap : float
-        (primal - dual) / primal, for the solution at hand and the best dual value found.
+        (primal - dual) / primal, of this solution and the best dual value found.
     n_passes : int
         Passes over the rows.
     """
@@ -52,7 +56,7 @@ class DualSolution:
 class _Pairs:
     """All (row, true label, false label), with the cap of each row."""
 
-    def __init__(self, Y: npt.NDArray[np.bool_], C: Floats) -> None:
+    def __init__(self, Y: Mask, C: Floats) -> None:
         per_row = Y.sum(axis=1) * (~Y).sum(axis=1)
         self.indptr = np.concatenate([[0], np.cumsum(per_row)])
         self.true, self.false = np.nonzero(Y[:, :, None] & ~Y[:, None, :])[1:]
@@ -64,7 +68,7 @@ class _Pairs:
         return self.indptr, self.true, self.false
 
     def loss(self, F: Floats) -> float:
-        """Weighted sum of the hinge losses of scores F, (n_rows, n_labels)."""
+        """Return the weighted sum of the hinge losses of scores F, (n_rows, n_labels)."""
         return float(hinge_sum(*self.arrays, self.cap, F))
 
     def sums(self, alpha: Floats) -> Floats:
@@ -83,24 +87,22 @@ class _Pairs:
             worst = np.abs(surplus).max()
             if worst <= small:
                 break
-            # The ridge bounds the step by a few caps where no pair of a label is free to move.
+            # The ridge bounds the step by a few caps if no pair of a label is free to move.
             ridge = worst / (10 * self.cap.max())
             direction = np.linalg.solve(slopes + ridge * np.eye(n_labels), surplus)
-            promised, step, before = surplus @ direction, 1.0, value
-            unseen = 4 * np.finfo(np.float64).eps * abs(before)  # near the end gains are lost in rounding
+            slope, step, before = surplus @ direction, 1.0, value
+            rounding = 4 * np.finfo(np.float64).eps * abs(before)  # near the end, gains are lost in rounding
             while step > 1e-9:
                 trial = mu + step * direction
                 value = clip_shifted(*self.arrays, self.cap, alpha, trial, out, surplus, slopes)
-                if value <= before - 1e-4 * step * promised + unseen:
+                if value <= before - 1e-4 * step * slope + rounding:
                     break
                 step /= 2
             mu = trial
         return out
 
 
-def solve_dual(
-    K: Floats, Y: npt.NDArray[np.bool_], C: Floats, *, tol: float, max_iter: int, verbose: bool
-) -> DualSolution:
+def solve_dual(K: Floats, Y: Mask, C: Floats, *, tol: float, max_iter: int, verbose: bool) -> DualSolution:
     """Solve the dual to a relative duality gap of `tol`.
 
     Parameters
@@ -112,9 +114,9 @@ def solve_dual(
     C : array, (n_rows,)
         Weight of each row's loss.
     tol : float
-        Gap at which to stop.
+        Gap at which the solver stops.
     max_iter : int
-        Passes over the rows at most.
+        Maximum number of passes over the rows.
     verbose : bool
         Whether to show a progress bar.
     """
@@ -123,13 +125,13 @@ def solve_dual(
     alpha, beta, G = np.zeros(len(pairs.true)), np.zeros(Y.shape), np.zeros(Y.shape)
     surplus, bias = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
     penalty = float(np.median(np.diag(K))) / 100 or 1.0
-    lightest = penalty / 1e4
+    least_penalty = penalty / 1e4
     best_primal, best_dual, best = np.inf, -np.inf, (beta, bias, G)
     for n_passes in rounds(max_iter, "Rank-SVM", verbose):
         descend(K, *pairs.arrays, pairs.cap, alpha, beta, G, surplus, bias, penalty, n_passes % 2 == 0)
         if (n_passes + 1) % _CHECK_EVERY and n_passes + 1 < max_iter:
             continue
-        G, surplus = K @ beta, beta.sum(axis=0)  # afresh, so that rounding does not gather
+        G, surplus = K @ beta, beta.sum(axis=0)  # recomputed, so that rounding errors do not accumulate
         shifted = bias + penalty * surplus
         inner = float((beta * (G + shifted)).sum()) + pairs.loss(G + shifted) - alpha.sum()
         feasible = pairs.balanced(alpha)
@@ -146,7 +148,7 @@ def solve_dual(
         if gap <= tol:
             break
         bias, penalty = _next_multipliers(shifted, surplus, penalty, inner, best_primal - best_dual)
-        penalty = max(penalty, lightest)
+        penalty = max(penalty, least_penalty)
     beta, shifted, scores = best
     return DualSolution(beta, shifted - centre @ beta, scores, float(gap), n_passes + 1)
 
@@ -154,31 +156,191 @@ def solve_dual(
 def _centre(K: Floats) -> Floats:
     """Move the origin of feature space to a mean of the rows; return the rows' products with that mean.
 
-    As the columns of beta sum to 0, this changes the scores by a constant for each label, which the
-    bias takes up; without the constant part of K, descent needs far fewer passes. Rows
-    of great length count less in the mean, or they would carry the origin away from all others.
+    Since the columns of beta sum to 0, this changes the scores by a constant for each label, which the bias
+    absorbs; without the constant part of K, descent needs far fewer passes. Long rows count less in the mean,
+    or they would move the origin away from all others.
     """
     lengths = np.diag(K)
     share = 1 / np.maximum(lengths, np.finfo(float).eps * max(lengths.max(), 1.0))
     share /= share.sum()
     products = K @ share
     K -= products[:, None]
-    K -= products - share @ products  # in two steps: together they would take another matrix
+    K -= products - share @ products  # in two steps: one step would allocate another matrix
     return np.asarray(products)
 
 
 def _next_multipliers(
     shifted: Floats, surplus: Floats, penalty: float, inner: float, gap: float
 ) -> tuple[Floats, float]:
-    """Move the biases once the descent has caught up with the last move, and weigh the surplus anew.
+    """Move the biases once the descent has converged for the last ones, and update the penalty.
 
-    `inner` is the part of the gap that passes at fixed biases would close; the rest is due to the surplus.
+    `inner` is the part of the gap that passes with fixed biases would close; the rest is due to the surplus.
     """
-    caught_up = inner <= max(3 * penalty * float(surplus @ surplus), 0.3 * gap)
+    converged = inner <= max(3 * penalty * float(surplus @ surplus), 0.3 * gap)
     if inner < 0.3 * gap:
         weight = 2 * penalty
     elif inner > 0.9 * gap:
         weight = penalty / 2
     else:
         weight = penalty
-    return (shifted if caught_up else shifted - weight * surplus), weight
+    return (shifted if converged else shifted - weight * surplus), weight
+
+
+@inlined
+def _descend_row(
+    own: float,
+    first: int,
+    last: int,
+    true: Ints,
+    false: Ints,
+    cap: float,
+    alpha: Floats,
+    scores: Floats,
+    surplus: Floats,
+    bias: Floats,
+    penalty: float,
+    moved: Floats,
+) -> bool:
+    """Minimize along the pairs of one row, in several passes; return whether any alpha changed."""
+    curvature = 2 * (own + penalty)
+    changed = False
+    for _ in range(_ROW_PASSES):
+        largest = 0.0
+        for entry in range(first, last):
+            k, other = true[entry], false[entry]
+            margin = scores[k] + bias[k] + penalty * surplus[k]
+            margin -= scores[other] + bias[other] + penalty * surplus[other]
+            step = min(max(alpha[entry] - (margin - 1) / curvature, 0.0), cap) - alpha[entry]
+            if step != 0.0:
+                changed = True
+                alpha[entry] += step
+                scores[k] += step * own
+                scores[other] -= step * own
+                surplus[k] += step
+                surplus[other] -= step
+                moved[k] += step
+                moved[other] -= step
+                largest = max(largest, abs(step))
+        if largest < _SETTLED * cap:
+            break
+    return changed
+
+
+@kernel
+def descend(
+    K: Floats,
+    indptr: Ints,
+    true: Ints,
+    false: Ints,
+    cap: Floats,
+    alpha: Floats,
+    beta: Floats,
+    G: Floats,
+    surplus: Floats,
+    bias: Floats,
+    penalty: float,
+    forward: bool,
+) -> None:
+    """Minimize the augmented dual along each pair in turn, row by row; update alpha, beta, G, surplus.
+
+    Parameters
+    ----------
+    K : array, (n_rows, n_rows)
+        Kernel.
+    alpha : array, (n_pairs,)
+        Dual variables.
+    beta, G : arrays, (n_rows, n_labels)
+        Sums of alpha by row and label (negative for false labels), and K @ beta.
+    surplus, bias : arrays, (n_labels,)
+        Column sums of beta, which should be 0, and their multipliers.
+    penalty : float
+        Weight of half the squared surplus.
+    forward : bool
+        Whether to go from the first row to the last, or back.
+    """
+    n_rows, n_labels = beta.shape
+    moved = np.empty(n_labels)
+    for position in range(n_rows):
+        i = position if forward else n_rows - 1 - position
+        moved[:] = 0.0
+        changed = _descend_row(
+            K[i, i],
+            indptr[i],
+            indptr[i + 1],
+            true,
+            false,
+            cap[i],
+            alpha,
+            G[i],
+            surplus,
+            bias,
+            penalty,
+            moved,
+        )
+        if changed:
+            for k in range(n_labels):
+                beta[i, k] += moved[k]
+            for j in range(n_rows):
+                if j != i:
+                    for k in range(n_labels):
+                        G[j, k] += K[i, j] * moved[k]
+
+
+@kernel
+def pair_sums(indptr: Ints, true: Ints, false: Ints, alpha: Floats, beta: Floats) -> None:
+    """Fill beta, (n_rows, n_labels), with the sums of alpha by row and label."""
+    beta[:] = 0.0
+    for i in range(len(indptr) - 1):
+        for entry in range(indptr[i], indptr[i + 1]):
+            beta[i, true[entry]] += alpha[entry]
+            beta[i, false[entry]] -= alpha[entry]
+
+
+@kernel
+def hinge_sum(indptr: Ints, true: Ints, false: Ints, cap: Floats, F: Floats) -> float:
+    """Return the sum of cap * max(0, 1 - F[true] + F[false]) over all pairs."""
+    total = 0.0
+    for i in range(len(indptr) - 1):
+        for entry in range(indptr[i], indptr[i + 1]):
+            total += cap[i] * max(0.0, 1 - F[i, true[entry]] + F[i, false[entry]])
+    return total
+
+
+@kernel
+def clip_shifted(
+    indptr: Ints,
+    true: Ints,
+    false: Ints,
+    cap: Floats,
+    alpha: Floats,
+    mu: Floats,
+    out: Floats,
+    surplus: Floats,
+    slopes: Floats,
+) -> float:
+    """Fill out with alpha - mu[true] + mu[false], clipped to [0, cap], and the input of Newton's method.
+
+    Returns
+    -------
+    float
+        The convex function of mu whose gradient is minus the column sums of `out` (`surplus`) and
+        whose second derivative is `slopes`, (n_labels, n_labels).
+    """
+    surplus[:] = 0.0
+    slopes[:] = 0.0
+    value = 0.0
+    for i in range(len(indptr) - 1):
+        for entry in range(indptr[i], indptr[i + 1]):
+            k, other = true[entry], false[entry]
+            raw = alpha[entry] - mu[k] + mu[other]
+            clipped = min(max(raw, 0.0), cap[i])
+            out[entry] = clipped
+            value += clipped * (raw - clipped / 2)
+            surplus[k] += clipped
+            surplus[other] -= clipped
+            if 0.0 < raw < cap[i]:
+                slopes[k, k] += 1
+                slopes[other, other] += 1
+                slopes[k, other] -= 1
+                slopes[other, k] -= 1
+    return value

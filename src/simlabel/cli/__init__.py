@@ -1,5 +1,5 @@
-"""The command line."""
+"""The command line: `main` runs the `simlabel` program, `app` is its typer application."""
 
-from simlabel.cli._app import main
+from simlabel.cli._app import app, main
 
-__all__ = ["main"]
+__all__ = ["app", "main"]

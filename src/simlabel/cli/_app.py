@@ -1,68 +1,48 @@
-"""The verbs, each loaded when it is asked for: the list of them needs no more than their first lines."""
+"""The `simlabel` program: its commands, its standard streams, and how signals end it."""
 
 from __future__ import annotations
 
-import ast
+import io
+import os
+import signal
 import sys
-from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from simlabel import __version__
+from simlabel.cli._changes import correct, forget, teach
 from simlabel.cli._console import FAILED, INTERRUPTED, say
-from simlabel.cli._signals import ended_by_signals, leave_reader
-from simlabel.cli._streams import drop_output, prepare_streams
+from simlabel.cli._data import columns, datasets
+from simlabel.cli._evaluate import evaluate
+from simlabel.cli._experiments import compare, demo, reproduce
+from simlabel.cli._fit import fit
+from simlabel.cli._inspect import explain, suggest, suspicious
+from simlabel.cli._predict import predict
+from simlabel.cli._server import backup, serve
 
-# the verb x is the function x_verb of the module _x
-_VERBS = (
-    *("demo", "datasets", "columns", "fit", "predict", "evaluate", "explain"),
-    *("teach", "correct", "forget", "suspicious", "suggest", "compare", "reproduce", "serve", "backup"),
-)
-
-
-class _Verbs(TyperGroup):
-    """Lists verbs by what their modules say of them, and imports the one that is used."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands.update({verb: TyperCommand(verb, help=_docstring(verb)) for verb in _VERBS})
-
-    def resolve_command(  # type: ignore[override]
-        self, ctx: typer.Context, args: list[str]
-    ) -> tuple[str | None, Any, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, _loaded(name) if name in _VERBS else command, rest
-
-
-def _docstring(verb: str) -> str | None:
-    """Of a verb, read without an import."""
-    text = Path(__file__).with_name(f"_{verb}.py").read_text(encoding="utf-8")
-    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return next(ast.get_docstring(node) for node in functions if node.name == f"{verb}_verb")
-
-
-def _loaded(verb: str) -> TyperCommand:
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(verb)(getattr(import_module(f"simlabel.cli._{verb}"), f"{verb}_verb"))
-    command = typer.main.get_command(alone)
-    assert isinstance(command, TyperCommand)
-    return command
-
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_READER_GONE = 141  # 128 + SIGPIPE, which some systems do not define
 
 app = typer.Typer(
-    cls=_Verbs,
     help="Similarity-based multi-label learning.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+# none of these modules imports NumPy or pandas before a command runs, so that --help is fast
+for function in (
+    *(demo, datasets, columns, fit, predict, evaluate, explain),
+    *(teach, correct, forget, suspicious, suggest, compare, reproduce, serve, backup),
+):
+    app.command()(function)
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"simlabel {__version__}")
         raise typer.Exit
 
@@ -70,35 +50,94 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and leave."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Similarity-based multi-label learning."""
 
 
 def main() -> None:
-    """Run the command line; what is half written goes when it is stopped, and there is no trace.
+    """Run the command line.
 
-    Ctrl-C ends it with code 130, SIGTERM with 143, SIGHUP with 129, and a reader that leaves (``| head``)
-    with 141, as a shell has it for a program that a signal ends.
+    The exit code is 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP and 141 if the reader of stdout
+    has closed it (``| head``). No traceback is printed, and incomplete files are removed.
     """
-    prepare_streams()
-    with ended_by_signals():
+    _prepare_streams()
+    with _signals_as_exit():
         try:
             try:
                 app()
             finally:
-                sys.stdout.flush()  # here, where an error is heard, and not when Python ends
+                sys.stdout.flush()  # here, where errors are handled, and not when Python shuts down
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
         except BrokenPipeError:
-            leave_reader()
-        except OSError as error:  # of the last flush: `guarded` reports all others
+            _exit_without_reader()
+        except OSError as error:  # from the last flush; `command` reports all others
             say(f"stdout: {error.strerror or error}", mark="error", style="bold red")
-            drop_output()
+            _discard_output()
             sys.exit(FAILED)
         except SystemExit as left:
-            if isinstance(left.__context__, BrokenPipeError):  # rich and click make 1 of it
-                leave_reader()
+            if isinstance(left.__context__, BrokenPipeError):  # rich and click turn it into exit code 1
+                _exit_without_reader()
             raise
+
+
+def _prepare_streams() -> None:
+    """Handle closed standard streams, characters that the encoding lacks, and a terminal width of 0.
+
+    Writing to a closed stdout (``>&-``) fails with an error; output to a closed stderr is discarded.
+    """
+    # reserve both descriptors: otherwise the next file that is opened would receive the printed text
+    if sys.stdout is None:
+        sys.stdout = _open_null_device(1, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = _open_null_device(2, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    columns = os.environ.get("COLUMNS", "1")
+    if not columns.isdigit() or int(columns) == 0:  # rich would print lines of no width
+        del os.environ["COLUMNS"]
+
+
+def _open_null_device(descriptor: int, flags: int) -> io.TextIOWrapper:
+    """Open the null device as a standard stream; if `flags` say read-only, writing to it fails."""
+    handle = os.open(os.devnull, flags)
+    if handle != descriptor:
+        os.dup2(handle, descriptor)
+        os.close(handle)
+    return open(descriptor, "w", encoding="utf-8", closefd=False)
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _exit_without_reader() -> NoReturn:
+    _discard_output()
+    sys.exit(_READER_GONE)
+
+
+@contextmanager
+def _signals_as_exit() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM and SIGHUP, so that temporary files are removed.
+
+    A second signal ends the process at once. Signals that are ignored, as under nohup, stay ignored.
+    """
+    handled = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+
+    def restore() -> None:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+
+    def end(number: int, frame: Any) -> NoReturn:
+        restore()
+        sys.exit(128 + number)
+
+    for number in handled:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        restore()

@@ -1,145 +1,112 @@
-"""`simlabel fit`: from a labelled file to a model file."""
+"""The command `fit`: from a labeled file to a model file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from simlabel.cli import _options as options
-from simlabel.cli import _table_options as tables
-from simlabel.cli._choices import INFLUENCES, LABEL_RULES, NORMALIZERS, SIMILARITIES
-from simlabel.cli._console import Terminal, guarded, say, show_json
-from simlabel.cli._wording import spelled
+from simlabel.cli._console import command, say, show_json
 
-_STAGES = "The stages of the model"
+# names are written out so that --help needs no import of the packages that define them;
+# tests/cli/test_imports.py compares both
+Similarity = Literal[
+    "rbf",
+    "laplacian",
+    "polynomial",
+    "linear",
+    "quadratic",
+    "cosine",
+    "chi_square",
+    "jaccard",
+    "precomputed",
+]
+Influence = Literal["uniform", "label_mean", "ridge"]
+LabelRule = Literal["set_size", "threshold", "fixed_size", "cutoff", "per_label", "aimed", "auto"]
+NORMALIZERS = ("l2", "zscore", "minmax", "quantile", "relevance")
 
 
-def _choice(names: Sequence[str]) -> str:
-    return f"One of {', '.join(names)}."
+def _stage(help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel="Stages of the model")
 
 
-@guarded
-def fit_verb(
-    data: Annotated[str, typer.Argument(help="A labelled file, or the name of a data set.")],
+@command
+def fit(
+    data: options.LabeledData,
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
     auto: Annotated[
-        bool, typer.Option("--auto", help="Let it choose all stages by leave-one-out; takes longer.")
+        bool, typer.Option("--auto", help="Select all stages by leave-one-out scores; takes longer.")
     ] = False,
-    similarity: Annotated[
-        str | None, typer.Option(help=_choice(SIMILARITIES), rich_help_panel=_STAGES)
-    ] = None,
+    similarity: Annotated[Similarity | None, _stage("Similarity of two rows.")] = None,
     normalizer: Annotated[
         str | None,
-        typer.Option(
-            help=f"One or more of {', '.join(NORMALIZERS)}, with commas between; auto; or none.",
-            rich_help_panel=_STAGES,
-        ),
+        _stage(f"One or more of {', '.join(NORMALIZERS)}, separated by commas; auto; or none."),
     ] = None,
-    influence: Annotated[str | None, typer.Option(help=_choice(INFLUENCES), rich_help_panel=_STAGES)] = None,
-    label_rule: Annotated[
-        str | None, typer.Option(help=_choice(LABEL_RULES), rich_help_panel=_STAGES)
-    ] = None,
+    influence: Annotated[Influence | None, _stage("Weights of the labeled rows in the scores.")] = None,
+    label_rule: Annotated[LabelRule | None, _stage("Rule that turns scores into a label set.")] = None,
     hierarchy: Annotated[
         str | None,
-        typer.Option(
-            help="Where labels are paths, what stands between their steps ('::' for mail::imap): rows then "
-            "have the labels above theirs, too.",
-            rich_help_panel=_STAGES,
+        _stage(
+            "Separator of the levels if labels are paths ('::' for mail::imap): rows then also have the "
+            "parents of their labels."
         ),
     ] = None,
     seed: options.Seed = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")] = None,
-    text: tables.Text = None,
-    category: tables.Category = None,
-    number: tables.Number = None,
-    multi: tables.Multi = None,
-    date: tables.Date = None,
-    ignore: tables.Ignore = None,
-    id_column: tables.IdColumn = None,
-    title_column: tables.TitleColumn = None,
-    group_column: tables.GroupColumn = None,
-    empty_means_none: tables.EmptyMeansNone = False,
-    labels: options.Labels = None,
-    label_prefix: options.LabelPrefix = None,
-    label_column: options.LabelColumn = None,
-    separator: options.Separator = None,
-    delimiter: options.Delimiter = None,
-    format: options.Format = None,
-    encoding: tables.Encoding = None,
-    sheet: tables.Sheet = None,
-    max_gib: options.MaxGib = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of threads; all cores by default.")] = None,
+    columns: options.ColumnOptions,
+    reading: options.LabeledReading,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
-    """Fit a model on a labelled file and write it to a model file.
+    """Fit a model on a labeled file and write it to a model file.
 
-    A table (CSV, TSV, JSON, JSON lines, Parquet, xlsx) is read as it is and
-    becomes a Tagger, which finds out what its columns hold. Its labels are in
-    one column that lists them (--label-column), or in a column of 0 and 1 for
-    each (--labels toxic,insult or --label-prefix); an empty cell among these
-    is unknown.
+    Raw tables (CSV, TSV, JSON, JSON lines, Parquet, xlsx) are fitted with a
+    Tagger, which detects the type of each column. The labels are in one column
+    that lists them (--label-column), or in one column of 0 and 1 per label
+    (--labels toxic,insult or --label-prefix); an empty cell in such a column
+    means unknown.
 
-    A model on a matrix of features is fitted where a stage is given
-    (--similarity, --normalizer, --influence, --auto), from tables of numbers
-    with label columns of 0 and 1, and from files that are matrices (ARFF,
-    svmlight, XMC, npz, npy).
+    A model on a feature matrix is fitted if a stage is given (--similarity,
+    --normalizer, --influence, --auto), and for numeric tables with label
+    columns of 0 and 1 and matrix files (ARFF, svmlight, XMC, npz, npy).
     """
-    from simlabel.cli import _matrix_fit as matrices
-    from simlabel.cli._table_fit import TableFit, is_table, needs_tagger
+    from simlabel.cli import _fitting as fitting
 
-    matrix = {
-        "similarity": similarity,
-        "normalizer": matrices.normalizer_of(normalizer),
-        "influence": influence,
-    }
-    stages = {name: value for name, value in matrix.items() if value is not None}
-    kinds = {
-        "text": text,
-        "category": category,
-        "number": number,
-        "multi": multi,
-        "date": date,
-        "ignore": ignore,
-    }
-    own = {"id_column": id_column, "title_column": title_column, "group_column": group_column}
-    reading = options.Reading(
-        labels, label_prefix, label_column, separator, delimiter, None, format, max_gib, encoding, sheet
-    )
+    normalizers = _parse_normalizers(normalizer)
+    stages = _given(similarity=similarity, normalizer=normalizers, influence=influence)
+    rules = _given(label_rule=label_rule, hierarchy=hierarchy)
     if not output.parent.is_dir():
-        raise OSError(f"there is no folder {output.parent}; make it first.")
-    several = labels is not None or label_prefix is not None
-    as_table = (label_column is not None) != several and not (stages or auto) and is_table(data, format)
-    if as_table and several:
-        raw = any(kinds.values()) or any(own.values()) or empty_means_none
-        as_table = raw or needs_tagger(Path(data), reading)
-    if as_table:
-        if label_rule is not None:
-            matrices.check_rule(label_rule)
-        chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
-        empty = "none" if empty_means_none else "untagged"
-        wanted = TableFit(tables.kinds_of(kinds), **own, **chosen, jobs=jobs, seed=seed, empty=empty)
-        with Terminal(quiet=json) as console:
-            facts = wanted.fit(Path(data), reading, output, console)
+        raise OSError(f"there is no folder {output.parent}; create it first.")
+    if not (stages or auto) and fitting.is_raw_table(data, reading, columns):
+        facts = fitting.fit_table(Path(data), columns, reading, output, json, rules, jobs, seed)
     else:
-        _refuse_columns(kinds | own | {"empty_means_none": empty_means_none})
-        chosen = {"label_rule": label_rule, "hierarchy": hierarchy}
-        stages |= {name: value for name, value in chosen.items() if value is not None}
-        facts = matrices.fit_matrix(
-            matrices.estimator_of(auto, stages, seed, jobs), reading, data, output, json
-        )
-    if json:
-        show_json(facts)
-        return
-    say(f"wrote {output} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
-
-
-def _refuse_columns(given: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if value:
+        if columns.given:
             raise typer.BadParameter(
-                f"{spelled(name)} is about a raw table: a CSV, JSON, Parquet or xlsx file with "
+                f"{columns.given[0]} is about a raw table: a CSV, JSON, Parquet or xlsx file with "
                 f"--label-column, and without --similarity, --normalizer, --influence and --auto."
             )
+        facts = fitting.fit_matrix(data, auto, stages | rules, reading, output, json, jobs, seed)
+    if json:
+        show_json(facts)
+    else:
+        say(f"wrote {output} ({facts['bytes']:,} bytes, {facts['seconds']:.1f} s)")
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _parse_normalizers(text: str | None) -> Any:
+    if text is None:
+        return None
+    if text in ("auto", "none"):
+        return text
+    names = options.split_names(text)
+    for name in names:
+        if name not in NORMALIZERS:
+            raise typer.BadParameter(
+                f"--normalizer: unknown normalizer {name!r}; expected {', '.join(NORMALIZERS)}."
+            )
+    return names[0] if len(names) == 1 else names

@@ -1,204 +1,249 @@
-"""`simlabel predict`: a model file and a file of rows into a file of label sets, as a stream."""
+"""The command `predict`: label sets for the rows of a file, written as they are computed."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from simlabel._utils.progress import shown_progress
-from simlabel._utils.text import for_spreadsheet, for_terminal
-from simlabel.cli import _guarantees as guarantees
+from simlabel._utils.progress import Listener, shown_progress
 from simlabel.cli import _options as options
-from simlabel.cli import _table_options as tables
-from simlabel.cli._cluster import on_cluster
-from simlabel.cli._console import guarded, note, say
-from simlabel.cli._writers import BINARY, ENDINGS, PredictedRows, WrittenColumns, open_writer
+from simlabel.cli._console import command, note, say
 
 if TYPE_CHECKING:
     from simlabel._utils.validation import Rows
+    from simlabel.cli._models import FittedModel
     from simlabel.cli._rows import RowSource
+    from simlabel.guarantees import Guarantee, Promise
 
-ModelFile = Annotated[Path, typer.Argument(help="A model file that fit wrote.")]
-RowsFile = Annotated[Path, typer.Argument(help="A file of rows; labels in it are not looked at.")]
-IndexBase = Annotated[
-    int | None, typer.Option(min=0, max=1, help="Number of the first feature in an svmlight file.")
-]
+_ENDINGS = {".csv": "csv", ".xlsx": "xlsx", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_CLUSTER_ROWS = 8192  # rows per request to a cluster: a task should compute longer than it travels
 
 
-@guarded
-def predict_verb(
-    model: ModelFile,
-    data: RowsFile,
+@dataclass(frozen=True)
+class Output:
+    """Options that describe the output file."""
+
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to: .csv, .xlsx, .parquet, .jsonl, or - for stdout.")
-    ] = Path("-"),
+        Path, typer.Option("--output", "-o", help="Output file: .csv, .xlsx, .parquet, .jsonl; - is stdout.")
+    ] = Path("-")
     to: Annotated[
-        str | None, typer.Option(help="csv, xlsx, parquet or jsonl, if not as the ending says.")
-    ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Write each label's weight too.")] = False,
+        Literal["csv", "xlsx", "parquet", "jsonl"] | None,
+        typer.Option(help="Output format; by default it is derived from the file name."),
+    ] = None
+    scores: Annotated[bool, typer.Option("--scores", help="Also write the weight of each label.")] = False
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Write each label's probability too.")
-    ] = False,
+        bool, typer.Option("--probabilities", help="Also write the probability of each label.")
+    ] = False
     label_probabilities: Annotated[
         bool,
         typer.Option(
             "--label-probabilities",
-            help="Write the labels with their probabilities in one cell: 'crude:0.93; gas:0.41'.",
+            help="Also write the labels with their probabilities in one cell: 'crude:0.93; gas:0.41'.",
         ),
-    ] = False,
+    ] = False
     separator: Annotated[
         str | None,
         typer.Option(
-            help="Between the labels of a set, in CSV and xlsx.",
-            show_default="as in the table of fit, else ';'",
+            help="Separator of the labels of a row, in CSV and xlsx.",
+            show_default="that of the training table, else ';'",
         ),
-    ] = None,
-    spreadsheet_safe: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet-safe/--raw",
-            help="In CSV, put an apostrophe before what a spreadsheet would take for a formula.",
-        ),
-    ] = False,
-    recall: guarantees.Recall = None,
-    precision: guarantees.Precision = None,
-    label_coverage: guarantees.LabelCoverage = None,
-    set_coverage: guarantees.SetCoverage = None,
-    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows that are read at a time.")] = 4096,
-    index_base: IndexBase = None,
-    delimiter: options.Delimiter = None,
-    format: options.Format = None,
-    encoding: tables.Encoding = None,
-    sheet: tables.Sheet = None,
-    max_gib: options.MaxGib = None,
+    ] = None
+    spreadsheet_safe: options.SpreadsheetSafe = False
+
+    @property
+    def kind(self) -> str:
+        """The output format; one that cannot be written there is an error."""
+        to_stdout = str(self.output) == "-"
+        kind = self.to or _ENDINGS.get(self.output.suffix.lower(), "csv" if to_stdout else None)
+        if kind is None:
+            endings = ", ".join(_ENDINGS)
+            raise typer.BadParameter(
+                f"--output must end in {endings}, got {str(self.output)!r}; or add --to."
+            )
+        if kind in ("parquet", "xlsx") and to_stdout:
+            raise typer.BadParameter(f"{kind} cannot be written to stdout; give a file with --output.")
+        if self.spreadsheet_safe and kind != "csv":
+            raise typer.BadParameter(f"--spreadsheet-safe requires CSV output, got {kind}.")
+        return kind
+
+    def header(self, name_columns: Sequence[str], labels: Sequence[str], guaranteed: bool) -> list[str]:
+        """Return the names of the columns."""
+        values = ["score"] * self.scores + ["probability"] * self.probabilities
+        if self.kind != "jsonl":
+            values = [f"{value}:{label}" for value in values for label in labels]
+        return [
+            *("row", *name_columns, *["abstained"] * guaranteed, "labels", "confidence"),
+            *([] if guaranteed else ["forced"]),
+            *["label_probabilities"] * self.label_probabilities,
+            *values,
+        ]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Options that select where to compute."""
+
     cluster: Annotated[
-        str | None, typer.Option(help="Compute on a Dask cluster: the scheduler's address, tcp://host:8786.")
-    ] = None,
+        str | None,
+        typer.Option(help="Compute on a Dask cluster: the address of its scheduler, tcp://host:8786."),
+    ] = None
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Compute on so many worker processes, started here with Dask.")
-    ] = None,
-    debug: options.Debug = False,
+        int | None, typer.Option(min=1, help="Compute on this number of local Dask worker processes.")
+    ] = None
+
+    @contextmanager
+    def computing(self, estimator: Any, on_block: Callable[[int, int], None]) -> Iterator[int | None]:
+        """Let a model compute on a Dask cluster, if one is given; yield the number of rows per request."""
+        if self.cluster is not None and self.workers is not None:
+            raise typer.BadParameter("--cluster and --workers exclude each other.")
+        if self.cluster is None and self.workers is None:
+            yield None
+            return
+        from simlabel.sums.dask import DaskEngine, find_client, local_client
+
+        with ExitStack() as stack:
+            if self.workers is not None:
+                client = stack.enter_context(local_client(self.workers))
+            else:
+                client = find_client(self.cluster)
+                stack.callback(client.close)
+            say(f"dashboard: {client.dashboard_link}")
+            estimator.change_engine(DaskEngine(client, on_block=on_block))
+            yield _CLUSTER_ROWS
+
+
+@command
+def predict(
+    model: options.Model,
+    data: options.Rows,
+    *,
+    target: Output,
+    levels: options.Levels,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Number of rows to read at a time.")] = 4096,
+    index_base: options.IndexBase = None,
+    reading: options.FileReading,
+    cluster: Cluster,
 ) -> None:
-    """Predict label sets for the rows of a file, a few at a time, so that it may be larger than memory.
+    """Predict label sets for the rows of a file, which may be larger than memory.
 
-    Beside the labels of a row, ``confidence`` is the smallest of their probabilities (empty where no label
-    is predicted). ``forced`` is "yes" where labels are written only because the model gives every row a
-    minimum number of labels: no label, or too few, are predicted by their scores, or a label of the
-    smallest set that the label rule gives is less likely than not.
+    The column "confidence" holds the smallest probability of the labels of a
+    row (empty if no label is predicted). "forced" is "yes" if labels are
+    written only because the model assigns a minimum number of labels to every
+    row: their scores alone predict fewer labels, or a label of the smallest set
+    that the label rule returns has a probability below one half.
 
-    Where the model knows a column of ids or titles, they are written too. With a guarantee a column
-    ``abstained`` takes the place of ``forced`` and says of which rows no useful set keeps it: they are left
-    to a person.
+    If the model knows a column of ids or titles, it is written too. With a
+    guarantee the column "abstained" replaces "forced": "yes" marks rows for
+    which no useful set satisfies the guarantee. Label them by hand.
     """
     from simlabel.cli._models import FittedModel
+    from simlabel.cli._writing import write_table
 
-    wanted = guarantees.only_one(
-        guarantees.asked_for(
-            recall=recall, precision=precision, label_coverage=label_coverage, set_coverage=set_coverage
-        )
-    )
-    kind = _kind(output, to)
-    shown = _shown(output, kind, spreadsheet_safe)
+    guarantee, kind = _only_guarantee(levels), target.kind
     fitted = FittedModel.open(model)
-    reading = options.Reading(
-        delimiter=delimiter, format=format, max_gib=max_gib, encoding=encoding, sheet=sheet
-    )
     source = fitted.rows(data, reading, chunk_rows, index_base)
-    figures = ["score"] * scores + ["probability"] * probabilities
-    called = [*source.called, *(["abstained"] if wanted else [])]
-    notes: dict[str, type] = {"confidence": float}
-    notes |= {} if wanted else {"forced": str}
-    notes |= {"label_probabilities": str} if label_probabilities else {}
-    columns = WrittenColumns(called, notes, list(map(shown, fitted.labels)), figures)
-    total, done, now, warned = source.total, 0, 0, ""
-
-    def show(pairs: int, all_pairs: int) -> None:
-        """What workers have done of the rows that they have now."""
-        bar(done + now * pairs // max(1, all_pairs), max(total, done + now), f"predicting {data.name}")
-
+    header = target.header(source.name_columns, fitted.labels, guarantee is not None)
+    predictions = _Predictions(fitted, source, kind, target.separator or fitted.separator or ";", data.name)
     with (
-        on_cluster(fitted.estimator, cluster, workers, show) as size,
-        open_writer(output, kind, columns, separator or fitted.separator or ";") as writer,
-        shown_progress("predicting", announced=False) as bar,
+        cluster.computing(fitted.estimator, predictions.on_block) as size,
+        shown_progress("predicting", announced=False) as predictions.progress,
     ):
-        promise = None if wanted is None else fitted.estimator.guarantee(wanted)
-        for X in source.blocks(size):
-            now = X.shape[0]
-            outputs = fitted.outputs(X)
-            names = {what: list(map(shown, cells)) for what, cells in source.names(X).items()}
-            found = fitted.sets(outputs)
-            if promise is not None:
-                kept = guarantees.promised_sets(fitted, promise, X)
-                names["abstained"] = ["yes" if each is None else "no" for each in kept]
-                found = [each or () for each in kept]
-            sets = [tuple(map(shown, labels)) for labels in found]
-            likely = fitted.probabilities_of(outputs, found)
-            about: dict[str, list[Any]] = {
-                "confidence": [min(each, default=None) for each in likely],
-                "forced": ["yes" if each else "no" for each in outputs.forced],
-                "label_probabilities": list(map(_together, sets, likely)),
-            }
-            warned = warned or outputs.warning
-            given = {"score": outputs.weights, "probability": outputs.probabilities}
-            writer.write(
-                PredictedRows(
-                    done,
-                    sets,
-                    names,
-                    {name: about[name] for name in notes},
-                    {name: given[name] for name in figures},
-                )
-            )
-            done += X.shape[0]
-            bar(done, max(total, done), f"predicting {data.name}")
-    source.tell()
-    if warned:
-        say(f"warning: {warned}")
+        promise = None if guarantee is None else fitted.estimator.guarantee(guarantee)
+        rows = predictions.rows(header, promise, size)
+        write_table(target.output, kind, header, rows, spreadsheet_safe=target.spreadsheet_safe)
+    source.report()
+    if predictions.warning:
+        say(f"warning: {predictions.warning}")
     if promise is not None:
         note(str(promise))
-    if str(output) != "-":
-        say(f"wrote {done:,} rows to {output}")
+    if str(target.output) != "-":
+        say(f"wrote {predictions.done:,} rows to {target.output}")
 
 
-def _kind(output: Path, to: str | None) -> str:
-    kind = to or ENDINGS.get(output.suffix.lower(), "csv" if str(output) == "-" else "")
-    if kind not in ENDINGS.values():
-        raise typer.BadParameter(f"predictions go to {', '.join(ENDINGS)}; got {str(output)!r}. Or use --to.")
-    if kind in BINARY and str(output) == "-":
-        raise typer.BadParameter(f"{kind} does not go to a terminal; give a file with --output.")
-    return kind
+def _only_guarantee(levels: options.Levels) -> Guarantee | None:
+    found = levels.guarantees()
+    if len(found) > 1:
+        names = " and ".join(f"--{each.name.replace(' ', '-')}" for each in found)
+        raise typer.BadParameter(f"{names}: a label set satisfies one guarantee; give one of them.")
+    return found[0] if found else None
+
+
+class _Predictions:
+    """The cells of the output file, computed block by block."""
+
+    def __init__(self, fitted: FittedModel, source: RowSource, kind: str, separator: str, name: str) -> None:
+        self._fitted, self._source, self._kind, self._separator = fitted, source, kind, separator
+        from simlabel.tables import LISTS
+
+        self._title = f"predicting {name}"
+        self.progress: Listener = lambda done, total, what: None
+        self.done = self._now = 0  # rows
+        self.warning = ""
+        clash = next((label for label in fitted.labels if separator in label), None)
+        if kind in ("csv", "xlsx") and separator != LISTS and clash is not None:
+            raise typer.BadParameter(
+                f"the label {clash!r} contains the separator {separator!r}; choose another with --separator."
+            )
+
+    def rows(self, header: Sequence[str], promise: Promise | None, size: int | None) -> Iterator[list[Any]]:
+        """Yield the cells of each row."""
+        for X in self._source.blocks(size):
+            self._now = X.shape[0]
+            columns = self._columns(X, promise, header)
+            yield from zip(*(columns[name] for name in header), strict=True)
+            self.done += self._now
+            self._show_progress(0)
+
+    def _columns(self, X: Rows, promise: Promise | None, header: Sequence[str]) -> dict[str, Sequence[Any]]:
+        from simlabel.tables import join
+
+        fitted = self._fitted
+        outputs = fitted.outputs(X)
+        self.warning = self.warning or outputs.warning
+        sets: Sequence[Any] = fitted.sets(outputs)
+        columns: dict[str, Sequence[Any]] = {"row": range(self.done, self.done + self._now)}
+        columns |= self._source.names(X)
+        if promise is not None:
+            sets = fitted.guaranteed_sets(promise, X)
+            columns["abstained"] = ["yes" if each is None else "no" for each in sets]
+            sets = [each or () for each in sets]
+        likely = fitted.probabilities_of(outputs, sets)
+        lists = self._kind in ("jsonl", "parquet")
+        columns["labels"] = [[*labels] if lists else join(labels, self._separator) for labels in sets]
+        columns["confidence"] = self._rounded([min(each, default=None) for each in likely])
+        columns["forced"] = ["yes" if each else "no" for each in outputs.forced]
+        columns["label_probabilities"] = list(map(_together, sets, likely))
+        for value, matrix in {"score": outputs.weights, "probability": outputs.probabilities}.items():
+            if value in header:
+                rows = map(self._rounded, matrix.tolist())
+                columns[value] = [dict(zip(fitted.labels, row, strict=True)) for row in rows]
+            elif any(name.startswith(f"{value}:") for name in header):
+                cells = map(self._rounded, matrix.T.tolist())
+                columns |= {
+                    f"{value}:{label}": column for label, column in zip(fitted.labels, cells, strict=True)
+                }
+        return columns
+
+    def _rounded(self, numbers: Sequence[float | None]) -> list[float | None]:
+        """Return numbers with the digits that text files hold."""
+        if self._kind in ("xlsx", "parquet"):
+            return list(numbers)
+        return [None if number is None else float(f"{number:.7g}") for number in numbers]
+
+    def on_block(self, pairs: int, all_pairs: int) -> None:
+        """Show how far the workers are with the current rows."""
+        self._show_progress(self._now * pairs // max(1, all_pairs))
+
+    def _show_progress(self, rows: int) -> None:
+        total = max(self._source.total, self.done + (self._now if rows else 0))
+        self.progress(self.done + rows, total, self._title)
 
 
 def _together(labels: Sequence[str], probabilities: Sequence[float]) -> str:
-    """Labels with their probabilities as one text."""
     pairs = zip(labels, probabilities, strict=True)
     return "; ".join(f"{label}:{probability:.2f}" for label, probability in pairs)
-
-
-def _shown(output: Path, kind: str, spreadsheet_safe: bool) -> Callable[[str], str]:
-    """How a label is written: as it is, but for spreadsheets and for eyes."""
-    if spreadsheet_safe and kind != "csv":
-        raise typer.BadParameter(f"--spreadsheet-safe is for CSV; got {kind}.")
-    seen = for_terminal if str(output) == "-" and sys.stdout.isatty() else str
-    return (lambda label: for_spreadsheet(seen(label))) if spreadsheet_safe else seen
-
-
-def rows_of(source: RowSource, path: Path, rows: list[int]) -> Rows:
-    """Chosen rows of a file, in the model's columns."""
-    from simlabel.cli._rows import stacked, taken
-
-    chosen: dict[int, Rows] = {}
-    first = 0
-    for X in source.blocks():
-        chosen |= {row: taken(X, [row - first]) for row in rows if first <= row < first + X.shape[0]}
-        first += X.shape[0]
-        if len(chosen) == len(set(rows)):
-            break
-    absent = [row for row in rows if row not in chosen]
-    if absent:
-        raise ValueError(f"{path} has {first:,} rows, counted from 0; there is no row {absent[0]}.")
-    return stacked([chosen[row] for row in rows])

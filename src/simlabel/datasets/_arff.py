@@ -8,22 +8,22 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from xml.parsers.expat import ExpatError, ParserCreate
 
 import arff
+import numpy as np
 
-from simlabel._utils.validation import Rows
 from simlabel.datasets._arff_header import Header, read_header, unescape, without_comment
-from simlabel.datasets._columns import TableColumns
-from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import Missing, check_missing, impute
-from simlabel.datasets._format import NAMES, Format, Wanted, split_names
-from simlabel.datasets._gather import gather
-from simlabel.datasets._lines import numbered_lines, set_name
-from simlabel.datasets._meka import label_count, label_positions
-from simlabel.datasets._mulan import read_label_names, xml_beside
+from simlabel.datasets._columns import TRUTH, Attribute, Block, Missing, Table, blocks, read_columns
+from simlabel.datasets._dataset import Dataset, set_name, stem
+from simlabel.datasets._errors import DatasetError, check_regular, quote
+from simlabel.datasets._format import NAMES, Format, split_names
+from simlabel.datasets._text import numbered_lines
 
 Labels = int | str | PathLike[str] | Sequence[str] | None
+
+_MEKA_COUNT = re.compile(r"(?:^|[\s:])-C\s+(-?\d{1,9})(?=\s|$)", re.IGNORECASE)
+_IMPLIED_ALWAYS = 1 << 22  # cells that a small file may imply without writing them
 
 
 def read_arff(
@@ -37,71 +37,58 @@ def read_arff(
         The file, plain or gzip.
     labels : int, path or sequence of str, optional
         Which attributes are labels: the first n, or the last n for ``-n``; the path of a Mulan XML file;
-        or their names. By default, the XML file beside the file, or else ``-C n`` in the relation name.
+        or their names. By default, the XML file in the same folder, or else ``-C n`` in the relation name.
     missing : {"error", "mean", "median", "most_frequent"}
-        What becomes of a missing feature.
+        How missing features are filled in.
     max_gib : float, optional
-        How many GiB of memory the file may ask for; by default that depends on its size.
+        How many GiB of memory the file may need; by default that depends on its size.
     """
-    check_missing(missing)
     lines = numbered_lines(path, max_gib)
     header = read_header(lines, path)
     positions = _label_positions(header, path, labels)
-    columns = TableColumns(header.attributes, positions, path, missing)
-    X, Y = gather(_ArffRows(lines, len(header.attributes), path), columns)
-    return Dataset(
-        name=set_name(path),
-        X=impute(X, missing),
-        Y=Y,
-        label_names=columns.label_names,
-        feature_names=columns.feature_names,
-        n_attributes=columns.n_features,
-        source=str(path),
-    )
+    return read_columns(_table(header, lines, path), positions, missing, set_name(path))
 
 
-def _label_positions(header: Header, path: Path, labels: Labels) -> list[int]:
-    n_attributes = len(header.attributes)
-    if labels is None:
-        labels = xml_beside(path)
-    if labels is None:
-        labels = label_count(header.relation)
-    if labels is None:
-        raise DatasetError(
-            f"expected to learn which attributes are labels: from {set_name(path)}.xml beside it (Mulan), "
-            "from '-C n' in its @relation (MEKA), or from labels= (an XML file, a number, or names)",
-            path,
-        )
-    if isinstance(labels, int):
-        return label_positions(labels, n_attributes, path)
-    if isinstance(labels, str | PathLike):
-        xml = Path(labels)
-        return _positions_of(header, read_label_names(xml), path, xml)
-    return _positions_of(header, dict.fromkeys(labels, 0), path, None)
+def _table(header: Header, lines: Iterator[tuple[int, str]], path: Path, n_rows: int | None = None) -> Table:
+    rows = _ArffRows(lines, len(header.attributes), path)
+    found = blocks(rows, len(header.attributes), n_rows)
+    if rows.sparse:
+        limit = max(_IMPLIED_ALWAYS, path.stat().st_size) if n_rows is None else None
+        found = _with_implied(found, header.attributes, path, limit)
+    return Table(path, header.attributes, lambda _: found, sparse=rows.sparse)
 
 
-def _positions_of(header: Header, names: dict[str, int], path: Path, xml: Path | None) -> list[int]:
-    """Positions of the named attributes, in the order of the file."""
-    position = {attribute.name: j for j, attribute in enumerate(header.attributes)}
-    # Mulan's tools copy a quoted name into the XML file with its backslashes.
-    plain = {unescape(name): j for name, j in position.items()}
-    labels = set()
-    for name, line in names.items():
-        j = position.get(name, plain.get(unescape(name)))
-        if j is None:
-            message = f"expected labels that are attributes of {path.name}; {quote(name)} is none"
-            raise DatasetError(message, xml or path, line or None)
-        labels.add(j)
-    return sorted(labels)
+def _with_implied(
+    found: Iterator[Block], attributes: Sequence[Attribute], path: Path, limit: int | None
+) -> Iterator[Block]:
+    """Add the cells that sparse rows leave out and that are not 0: the first values of nominal attributes."""
+    first = {j: attribute.values[0] for j, attribute in enumerate(attributes) if attribute.values}
+    implied = {j: value for j, value in first.items() if TRUTH.get(value.lower()) != 0}
+    n_cells = 0
+    for block in found:
+        n_rows, columns = len(block.lines), {j: (rows, values) for j, rows, values in block.columns}
+        n_cells += n_rows * len(implied) - sum(len(columns[j][0]) for j in implied.keys() & columns.keys())
+        if limit is not None and n_cells > limit:
+            raise DatasetError(
+                "expected sparse rows; they leave out so many values of nominal attributes whose first value "
+                "is not 0 that the data set is far larger than the file. Declare 0 first",
+                path,
+                block.lines[-1],
+            )
+        for j, value in implied.items():
+            rows, values = columns.get(j, (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=object)))
+            absent = np.setdiff1d(np.arange(n_rows), rows, assume_unique=True)
+            added = np.full(len(absent), value, dtype=object)
+            columns[j] = np.concatenate([rows, absent]), np.concatenate([values, added])
+        yield Block(block.lines, ((j, *cells) for j, cells in columns.items()))
 
 
 class _ArffRows:
-    """Rows of the data section, read by liac-arff; knows the line it is on."""
+    """The rows of the data section with their lines, read by liac-arff."""
 
     def __init__(self, lines: Iterator[tuple[int, str]], n_attributes: int, path: Path) -> None:
-        self.path = path
-        self.size = path.stat().st_size
-        self.line = 0
+        self._path = path
+        self._line = 0
         self._text = ""
         self._n_attributes = n_attributes
         self._rest = self._data(lines)
@@ -111,12 +98,12 @@ class _ArffRows:
     def _data(self, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
         for number, line in lines:
             self._text = without_comment(line).strip()
-            self.line = number
+            self._line = number
             if self._text:
                 yield self._text
 
-    def _declared(self) -> Iterator[str]:
-        """A header in which all is text, so that conversion and its errors are ours, and then the rows."""
+    def _with_header(self) -> Iterator[str]:
+        """Yield a header that declares all attributes as text, and then the rows: conversion is done here."""
         yield "@relation rows"
         for j in range(self._n_attributes):
             yield f"@attribute a{j} string"
@@ -125,9 +112,9 @@ class _ArffRows:
             yield self._first
             yield from self._rest
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
         kind = arff.LOD_GEN if self.sparse else arff.DENSE_GEN
-        decoded = iter(arff.ArffDecoder().decode(self._declared(), return_type=kind)["data"])
+        decoded = iter(arff.ArffDecoder().decode(self._with_header(), return_type=kind)["data"])
         while True:
             try:
                 row = next(decoded, None)
@@ -139,44 +126,115 @@ class _ArffRows:
                 return
             if self._text.startswith("{") != self.sparse:
                 raise self._malformed()
-            if self.sparse:
-                self._check_indices(row)
-            yield row
+            # liac-arff keeps the last of several values for one index
+            if self.sparse and 0 < len(row) <= self._text.count(",") and not set("'\"") & set(self._text):
+                what = f"expected each index once in a row, found {quote(self._text)}"
+                raise DatasetError(what, self._path, self._line)
+            yield self._line, row
 
     def _malformed(self) -> DatasetError:
+        expected = f"{self._n_attributes} values separated by commas"
         if self.sparse:
             expected = f"a sparse row {{index value, ...}} with indices below {self._n_attributes}"
-        else:
-            expected = f"{self._n_attributes} values separated by commas"
-        return DatasetError(f"expected {expected}, found {quote(self._text)}", self.path, self.line)
-
-    def _check_indices(self, row: dict[int, str]) -> None:
-        # liac-arff keeps the last of several values for one index
-        if 0 < len(row) <= self._text.count(",") and "'" not in self._text and '"' not in self._text:
-            found = quote(self._text)
-            raise DatasetError(f"expected each index once in a row, found {found}", self.path, self.line)
+        return DatasetError(f"expected {expected}, found {quote(self._text)}", self._path, self._line)
 
 
-def _chunks(wanted: Wanted) -> Iterator[Rows]:
-    lines = numbered_lines(wanted.path, wanted.max_gib)
-    header = read_header(lines, wanted.path)
-    names = [attribute.name for attribute in header.attributes]
-    columns = wanted.mapped(names)
-    rows = _ArffRows(lines, len(names), wanted.path)
-    if not rows.sparse:
-        places = (columns.places(enumerate(row), names, rows.line) for row in rows)
-        return wanted.blocks(places, dense=wanted.is_dense(len(names)))
-    # what a sparse row leaves out is the first value of a nominal attribute, and 0 of a numeric one
-    implied = {j: attribute.values[0] for j, attribute in enumerate(header.attributes) if attribute.values}
-    places = (columns.places((implied | row).items(), names, rows.line) for row in rows)
-    return wanted.blocks(places, dense=False)
+def _label_positions(header: Header, path: Path, labels: Labels) -> list[int]:
+    """Return the positions of the attributes that are labels, in the order of the file."""
+    n_attributes = len(header.attributes)
+    if labels is None:
+        labels = _xml_of(path)
+    if labels is None and (match := _MEKA_COUNT.search(header.relation)):
+        labels = int(match[1])
+    if labels is None:
+        raise DatasetError(
+            f"cannot tell which attributes are labels: expected {set_name(path)}.xml in its folder (Mulan), "
+            "'-C n' in its @relation (MEKA), or labels= (an XML file, a number, or names)",
+            path,
+        )
+    if isinstance(labels, int):
+        if not 0 < abs(labels) <= n_attributes:
+            what = (
+                f"expected a number of labels between 1 and the {n_attributes} attributes, found -C {labels}"
+            )
+            raise DatasetError(what, path)
+        return list(range(n_attributes))[:labels] if labels > 0 else list(range(n_attributes))[labels:]
+    xml = None
+    if isinstance(labels, str | PathLike):
+        xml = Path(labels)
+        names = read_label_names(xml)
+    else:
+        names = dict.fromkeys(labels, 0)
+    position = {attribute.name: j for j, attribute in enumerate(header.attributes)}
+    # Mulan's tools copy a quoted name into the XML file with its backslashes
+    plain = {unescape(name): j for name, j in position.items()}
+    found = set()
+    for name, line in names.items():
+        j = position.get(name, plain.get(unescape(name)))
+        if j is None:
+            message = f"expected labels that are attributes of {path.name}; {quote(name)} is not one"
+            raise DatasetError(message, xml or path, line or None)
+        found.add(j)
+    return sorted(found)
+
+
+def _xml_of(path: Path) -> Path | None:
+    """Return the XML file with the longest name with which the name of an ARFF file begins.
+
+    ``Corel5k-train-sparse.arff`` belongs to ``Corel5k.xml``, but not ``yeast2.arff`` to ``yeast.xml``.
+    """
+    own = stem(path)
+    ends = [len(own), *(at for at in range(len(own) - 1, 0, -1) if own[at] in "-_.")]
+    candidates = (path.with_name(f"{own[:end]}.xml") for end in ends)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def read_label_names(path: Path) -> dict[str, int]:
+    """Return the label names in a Mulan XML file, with their lines; nested labels are included."""
+    check_regular(path)
+    names: dict[str, int] = {}
+    parser = ParserCreate()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        line = parser.CurrentLineNumber
+        tag = tag.rpartition(":")[2]
+        if tag == "labels":
+            return
+        if tag != "label" or "name" not in attributes:
+            raise DatasetError(f'expected <label name="...">, found <{tag}>', path, line)
+        if attributes["name"] in names:
+            raise DatasetError(f"expected a new label, found {quote(attributes['name'])} twice", path, line)
+        names[attributes["name"]] = line
+
+    def refuse(*_: object) -> None:  # entities can grow without bound, and label files need none
+        raise DatasetError("expected labels only, found a document type", path, parser.CurrentLineNumber)
+
+    parser.StartElementHandler = start
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(path.read_bytes(), True)
+    except DatasetError:
+        raise
+    except OSError as error:
+        raise DatasetError(f"expected a Mulan file of labels; {error.strerror}", path) from None
+    except (ExpatError, ValueError, LookupError) as error:
+        line = parser.ErrorLineNumber or 1
+        raise DatasetError(f"expected an XML file of labels; {error}", path, line) from None
+    if not names:
+        raise DatasetError('expected at least one <label name="...">, found none', path)
+    return names
 
 
 def _parse_labels(text: str) -> Labels:
-    """A number, the path of an XML file, or names."""
+    """Parse a number, the path of an XML file, or names."""
     if re.fullmatch(r"-?\d+", text):
         return int(text)
     return text if text.lower().endswith(".xml") else split_names(text)
+
+
+def _open(path: Path, max_gib: float | None, rows: int) -> Table:
+    lines = numbered_lines(path, max_gib)
+    return _table(read_header(lines, path), lines, path, rows)
 
 
 ARFF = Format(
@@ -185,7 +243,7 @@ ARFF = Format(
     endings=(".arff",),
     sniff=lambda head: head.begins("@", "%"),
     read=read_arff,
-    chunks=_chunks,
+    chunks=lambda chunks: chunks.table_blocks(_open(chunks.path, chunks.max_gib, chunks.rows)),
     labels=f"{NAMES}, a number (the first n; the last: -n) or a Mulan XML file, if it is not beside it",
     parse_labels=_parse_labels,
 )

@@ -1,8 +1,8 @@
 """The header of an ARFF file: its relation and its attributes.
 
-Written by Weka, Mulan, MEKA and by hand, headers come with tabs, quotes with escapes in names, comments
-behind declarations and keywords in any case, which liac-arff does not all read; so they are read here, and
-liac-arff gets the rows.
+Headers written by Weka, Mulan, MEKA and by hand contain tabs, quotes with escapes in names, comments after
+declarations and keywords in any case, not all of which liac-arff reads. So they are read here, and liac-arff
+reads the rows.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _OTHERS = {"string": "text", "date": "a date", "relational": "a table of its own
 
 @dataclass(frozen=True)
 class Header:
-    """What comes before the rows."""
+    """The relation and the attributes."""
 
     relation: str
     attributes: tuple[Attribute, ...]
 
 
 def unescape(text: str) -> str:
-    r"""Undo backslashes.
+    r"""Replace escape sequences.
 
     Examples
     --------
@@ -69,107 +69,92 @@ def without_comment(line: str) -> str:
 
 
 def read_header(lines: Iterator[tuple[int, str]], path: Path) -> Header:
-    """Read up to ``@data``; what is left of `lines` are the rows."""
-    relation = ""
-    attributes: list[Attribute] = []
-    seen: dict[str, int] = {}
-    number = 0
+    """Read up to ``@data``; the remaining `lines` are the rows."""
+    relation, number = "", 0
+    attributes: dict[str, Attribute] = {}
     for number, line in lines:
-        text = without_comment(line).strip()
-        if not text:
-            continue
-        keyword, rest = _keyword(text)
-        if keyword == "@relation":
-            relation = _relation(rest)
-        elif keyword == "@attribute":
-            attribute = _attribute(rest, path, number)
-            if attribute.name in seen:
-                raise DatasetError(
-                    f"expected a new attribute, found {quote(attribute.name)} a second time "
-                    f"(first on line {seen[attribute.name]})",
-                    path,
-                    number,
-                )
-            seen[attribute.name] = number
-            attributes.append(attribute)
-        elif keyword == "@data":
-            if not attributes:
-                raise DatasetError("expected @attribute lines before @data, found none", path, number)
-            return Header(relation, tuple(attributes))
-        else:
-            raise DatasetError(f"expected @relation, @attribute or @data, found {quote(text)}", path, number)
+        keyword, *rest = without_comment(line).strip().split(None, 1) or [""]
+        try:
+            if keyword.lower() == "@relation":
+                relation = _relation("".join(rest).strip())
+            elif keyword.lower() == "@attribute":
+                attribute = _attribute("".join(rest), number)
+                if attribute.name in attributes:
+                    first = f"first on line {attributes[attribute.name].line}"
+                    found = f"{quote(attribute.name)} a second time ({first})"
+                    raise DatasetError(f"expected a new attribute, found {found}")
+                attributes[attribute.name] = attribute
+            elif keyword.lower() == "@data":
+                if not attributes:
+                    raise DatasetError("expected @attribute lines before @data, found none")
+                return Header(relation, tuple(attributes.values()))
+            elif keyword:
+                found = quote(" ".join([keyword, *rest]))
+                raise DatasetError(f"expected @relation, @attribute or @data, found {found}")
+        except DatasetError as error:
+            raise DatasetError(error.message, path, number) from None
     raise DatasetError("expected a line @data, and the file ends without one", path, max(number, 1))
 
 
-def _keyword(text: str) -> tuple[str, str]:
-    parts = text.split(None, 1)
-    return parts[0].lower(), parts[1] if len(parts) > 1 else ""
-
-
 def _relation(rest: str) -> str:
-    rest = rest.strip()
     if len(rest) > 1 and rest[0] in "'\"" and rest[-1] == rest[0]:
         rest = rest[1:-1]
     return unescape(rest)
 
 
-def _attribute(rest: str, path: Path, line: int) -> Attribute:
-    tokens = _tokens(rest, path, line)
+def _attribute(rest: str, line: int) -> Attribute:
+    tokens = _tokens(rest)
     if not tokens or tokens[0][0]:
-        raise DatasetError(f"expected the name of an attribute, found {quote(rest)}", path, line)
+        raise DatasetError(f"expected the name of an attribute, found {quote(rest)}")
     name = tokens[0][1]
     kind = tokens[1:]
     if not kind:
-        raise DatasetError(f"expected a type after the attribute {quote(name)}, found nothing", path, line)
+        raise DatasetError(f"expected a type after the attribute {quote(name)}, found nothing")
     if kind[0] == (True, "{"):
-        return Attribute(name, _values(name, kind, path, line), line)
+        return Attribute(name, _values(name, kind), line=line)
     word = kind[0][1].lower()
     if word in _OTHERS:
         raise DatasetError(
             f"expected a numeric or nominal attribute; {quote(name)} is {_OTHERS[word]} ({word}), "
-            "which is not a feature. Remove it, or turn it into numbers",
-            path,
-            line,
+            "which is not a feature. Remove it, or turn it into numbers"
         )
     if word not in _NUMERIC or len(kind) > 1:
         found = quote(" ".join(text for _, text in kind))
         raise DatasetError(
-            f"expected numeric, real, integer or {{value, ...}} for {quote(name)}, found {found}", path, line
+            f"expected numeric, real, integer or {{value, ...}} for {quote(name)}, found {found}"
         )
-    return Attribute(name, None, line)
+    return Attribute(name, is_numeric=True, line=line)
 
 
-def _values(name: str, tokens: list[tuple[bool, str]], path: Path, line: int) -> tuple[str, ...]:
-    """Values between braces; blanks inside an unquoted value join its words."""
+def _values(name: str, tokens: list[tuple[bool, str]]) -> tuple[str, ...]:
+    """Return the values between braces; an unquoted value may contain blanks."""
     if tokens[-1] != (True, "}"):
-        raise DatasetError(f"expected a closing }} after the values of {quote(name)}", path, line)
+        raise DatasetError(f"expected a closing }} after the values of {quote(name)}")
     values: list[str] = []
     words: list[str] = []
     for is_mark, text in [*tokens[1:-1], (True, ",")]:
         if not is_mark:
             words.append(text)
         elif text != ",":
-            raise DatasetError(f"expected values between one pair of braces for {quote(name)}", path, line)
+            raise DatasetError(f"expected values between one pair of braces for {quote(name)}")
         elif not words:
-            raise DatasetError(f"expected a value between the commas of {quote(name)}", path, line)
+            raise DatasetError(f"expected a value between the commas of {quote(name)}")
         else:
             values.append(" ".join(words))
             words = []
     if len(set(values)) < len(values):
-        raise DatasetError(f"expected each value of {quote(name)} once, found one twice", path, line)
+        raise DatasetError(f"expected each value of {quote(name)} once, found one twice")
     return tuple(values)
 
 
-def _tokens(text: str, path: Path, line: int) -> list[tuple[bool, str]]:
-    """Pairs (is it a brace or comma, text)."""
+def _tokens(text: str) -> list[tuple[bool, str]]:
+    """Return pairs (whether it is a brace or a comma, text)."""
     tokens: list[tuple[bool, str]] = []
     position, end = 0, len(text.rstrip())
     while position < end:
         match = _TOKEN.match(text, position)
         if match is None or (match["word"] and match["word"][0] in "'\""):
-            raise DatasetError(
-                f"expected a closing quote after {quote(text[position:].lstrip())}", path, line
-            )
+            raise DatasetError(f"expected a closing quote after {quote(text[position:].lstrip())}")
         quoted = match["double"] if match["double"] is not None else match["single"]
         if quoted is not None:
             tokens.append((False, unescape(quoted)))

@@ -1,23 +1,175 @@
-"""CSV with a line of names, read twice: once for what the columns hold, once for the values."""
+"""CSV: a raw table of texts, and a data set with a line of names."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any, TextIO
 
-from simlabel._utils.validation import Rows
-from simlabel.datasets._columns import Attribute, TableColumns
-from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._errors import DatasetError, quote
-from simlabel.datasets._features import Missing, check_missing, finite_number, impute
-from simlabel.datasets._format import NAMES, Format, Wanted
-from simlabel.datasets._gather import gather
-from simlabel.datasets._label_columns import LabelColumns, LabelLists
-from simlabel.datasets._lines import open_text, set_name
+import pandas as pd
 
+from simlabel.datasets._columns import Attribute, Missing, Table, blocks, read_columns
+from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
+from simlabel.datasets._errors import DatasetError
+from simlabel.datasets._format import NAMES, Format
+from simlabel.datasets._reading import TableChunks, filled
+from simlabel.datasets._text import find_encoding, text_lines
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_ONE_COLUMN = "\0"  # a delimiter that does not occur: zero bytes raise an error before
+_SAMPLE_RECORDS, _SAMPLE_CHARACTERS = 100, 1 << 20
+_LONGEST = 1 << 24  # characters of a cell
+_FATAL = ("limit", "end of data")  # errors of the csv module after which reading cannot go on
 _ABSENT = frozenset(["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL"])
-_DELIMITERS = ",;\t|"
+
+
+def check_delimiter(delimiter: str | None) -> None:
+    """Raise an error for a text that cannot separate cells."""
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
+        raise ValueError(
+            f"delimiter must be one character, neither a quote nor a line end; got {delimiter!r}."
+        )
+
+
+def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
+    """Yield frames of texts, with None for empty cells."""
+    records = _records(reading)
+    names = reading.named(next(records)[1])
+    yield from reading.frames(names, ((line, list(map(filled, record))) for line, record in records))
+
+
+def _records(reading: TableChunks) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records that are not blank, each with the line where it begins; the first holds the names."""
+    encoding = find_encoding(reading.path, reading.encoding, reading.max_gib)
+    with closing(text_lines(reading.path, encoding, reading.max_gib)) as lines:
+        sample = _sample(lines)
+        delimiter = reading.delimiter or _find_delimiter(sample)
+        between = _DELIMITERS.get(delimiter, repr(delimiter))
+        reading.notes.append("one column" if delimiter == _ONE_COLUMN else f"cells separated by {between}")
+        reading.notes.append(encoding.note)
+        is_first = True
+        for record in _parse(chain(sample, lines), delimiter, reading):
+            is_first = False
+            yield record
+        if is_first:
+            raise DatasetError("expected a line with the names of the columns, found none", reading.path, 1)
+
+
+def _sample(lines: Iterator[str]) -> list[str]:
+    """Return the first lines, just longer than the sample size unless the file is shorter."""
+    sample, size = [], 0
+    while size <= _SAMPLE_CHARACTERS and (line := next(lines, "")):
+        sample.append(line)
+        size += len(line)
+    return sample
+
+
+def _find_delimiter(sample: list[str]) -> str:
+    """Return the delimiter for which most records have as many cells as the line of names.
+
+    It must split the names, and at least one record below them.
+    """
+    scores = {delimiter: _score(sample, delimiter) for delimiter in _DELIMITERS}
+    best = max(scores, key=scores.__getitem__)
+    return best if any(scores[best]) else _ONE_COLUMN
+
+
+def _score(sample: list[str], delimiter: str) -> tuple[float, float, int]:
+    """Return the shares of records that are as wide as the first, and wider than one cell; and the width."""
+    reader = csv.reader(sample, delimiter=delimiter)
+    try:
+        records = filter(None, iter(partial(_next, reader), None))
+        widths = [len(record) for record in islice(records, _SAMPLE_RECORDS)]
+    except csv.Error:  # reported when the file is read
+        return 0.0, 0.0, 0
+    if not widths or widths[0] == 1:
+        return 0.0, 0.0, 0
+    if 1 < len(widths) < _SAMPLE_RECORDS and sum(map(len, sample)) > _SAMPLE_CHARACTERS:
+        del widths[-1]  # it may continue after the sample
+    counts = Counter(widths[1:])
+    below = counts.total()
+    if not below:
+        return 1.0, 1.0, widths[0]
+    split = (below - counts[1]) / below
+    return counts[widths[0]] / below, split, widths[0] if split else 0
+
+
+def _parse(lines: Iterable[str], delimiter: str, reading: TableChunks) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    begun = False
+    while True:
+        line = reader.line_num + 1
+        try:
+            record = _next(reader)
+        except csv.Error as error:
+            what = f"expected cells as CSV has them, with quotes in pairs; {error}"
+            if not begun or any(word in str(error) for word in _FATAL):
+                raise DatasetError(what, reading.path, line) from None
+            reading.skip(line, what)
+            continue
+        if record is None:
+            return
+        if record:
+            begun = True
+            yield line, record
+
+
+_lock = threading.Lock()
+
+
+def _unlock() -> None:
+    """Replace the lock in a forked child, where the thread that holds it does not exist."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
+def _next(reader: Iterator[list[str]]) -> list[str] | None:
+    """Return the next record, also of long cells: the limit of the csv module is global, and is restored."""
+    with _lock:
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            return next(reader, None)
+        finally:
+            csv.field_size_limit(before)
+
+
+class CsvRecords:
+    r"""A writer of CSV records to a stream of text, each with a line feed at its end.
+
+    Python's `csv` quotes only those line ends that it writes itself: a bare carriage return, which ends a
+    record for most readers, would not be quoted. So it writes both; this class removes the carriage return.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> CsvRecords(stream).append(["sea\r=1", "a;b", None])
+    >>> stream.getvalue()
+    '"sea\r=1",a;b,\n'
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._writer = csv.writer(self, lineterminator="\r\n")
+
+    def write(self, record: str) -> None:
+        """Take a record from the writer."""
+        self._stream.write(record[:-2] + "\n")
+
+    def append(self, cells: Sequence[Any]) -> None:
+        """Add a record."""
+        self._writer.writerow(cells)
 
 
 def read_csv(
@@ -33,7 +185,7 @@ def read_csv(
 ) -> Dataset:
     """Read a CSV file whose first line names the columns.
 
-    A column of numbers is a feature; a column of texts is a feature per text, or one of 0 and 1 where they
+    A column of numbers is a feature; a column of texts is a feature per text, or one of 0 and 1 if they
     mean that (``true``, ``false``). A column of texts of which nearly every row has its own is left out.
 
     Parameters
@@ -44,140 +196,40 @@ def read_csv(
         Which columns are labels: their names, how their names begin, or one column that holds lists of
         labels with a separator between them.
     delimiter : str, optional
-        What stands between the cells; by default the commonest of comma, semicolon, tab and bar in the
-        first line.
+        Separator between the cells; by default the one of comma, semicolon, tab and bar that splits the first
+        100 rows most evenly.
     missing : {"error", "mean", "median", "most_frequent"}
-        What becomes of a missing feature.
+        How missing features are filled in.
     max_gib : float, optional
-        How many GiB of memory the file may ask for; by default that depends on its size.
+        How many GiB of memory the file may need; by default that depends on its size.
     """
-    check_missing(missing)
-    rows = _CsvRows(path, delimiter, max_gib)
+    table = _open(TableChunks(path, None, delimiter, max_gib=max_gib, strict=True), label_column)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
-    positions = choice.positions(rows.names, path)
-    if label_column is not None:
-        rows.peel(positions[0], separator)
-        positions = []
-    attributes = _infer(rows)
-    columns = TableColumns(attributes, positions, path, missing)
-    X, Y = gather(rows, columns)
-    names = columns.label_names
-    if rows.lists is not None:
-        Y, names = rows.lists.finish(label_column)
-    return Dataset(
-        name=set_name(path),
-        X=impute(X, missing),
-        Y=Y,
-        label_names=names,
-        feature_names=columns.feature_names,
-        n_attributes=columns.n_features,
-        source=str(path),
-    )
+    return read_columns(table, choice, missing, set_name(path))
 
 
-def check_delimiter(delimiter: str | None) -> None:
-    """Refuse what cannot stand between cells."""
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
-        raise ValueError(
-            f"delimiter must be one character, neither a quote nor a line end; got {delimiter!r}."
-        )
+def _open(reading: TableChunks, label_column: str | None = None) -> Table:
+    check_delimiter(reading.delimiter)
+    records, path = _records(reading), reading.path
+    names = [name.strip() for name in next(records)[1]]
+    if "" in names:
+        raise DatasetError(f"expected a name for column {names.index('') + 1}, found none", path, 1)
+    if len(set(names)) < len(names):
+        raise DatasetError("expected different names of columns, found one twice", path, 1)
 
+    lists = names.index(label_column) if label_column in names else None
 
-class _CsvRows:
-    """Rows of a CSV file; None is a missing cell."""
+    def rows() -> Iterator[tuple[int, list[str | None]]]:
+        for line, record in records:
+            if len(record) != len(names):
+                raise DatasetError(f"expected {len(names)} cells, found {len(record)}", path, line)
+            cells = [None if cell in _ABSENT else cell for cell in map(str.strip, record)]
+            if lists is not None:
+                cells[lists] = record[lists]  # where NA is a label
+            yield line, cells
 
-    sparse = False
-
-    def __init__(self, path: Path, delimiter: str | None, max_gib: float | None = None) -> None:
-        check_delimiter(delimiter)
-        self.path, self._max_gib = path, max_gib
-        self.size = path.stat().st_size
-        self.line = 1
-        self.lists: LabelLists | None = None
-        self._peeled: int | None = None
-        self._separator = ""
-        with open_text(path, max_gib) as stream:
-            first = stream.readline()
-        self._delimiter = delimiter or max(_DELIMITERS, key=first.count)
-        self.names = next(self._records(), [])
-        self._check_names()
-
-    def _check_names(self) -> None:
-        if "" in self.names:
-            column = self.names.index("") + 1
-            raise DatasetError(f"expected a name for column {column}, found none", self.path, 1)
-        if len(set(self.names)) < len(self.names):
-            raise DatasetError("expected different names of columns, found one twice", self.path, 1)
-        if not self.names:
-            raise DatasetError("expected a line with the names of the columns, found none", self.path, 1)
-
-    def peel(self, position: int, separator: str) -> None:
-        """Take the cells at `position` for lists of labels; the rows are without them from now on."""
-        self._peeled, self._separator = position, separator
-        del self.names[position]
-
-    def _records(self) -> Iterator[list[str]]:
-        with open_text(self.path, self._max_gib) as stream:
-            reader = csv.reader(stream, delimiter=self._delimiter, strict=True)
-            while True:
-                try:
-                    record = next(reader, None)
-                except csv.Error as error:
-                    message = f"expected cells separated by {self._delimiter!r}; {error}"
-                    raise DatasetError(message, self.path, reader.line_num) from None
-                if record is None:
-                    return
-                self.line = reader.line_num
-                if record:
-                    yield [cell.strip() for cell in record]
-
-    def __iter__(self) -> Iterator[list[str | None]]:
-        records = self._records()
-        width = len(next(records))
-        if self._peeled is not None:
-            self.lists = LabelLists(self._separator)
-        for record in records:
-            if len(record) != width:
-                raise DatasetError(f"expected {width} cells, found {len(record)}", self.path, self.line)
-            if self.lists is not None and self._peeled is not None:
-                self.lists.add(record.pop(self._peeled))
-            yield [None if cell in _ABSENT else cell for cell in record]
-
-
-def _infer(rows: _CsvRows) -> list[Attribute]:
-    """What each column holds, numbers or texts; one that holds both is more likely wrong than meant."""
-    first: dict[int, tuple[bool, int]] = {}  # position -> whether its first cell is a number, and the line
-    texts: dict[int, set[str]] = {}
-    for row in rows:
-        for j, cell in enumerate(row):
-            if cell is None:
-                continue
-            numeric = _is_number(cell)
-            was_numeric, line = first.setdefault(j, (numeric, rows.line))
-            if numeric != was_numeric:
-                expected = f"a {'finite number' if was_numeric else 'text'} for {quote(rows.names[j])}"
-                raise DatasetError(
-                    f"expected {expected}, as on line {line}, found {quote(cell)}", rows.path, rows.line
-                )
-            if not numeric:
-                texts.setdefault(j, set()).add(cell)
-    values = [tuple(sorted(texts[j])) if j in texts else None for j in range(len(rows.names))]
-    return [Attribute(name, found, 1) for name, found in zip(rows.names, values, strict=True)]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        finite_number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _chunks(wanted: Wanted) -> Iterator[Rows]:
-    rows = _CsvRows(wanted.path, wanted.delimiter, wanted.max_gib)
-    columns = wanted.mapped(rows.names)
-    places = (columns.places(enumerate(row), rows.names, rows.line) for row in rows)
-    return wanted.blocks(places, dense=wanted.is_dense(len(rows.names)))
+    attributes = [Attribute(name) for name in names]
+    return Table(path, attributes, lambda _: blocks(rows(), len(names), reading.rows), typed=False)
 
 
 CSV = Format(
@@ -186,6 +238,8 @@ CSV = Format(
     endings=(".csv",),
     sniff=lambda head: bool(head.lines) and not head.begins("<"),
     read=read_csv,
-    chunks=_chunks,
+    chunks=lambda chunks: chunks.table_blocks(
+        _open(TableChunks(chunks.path, chunks.rows, chunks.delimiter, max_gib=chunks.max_gib, strict=True))
+    ),
     labels=NAMES,
 )

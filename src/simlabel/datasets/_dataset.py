@@ -1,26 +1,31 @@
-"""What every reader gives."""
+"""The data set that every reader returns, and parts of a set that are joined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import overload
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from simlabel._utils.validation import Rows, check_sparse
+from simlabel.datasets._errors import DatasetError, quote
 
 Split = npt.NDArray[np.int8]
 
 TRAIN, DEVELOPMENT, TEST = 0, 1, 2
-# how the parts of a set are called in the names of files
+# the names of parts in the names of files
 PARTS = {"train": TRAIN, "dev": DEVELOPMENT, "valid": DEVELOPMENT, "validation": DEVELOPMENT, "test": TEST}
 
 
 class Numbered(Sequence[str]):
-    """Names for columns that have none: their numbers, made when they are looked at.
+    """Names of columns without names: their numbers, as texts that are created on access.
 
     Examples
     --------
@@ -62,21 +67,21 @@ class Dataset:
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     X : array of float or csr_array, (n_rows, n_columns)
-        The features; sparse where the file is sparse.
+        The features; sparse if the file is sparse.
     Y : csr_array of int8, (n_rows, n_labels)
-        1 where the row has the label.
+        1 if the row has the label.
     label_names : sequence of str
-        Names of the columns of `Y`; a tuple, or their numbers where the source has no names.
+        Names of the columns of `Y`: a tuple, or their numbers if the source has no names.
     feature_names : sequence of str
         Names of the columns of `X`, likewise.
     split : array of int8, (n_rows,), or None
-        0 for the rows of the training part, 1 for development, 2 for test, where the set comes in parts.
+        0 for the rows of the training part, 1 for development, 2 for test; None if the set has no parts.
     n_attributes : int
-        Features as the source counts them; a nominal one may be several columns of `X`.
+        The number of features in the source; a nominal one may be several columns of `X`.
     source : str
-        Where it was read from.
+        The file or service that it was read from.
 
     Examples
     --------
@@ -117,27 +122,27 @@ class Dataset:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     @property
     def n_labels(self) -> int:
-        """Number of labels."""
+        """The number of labels."""
         return len(self.label_names)
 
     @property
     def cardinality(self) -> float:
-        """Mean number of labels in a row."""
+        """The mean number of labels in a row."""
         return float(self.Y.nnz / self.n_rows) if self.n_rows else 0.0
 
     @property
     def density(self) -> float:
-        """Cardinality as a share of the number of labels."""
+        """The cardinality divided by the number of labels."""
         return self.cardinality / self.n_labels if self.n_labels else 0.0
 
     @property
     def distinct_label_sets(self) -> int:
-        """Number of different rows of `Y`."""
+        """The number of different rows of `Y`."""
         bounds = zip(self.Y.indptr[:-1], self.Y.indptr[1:], strict=True)
         return len({self.Y.indices[start:stop].tobytes() for start, stop in bounds})
 
@@ -153,3 +158,159 @@ class Dataset:
         words = {TRAIN: "train", DEVELOPMENT: "development", TEST: "test"}
         counts = [(word, int(np.count_nonzero(self.split == part))) for part, word in words.items()]
         return "; " + " + ".join(f"{count} {word}" for word, count in counts if count)
+
+
+_PART = re.compile(rf"[-_.]({'|'.join(PARTS)})(?=(?:-sparse)?$)", re.IGNORECASE)  # as Mulan names files
+
+
+def stem(path: Path) -> str:
+    """Return the name of a file without its endings.
+
+    Examples
+    --------
+    >>> stem(Path("data/scene-train.arff.gz"))
+    'scene-train'
+    """
+    name = path.name.removesuffix(".gz")
+    return name.rpartition(".")[0] or name
+
+
+def set_name(path: Path) -> str:
+    """Return the name of the data set that a file belongs to.
+
+    Examples
+    --------
+    >>> set_name(Path("data/scene-train.arff"))
+    'scene'
+    """
+    return _PART.sub("", stem(path))
+
+
+def part_number(path: Path) -> int | None:
+    """Return the number of a part in the split, or None for a whole set.
+
+    Examples
+    --------
+    >>> part_number(Path("data/Corel5k-test-sparse.arff")), part_number(Path("data/scene.arff"))
+    (2, None)
+    """
+    found = _PART.search(stem(path))
+    return None if found is None else PARTS[found[1].lower()]
+
+
+def join_parts(parts: Sequence[tuple[int, Dataset]]) -> Dataset:
+    """Stack parts, each with its number in the split.
+
+    Columns that have only numbers as names may be fewer in one part than in the other, since sparse files do
+    not list what is absent.
+    """
+    datasets = [dataset for _, dataset in parts]
+    first = datasets[0]
+    sources = ", ".join(dataset.source for dataset in datasets)
+    feature_names = _union([part.feature_names for part in datasets], "features", sources)
+    label_names = _union([part.label_names for part in datasets], "labels", sources)
+    X = [_spread(part.X, part.feature_names, feature_names) for part in datasets]
+    Y = [_spread(part.Y, part.label_names, label_names) for part in datasets]
+    return replace(
+        first,
+        X=sp.csr_array(sp.vstack(X, format="csr")) if any(map(sp.issparse, X)) else np.vstack(X),
+        Y=sp.csr_array(sp.vstack(Y, format="csr")),
+        label_names=label_names,
+        feature_names=feature_names,
+        split=np.repeat(np.array([part for part, _ in parts], dtype=np.int8), [d.n_rows for d in datasets]),
+        n_attributes=max(dataset.n_attributes for dataset in datasets),
+        source=sources,
+    )
+
+
+def _union(names: list[Sequence[str]], what: str, sources: str) -> Sequence[str]:
+    """Return all names of columns."""
+    longest = max(names, key=len)
+    if all(own == longest for own in names):
+        return longest
+    if not all(name.isdecimal() for own in names for name in own):
+        own, other = names[0], next(own for own in names if own != names[0])
+        differing = sorted(set(own) ^ set(other)) or ["(their order)"]
+        raise DatasetError(f"expected the same {what} in all parts; they differ in {differing[:5]}", sources)
+    return tuple(sorted({name for own in names for name in own}, key=int))
+
+
+def _spread(matrix: Rows, own: Sequence[str], names: Sequence[str]) -> Rows:
+    """Move columns to their places among all names."""
+    if own == names:
+        return matrix
+    place = {name: k for k, name in enumerate(names)}
+    matrix = sp.csr_array(matrix)
+    columns = np.array([place[name] for name in own], dtype=np.int32)[matrix.indices]
+    return sp.csr_array((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], len(names)))
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """How a table holds its labels; exactly one of the first three is given.
+
+    Parameters
+    ----------
+    labels : sequence of str, optional
+        Names of the columns that are labels, each 0 or 1.
+    label_prefix : str, optional
+        How the names of such columns begin.
+    label_column : str, optional
+        Name of one column that holds the labels of each row as a list.
+    separator : str, default=";"
+        Separator between the labels of such a list.
+    """
+
+    labels: Sequence[str] | None = None
+    label_prefix: str | None = None
+    label_column: str | None = None
+    separator: str = ";"
+
+    def positions(self, names: Sequence[str], path: Path) -> list[int]:
+        """Return the positions of the columns with labels, in the order of the table."""
+        choices = (self.labels, self.label_prefix, self.label_column)
+        one = sum(choice is not None for choice in choices) == 1
+        if not one or not self.separator or isinstance(self.labels, str | int):
+            raise DatasetError(
+                "expected one of labels=['sea', 'sunset'] (their names), "
+                "label_prefix='label_' (how their names begin), label_column='tags' with separator=';' "
+                f"(one column of lists). The columns are {quote(', '.join(names), 300)}",
+                path,
+            )
+        wanted = list(self.labels or ()) if self.label_column is None else [self.label_column]
+        if self.label_prefix is not None:
+            wanted = [name for name in names if name.startswith(self.label_prefix)]
+            if not wanted:
+                raise DatasetError(f"expected columns that begin with {quote(self.label_prefix)}", path, 1)
+        position = {name: j for j, name in enumerate(names)}
+        absent = [name for name in wanted if name not in position]
+        if absent or not wanted:
+            expected = f"label columns {', '.join(map(quote, absent))}"
+            raise DatasetError(f"expected {expected}, found {quote(', '.join(names), 300)}", path, 1)
+        return sorted({position[name] for name in wanted})
+
+
+def label_matrix(lists: Iterable[Sequence[Any]]) -> tuple[sp.csr_array, Sequence[Any]]:
+    """Return the indicator matrix of lists of labels, and the labels that occur, sorted.
+
+    Examples
+    --------
+    >>> Y, names = label_matrix([["sunset", "sea"], []])
+    >>> names, Y.toarray().tolist()
+    (('sea', 'sunset'), [[1, 1], [0, 0]])
+    """
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    Y = sp.csr_array(binarizer.fit_transform(lists), dtype=np.int8)
+    Y.sort_indices()
+    return Y, tuple(binarizer.classes_.tolist())
+
+
+def split_labels(text: str, separator: str) -> list[str]:
+    """Split a text into labels.
+
+    Examples
+    --------
+    >>> split_labels("sunset; sea;", ";")
+    ['sunset', 'sea']
+    """
+    return [sys.intern(label) for part in text.split(separator) if (label := part.strip())]

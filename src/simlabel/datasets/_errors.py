@@ -1,4 +1,4 @@
-"""The one exception of this room."""
+"""The exception of the package, and the checks before a file is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simlabel._utils.files import not_regular, too_large
 
 
 class DatasetError(ValueError):
-    """A data set that is not there, or a file that is not what its format says.
+    """Raised if a data set does not exist, or a file does not follow its format.
 
     Parameters
     ----------
@@ -43,24 +43,24 @@ class DatasetError(ValueError):
 
 
 def check_memory(size: int, path: Path, max_gib: float | None, line: int | None = None) -> None:
-    """Refuse a file that asks for more memory than it may."""
+    """Raise an error if a file needs more memory than it is allowed."""
     message = too_large(size, path, max_gib)
     if message is not None:
         raise DatasetError(message, path, line)
 
 
 def check_columns(n_features: int, n_labels: int, path: Path, max_gib: float | None, line: int = 1) -> None:
-    """Refuse numbers of columns that a file claims: each is a number in every vector, each label a name."""
+    """Check the numbers of columns that a file claims: vectors of features, and names of labels."""
     check_memory(8 * n_features + 64 * n_labels, path, max_gib, line)
 
 
 def check_regular(path: str | PathLike[str]) -> None:
-    """Refuse what is not there, and pipes, devices and folders, before they are opened."""
+    """Raise an error if the path is missing, or is a pipe, a device or a folder."""
     message = not_regular(path)
     if message is not None:
         raise DatasetError(message, path)
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """Quote a piece of a file for an error, cut where it is long."""
+    """Quote a piece of a file for an error message, and cut it if it is long."""
     return repr(text) if len(text) <= limit else f"{text[:limit]!r}..."

@@ -1,4 +1,4 @@
-"""A path or a name -> a data set; and a table of what is there."""
+"""Load a data set by its path or its name, and list the available ones."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ from typing import Any
 import pandas as pd
 
 from simlabel._utils.files import not_regular
-from simlabel.datasets._catalogue import (
+from simlabel.datasets._arff import ARFF
+from simlabel.datasets._catalog import (
+    OPENML,
+    RIVER,
     Files,
     data_folder,
+    fetch,
+    find_parts,
     listed_sets,
     looks_like_path,
-    parts_beside,
+    river_file,
     sets_in,
     ways_to_obtain,
 )
-from simlabel.datasets._dataset import Dataset
+from simlabel.datasets._csv import CSV
+from simlabel.datasets._dataset import Dataset, join_parts, stem
 from simlabel.datasets._errors import DatasetError, check_regular
-from simlabel.datasets._folder import is_folder_of_arrays, read_folder
-from simlabel.datasets._formats import find_format
-from simlabel.datasets._lines import stem
-from simlabel.datasets._openml import OPENML, fetch
-from simlabel.datasets._parts import join_parts
-from simlabel.datasets._river import RIVER, river_file
+from simlabel.datasets._format import FORMATS, find_format
+from simlabel.datasets._numpy import NPY, NPZ, is_folder_of_arrays, read_folder
+from simlabel.datasets._parquet import PARQUET
+from simlabel.datasets._sparse_text import SVMLIGHT, XMC
+
+FORMATS.update({one.name: one for one in (ARFF, SVMLIGHT, XMC, PARQUET, NPZ, NPY, CSV)})
 
 
 def load_dataset(
@@ -40,30 +46,30 @@ def load_dataset(
 ) -> Dataset:
     """Load a multi-label data set from a file, or by its name.
 
-    A nominal feature of which nearly every row has its own value, such as a name, identifies rows: it is left
-    out, with a `DataWarning`.
+    A nominal feature for which nearly every row has a different value, such as a name, identifies rows: it is
+    left out, with a `DataWarning`.
 
-    A name is looked for, in any letter case, in the folder that the environment variable ``SIMLABEL_DATA``
+    A name is searched, in any letter case, in the folder that the environment variable ``SIMLABEL_DATA``
     names, then in the installed ``river`` package (yeast), then on OpenML through scikit-learn (yeast,
-    emotions, scene). A set that exists only as training and test parts is both together, with
-    `Dataset.split` telling them apart.
+    emotions, scene). If a set exists only as training and test parts, they are joined, and
+    `Dataset.split` distinguishes them.
 
     Parameters
     ----------
     path_or_name : str or path
         A file, plain or gzip; a folder of ``.npy`` files, which are the rows in the order of the numbers in
-        their names, with their labels in one of ``labels.txt`` (each row's on a line), ``labels.csv``,
+        their names, with their labels in one of ``labels.txt`` (a line for each row), ``labels.csv``,
         ``labels.jsonl``, ``Y.npy`` and ``Y.npz``; or a name such as ``"yeast"``.
     format : str, optional
-        One of `FORMATS`; by default it is found out from what is in the file.
+        One of `FORMATS`; by default it is detected from the content.
     fixed_split : bool, default=False
-        Prefer the training and test files that lie beside the file of the whole set (``enron-train.arff`` and
-        ``enron-test.arff`` beside ``enron.arff``), and read both, with `Dataset.split`.
+        Prefer the training and test files in the folder of the whole set (``enron-train.arff`` and
+        ``enron-test.arff`` for ``enron.arff``), and read both, with `Dataset.split`.
     **options
-        Those of the format's reader, which ``help(FORMATS["csv"].read)`` tells. For tables one of ``labels``
+        Options of the format's reader, see ``help(FORMATS["csv"].read)``. For tables one of ``labels``
         (names of columns), ``label_prefix`` (how the names begin) and ``label_column`` (one column of lists,
-        with ``separator``), and ``missing``: what becomes of missing values. For all ``max_gib``: how many
-        GiB of memory a file may ask for, where it is more than a file of its size may by default.
+        with ``separator``), and ``missing``: how missing values are filled in. For all ``max_gib``: how many
+        GiB of memory a file may need, if that is more than the default for its size.
 
     Returns
     -------
@@ -72,8 +78,8 @@ def load_dataset(
     Raises
     ------
     DatasetError
-        If the file is malformed, with the line and what was expected there; or if there is no such set, with
-        the ways to obtain it.
+        If the file is malformed, with the line and what was expected there, or if the set does not exist,
+        with the ways to obtain it.
 
     Examples
     --------
@@ -89,7 +95,7 @@ def load_dataset(
     text = os.fspath(path_or_name)
     if not_regular(text) is None:
         path = Path(text)
-        parts = parts_beside(path) if fixed_split else None
+        parts = find_parts(path) if fixed_split else None
         return _read(path, format, options) if parts is None else _joined(stem(path), parts, format, options)
     if format is None and is_folder_of_arrays(text):
         return _checked(read_folder, Path(text), "a folder of arrays", options)
@@ -106,7 +112,7 @@ def list_datasets() -> pd.DataFrame:
     DataFrame
         One row for each set, by name: numbers of rows, features and labels, cardinality (labels per row),
         density (cardinality / labels), distinct label sets, and the source. A set that needs options, or is
-        malformed, has no numbers, and its `problem` says why.
+        malformed, has no numbers; its `problem` is the reason.
 
     Examples
     --------
@@ -165,7 +171,7 @@ def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str
     sets = {} if folder is None else sets_in(folder)
     files = next((sets[each] for each in _spellings(name, sets)), None)
     if files is not None:
-        parts = parts_beside(files[0][1]) if fixed_split and files[0][0] is None else None
+        parts = find_parts(files[0][1]) if fixed_split and files[0][0] is None else None
         return _joined(name, parts or files, format, options)
     path = river_file(name) if name in RIVER else None
     if path is not None:
@@ -181,7 +187,7 @@ def _by_name(name: str, format: str | None, fixed_split: bool, options: dict[str
 
 
 def _spellings(name: str, sets: Iterable[str]) -> Iterator[str]:
-    """Names of sets that may be meant, also with Mulan's ending for sparse rows and in other letter case."""
+    """Yield the matching names of sets, also with Mulan's ending for sparse rows and in other letter case."""
     for wanted in (name, f"{name}-sparse"):
         yield from (each for each in sets if each == wanted)
         yield from (each for each in sets if each.lower() == wanted.lower())

@@ -1,28 +1,140 @@
-"""Parquet, read by pyarrow."""
+"""Parquet, read by pyarrow: a raw table, and a data set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import scipy.sparse as sp
 
 from simlabel._utils.validation import Rows
-from simlabel.datasets._dataset import Dataset
-from simlabel.datasets._errors import DatasetError, check_memory
-from simlabel.datasets._feature_map import FeatureMap
-from simlabel.datasets._features import Missing, check_missing
-from simlabel.datasets._format import NAMES, Format, Wanted
-from simlabel.datasets._frame import from_frame
-from simlabel.datasets._label_columns import LabelColumns
-from simlabel.datasets._lines import set_name
+from simlabel.datasets._columns import Array, Attribute, Block, Missing, Table, read_columns
+from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
+from simlabel.datasets._errors import DatasetError, check_memory, quote
+from simlabel.datasets._format import NAMES, FeatureChunks, Format
+from simlabel.datasets._reading import TableChunks, as_cell
 
 _CELL = 8  # bytes of a number
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a file whose texts are read as dictionaries; errors of pyarrow become `DatasetError`."""
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = [file.schema.column(j) for j in range(len(file.schema))]
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            yield file
+    except DatasetError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+        summary = str(error).strip().partition("\n")[0]
+        raise DatasetError(f"expected a Parquet file, and it is damaged: {summary}", path) from None
+
+
+def _parts(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | None) -> Iterator[pa.Table]:
+    """Yield the whole file, or at most `rows` rows at a time; at least one part.
+
+    Row groups are read one by one: lists of texts with several dictionaries cannot be read otherwise. Texts
+    that are not UTF-8, and lists that reach beyond their values, raise an error.
+    """
+    groups, metadata = range(file.num_row_groups), file.metadata
+    if rows is None or not metadata.num_rows:
+        check_memory(_claimed(file), path, max_gib)
+        tables = [file.read_row_group(group, use_threads=False) for group in groups]
+        table = pa.concat_tables(tables) if tables else file.read(use_threads=False)
+        table.validate(full=True)
+        yield table
+        return
+    # pages are unpacked whole
+    check_memory(max(metadata.row_group(group).total_byte_size for group in groups), path, max_gib)
+    for group in groups:
+        for batch in file.iter_batches(rows, row_groups=[group], use_threads=False):
+            batch.validate(full=True)
+            yield pa.Table.from_batches([batch])
+
+
+def _claimed(file: pq.ParquetFile) -> int:
+    """Return the bytes of all columns as numbers; equal cells are packed to almost nothing."""
+    size, metadata = 0, file.metadata
+    for j in range(metadata.num_columns):
+        cell = max(_CELL, file.schema.column(j).length or 0)
+        for group in range(metadata.num_row_groups):
+            column = metadata.row_group(group).column(j)
+            size += max(column.total_uncompressed_size, column.num_values * cell)
+    return size
+
+
+def _check_texts(table: pa.Table, path: Path, max_gib: float | None) -> None:
+    """Raise an error if the table needs too much memory with its texts repeated in every row."""
+    check_memory(sum(_repeated(part) for column in table.columns for part in column.chunks), path, max_gib)
+
+
+def _repeated(array: pa.Array) -> int:
+    if pa.types.is_struct(array.type):
+        return sum(_repeated(field) for field in array.flatten())
+    if pa.types.is_nested(array.type) and hasattr(array, "flatten"):
+        return _repeated(array.flatten())
+    if not pa.types.is_dictionary(array.type):
+        return int(array.nbytes)
+    lengths = pc.cast(pc.binary_length(array.dictionary), pa.int64())
+    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+
+
+def _objects(column: pa.ChunkedArray) -> Iterator[Any]:
+    """Yield the values of a column, equal texts as one object."""
+    for array in column.chunks:
+        if not pa.types.is_dictionary(array.type):
+            yield from array.to_pylist()
+            continue
+        distinct = array.dictionary.to_pylist()
+        yield from (None if code is None else distinct[code] for code in array.indices.to_pylist())
+
+
+def read_frames(reading: TableChunks) -> Iterator[pd.DataFrame]:
+    """Yield frames whose types are those of the file, the same in every chunk."""
+    path, start = reading.path, 0
+    with _opened(path) as file:
+        names = reading.named(map(str, file.schema_arrow.names))
+        is_bytes = [_is_bytes(field.type) for field in file.schema_arrow]
+        if any(is_bytes):
+            listed = quote(", ".join(np.array(names)[is_bytes]), 200)
+            reading.notes.append(f"columns of bytes were left out: {listed}")
+        for table in _parts(file, path, reading.rows, reading.max_gib):
+            _check_texts(table, path, reading.max_gib)
+            index = pd.RangeIndex(start, start + table.num_rows)
+            reading.lines.extend(index + 1)
+            columns = zip(names, table.columns, is_bytes, strict=True)
+            series = {name: _series(column, index) for name, column, skipped in columns if not skipped}
+            yield pd.DataFrame(series, index=index)
+            start += table.num_rows
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+
+
+def _series(column: pa.ChunkedArray, index: pd.RangeIndex) -> pd.Series[Any]:
+    """Convert a column; integers and booleans keep their type if some are missing."""
+    kind = column.type
+    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
+        column = column.cast(pa.float64()) if pa.types.is_decimal(kind) else column
+        return pd.Series(np.array(column.to_numpy(), dtype=np.float64), index=index)
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        absent = np.array(column.is_null().to_numpy())
+        present = np.array(column.fill_null(pa.scalar(0).cast(kind)).to_numpy())
+        extension = pd.arrays.IntegerArray if pa.types.is_integer(kind) else pd.arrays.BooleanArray
+        return pd.Series(extension(present, absent), index=index)
+    return pd.Series([as_cell(value) for value in _objects(column)], index=index, dtype=object)
 
 
 def read_parquet(
@@ -45,138 +157,46 @@ def read_parquet(
         Which columns are labels: their names, how their names begin, or one column that holds lists of
         labels, as lists or as text with a separator.
     missing : {"error", "mean", "median", "most_frequent"}
-        What becomes of a missing feature.
+        How missing features are filled in.
     max_gib : float, optional
-        How many GiB of memory the file may ask for; by default that depends on its size.
+        How many GiB of memory the file may need; by default that depends on its size.
     """
-    check_missing(missing)
     choice = LabelColumns(labels, label_prefix, label_column, separator)
-    try:
-        with open_parquet(path) as file:
-            check_memory(claimed(file.metadata, file.schema), path, max_gib)
-            choice.positions(file.schema_arrow.names, path)
-            table = read_groups(file)
-        parts = (part for column in table.columns for part in column.chunks)
-        check_memory(sum(map(written_out, parts)), path, max_gib)
-        table = _plain(table)
-        # types that Arrow knows and numpy does not become objects, which are refused by name later
-        frame = table.to_pandas(ignore_metadata=True)
-    except DatasetError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
-        raise damaged(error, path) from None
-    return from_frame(frame, choice, path, set_name(path), missing)
+    with _opened(path) as file:
+        table = _table(file, path, None, max_gib)
+        if len(set(table.names)) < len(table.names):
+            raise DatasetError("expected different names of columns, found one twice", path)
+        return read_columns(table, choice, missing, set_name(path))
 
 
-def damaged(error: Exception, path: Path) -> DatasetError:
-    """What to say of a file that pyarrow cannot read."""
-    summary = str(error).strip().partition("\n")[0]
-    return DatasetError(f"expected a Parquet file, and it is damaged: {summary}", path)
+def _table(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | None) -> Table:
+    def blocks(used: Sequence[int] | None) -> Iterator[Block]:
+        start = 1
+        for part in _parts(file, path, rows, max_gib):
+            if used is None:
+                _check_texts(part, path, max_gib)
+            at = np.arange(part.num_rows)
+            positions = range(part.num_columns) if used is None else used
+            yield Block(range(start, start + len(at)), ((j, at, _values(part.column(j))) for j in positions))
+            start += len(at)
+
+    attributes = [Attribute(str(name)) for name in file.schema_arrow.names]
+    return Table(path, attributes, blocks, in_lines=False)
 
 
-def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a file so that texts stay as it has them, each once and a number per row."""
-    with pq.ParquetFile(path) as file:
-        columns = [file.schema.column(j) for j in range(len(file.schema))]
-    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    return pq.ParquetFile(path, read_dictionary=texts)
+def _values(column: pa.ChunkedArray) -> Array:
+    """Return numbers, NaN if missing, or objects."""
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return np.fromiter(_objects(column), dtype=object, count=len(column))
+    return np.asarray(column.to_numpy())
 
 
-def read_groups(file: pq.ParquetFile) -> pa.Table:
-    """All rows, one row group after the other: lists of texts with several dictionaries are read only so."""
-    groups = [file.read_row_group(group, use_threads=False) for group in range(file.num_row_groups)]
-    return checked(pa.concat_tables(groups) if groups else file.read(use_threads=False))
-
-
-def checked(table: Any) -> Any:
-    """Refuse texts that are not UTF-8, and lists that reach beyond their values."""
-    table.validate(full=True)
-    return table
-
-
-def largest_group(metadata: pq.FileMetaData) -> int:
-    """Bytes of the largest row group before it was packed: pages are unpacked whole."""
-    sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
-    return max(sizes, default=0)
-
-
-def claimed(metadata: pq.FileMetaData, schema: pq.ParquetSchema) -> int:
-    """Bytes of all columns as numbers; equal cells pack to almost nothing."""
-    size = 0
-    for j in range(metadata.num_columns):
-        cell = max(_CELL, schema.column(j).length or 0)
-        for group in range(metadata.num_row_groups):
-            column = metadata.row_group(group).column(j)
-            size += max(column.total_uncompressed_size, column.num_values * cell)
-    return size
-
-
-def written_out(array: pa.Array) -> int:
-    """Bytes of a column with its texts written out in every row."""
-    if pa.types.is_struct(array.type):
-        return sum(written_out(field) for field in array.flatten())
-    if pa.types.is_nested(array.type) and hasattr(array, "flatten"):
-        return written_out(array.flatten())
-    if not pa.types.is_dictionary(array.type):
-        return int(array.nbytes)
-    lengths = pc.cast(pc.binary_length(array.dictionary), pa.int64())
-    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """Texts written out in every row, as pandas wants them in lists."""
-    fields = [pa.field(field.name, _plain_type(field.type)) for field in table.schema]
-    return table.cast(pa.schema(fields))
-
-
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    return pa.list_(_plain_type(kind.value_type)) if pa.types.is_list(kind) else kind
-
-
-def values(column: pa.Array) -> Iterator[Any]:
-    """The values of a column, equal ones as one object."""
-    if not pa.types.is_dictionary(column.type):
-        return iter(column.to_pylist())
-    different = column.dictionary.to_pylist()
-    return (None if code is None else different[code] for code in column.indices.to_pylist())
-
-
-def _chunks(wanted: Wanted) -> Iterator[Rows]:
-    try:
-        with open_parquet(wanted.path) as file:
-            check_memory(largest_group(file.metadata), wanted.path, wanted.max_gib)
-            names = [str(name) for name in file.schema_arrow.names]
-            columns = wanted.mapped(names)
-            used = [names[j] for j in columns.convert]
-            for batch in file.iter_batches(wanted.rows, columns=used, use_threads=False):
-                yield _chunk(checked(batch), columns, names, wanted)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(error, wanted.path) from None
-
-
-def _chunk(batch: pa.RecordBatch, columns: FeatureMap, names: list[str], wanted: Wanted) -> Rows:
-    """A batch, column by column: numbers as they are, texts by the model's categories."""
-    X = np.zeros((batch.num_rows, wanted.width))
-    for j in columns.convert:
-        name = names[j]
-        column = batch.column(batch.schema.get_field_index(name))
-        if column.null_count:
-            message = f"expected a value for {name!r}, found a missing one; fill it in"
-            raise DatasetError(message, wanted.path)
-        kind = column.type
-        if j in columns.numbers and (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
-            numbers = column.to_numpy(zero_copy_only=False)
-            if not np.isfinite(numbers).all():
-                message = f"expected finite numbers for {name!r}, found NaN or infinity"
-                raise DatasetError(message, wanted.path)
-            X[:, columns.numbers[j]] = numbers
-            continue
-        for row, value in enumerate(values(column)):
-            for place, number in columns.places([(j, str(value))], names, row):
-                X[row, place] = number
-    return X if wanted.is_dense(len(names)) else sp.csr_array(X)
+def _chunks(chunks: FeatureChunks) -> Iterator[Rows]:
+    with _opened(chunks.path) as file:
+        yield from chunks.table_blocks(_table(file, chunks.path, chunks.rows, chunks.max_gib))
 
 
 PARQUET = Format(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlabel._utils.html import element, escaped, table
-from simlabel._utils.text import for_terminal
+from simlabel._utils.text import element, escaped, for_terminal, html_table
 from simlabel.labels import odd_name
 from simlabel.metrics import find_criterion
 from simlabel.model import Model, told_probabilities
@@ -65,11 +64,11 @@ class Description:
         return text.getvalue()
 
     def _repr_html_(self) -> str:
-        facts = table(["what", "value"], [[escaped(what), escaped(value)] for what, value in self.facts])
+        facts = html_table(["what", "value"], [[escaped(what), escaped(value)] for what, value in self.facts])
         parts = [element("h4", escaped(self.title)), facts]
         for caption, frame in self.tables:
             rows = [[escaped(_shown(value)) for value in row] for row in frame.head(_MOST_ROWS).to_numpy()]
-            parts.append(table(list(map(str, frame.columns)), rows, caption))
+            parts.append(html_table(list(map(str, frame.columns)), rows, caption))
         return element("div", "".join(parts))
 
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import n_rows, spaced_rows, take_rows
-from simlabel._utils.text import some_names
 from simlabel._utils.threads import within_n_jobs
 from simlabel._utils.validation import FloatArray, check_number
 from simlabel.estimators._picked import PickedMixin
@@ -28,7 +27,7 @@ from simlabel.model.inspection import (
     Explanation,
     contradicting_duplicates,
     data_values,
-    largest_terms,
+    explain,
     left_out_evidence,
     novelty,
     suggest,
@@ -41,8 +40,6 @@ from simlabel.tuning import TuningResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_INSTANCES = 10  # that an explanation lists
 
 
 class InspectionMixin(PickedMixin):
@@ -132,32 +129,15 @@ class InspectionMixin(PickedMixin):
          beach            0.1104        10.0%  0.2                ██
          everything else  0             0.0%
         """
-        if top is not None:
-            check_number("explain", "top", top, at_least=1, integer=True)
         model, X = self._check_queries(X)
         refuse_estimates(model, "explain")
-        described = None if labels is None else _places(labels, model.labels.classes.tolist())
-        scorer, Q = model.scorer, model.normalized(X)
-        references = scorer.references
-        terms = largest_terms(scorer, Q, top or _INSTANCES)
-        used, mean = scorer.solved.used, scorer.solved.intercept
-        outputs = model.outputs(X)
-        return Explanation(
-            references.ids if used is None else references.ids[used],
-            model.labels.classes,
-            references.sizes,
-            outputs.columns,
-            terms,
-            np.zeros(terms.totals.shape[1]) if mean is None else mean,
-            outputs.probabilities,
-            scorer.label_shares,
+        return explain(
             model,
             X,
-            Q,
-            getattr(self, "feature_names_in_", None),
-            getattr(self, "title_column_", None),
-            described,
-            top,
+            top=top,
+            labels=labels,
+            feature_names=getattr(self, "feature_names_in_", None),
+            title_column=getattr(self, "title_column_", None),
         )
 
     @within_n_jobs
@@ -199,14 +179,14 @@ class InspectionMixin(PickedMixin):
         check_is_fitted(self)
         check_number("suspicious_labels", "top", top, at_least=1, integer=True, also=(None,))
         model, references = self._model, self._model.scorer.references
-        found, knowledge = left_out_evidence(model), references.knowledge
+        (probabilities, how), knowledge = left_out_evidence(model), references.knowledge
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
         labels = model.labels.classes
         given = references.Y, references.ids, labels
         unknown = None if knowledge is None else knowledge.entries
-        frame = suspicious_labels(found.probabilities, *given, top, shown, unknown)
-        frame.attrs["evidence"] = found.how
+        frame = suspicious_labels(probabilities, *given, top, shown, unknown)
+        frame.attrs["evidence"] = how
         return frame
 
     @within_n_jobs
@@ -327,13 +307,3 @@ class InspectionMixin(PickedMixin):
         picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
         self._remember_picked(take_rows(X, picked))
         return picked
-
-
-def _places(labels: Any, known: list[Any]) -> tuple[int, ...]:
-    """The positions of labels by their names; an unknown name is an error."""
-    names = [labels] if isinstance(labels, str) else list(labels)
-    wrong = [name for name in names if name not in known]
-    if wrong:
-        named = some_names([repr(name) for name in known])
-        raise ValueError(f"explain: the model has no label {wrong[0]!r}; it has {named}.")
-    return tuple(known.index(name) for name in dict.fromkeys(names))

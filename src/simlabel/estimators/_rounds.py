@@ -13,7 +13,7 @@ from simlabel._utils.progress import Advance
 from simlabel._utils.threads import effective_jobs, held_blas
 from simlabel.estimators._configurations import Configuration
 from simlabel.estimators._trials import Shared, Trial, Trials, ranked
-from simlabel.sums.running import run_tasks
+from simlabel.sums import run_tasks
 from simlabel.tuning import Walk
 
 _SCREEN_ROWS = 400  # all configurations are tried on so many rows,

@@ -1,4 +1,8 @@
-"""Experiments: protocols, comparisons, statistics, and the paper's published figures."""
+"""Experiments: splits, comparisons with statistical tests, and the paper's tables.
+
+`compare` runs algorithms on data sets, `cross_validate` one estimator on one data set, and `reproduce` the
+paper's tables. The splits are in `_splits`, one fold in `_fold`, stored folds in `_store`.
+"""
 
 from simlabel.experiments._algorithms import (
     ALGORITHMS,
@@ -7,24 +11,41 @@ from simlabel.experiments._algorithms import (
     find_algorithm,
     list_algorithms,
 )
-from simlabel.experiments._claims import Claim, judge
-from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
-from simlabel.experiments._fold import FoldResult, criteria_for, run_fold, summarize
-from simlabel.experiments._protocols import (
+from simlabel.experiments._comparison import (
+    Comparison,
+    CrossValidation,
+    Failure,
+    Pair,
+    Ranking,
+    critical_difference,
+    holm,
+    rank_algorithms,
+)
+from simlabel.experiments._fold import FoldResult, criteria_for, dense_labels, run_fold, summarize, take_rows
+from simlabel.experiments._reproduction import (
+    FULL,
+    PUBLISHED,
+    QUICK,
+    Claim,
+    Figure,
+    Reproduction,
+    judge,
+    reproduce,
+)
+from simlabel.experiments._run import compare, cross_validate
+from simlabel.experiments._splits import (
     FixedSplit,
     KFolds,
     Protocol,
     RandomSplits,
     Split,
     Splitter,
+    StratifiedFolds,
     as_protocol,
+    stratified_parts,
+    train_and_test,
 )
-from simlabel.experiments._published import PUBLISHED, Figure
-from simlabel.experiments._reproduction import FULL, QUICK, Reproduction, reproduce
-from simlabel.experiments._run import compare, cross_validate
-from simlabel.experiments._statistics import Pair, Ranking, rank_algorithms
-from simlabel.experiments._store import write_atomically
-from simlabel.experiments._stratified import StratifiedFolds
+from simlabel.experiments._store import algorithm_key, data_key, write_atomically
 
 __all__ = [
     "compare",
@@ -47,6 +68,8 @@ __all__ = [
     "find_algorithm",
     "list_algorithms",
     "rank_algorithms",
+    "critical_difference",
+    "holm",
     "Ranking",
     "Pair",
     "reproduce",
@@ -58,6 +81,12 @@ __all__ = [
     "criteria_for",
     "run_fold",
     "summarize",
+    "stratified_parts",
+    "train_and_test",
+    "take_rows",
+    "dense_labels",
+    "algorithm_key",
+    "data_key",
     "write_atomically",
     "PUBLISHED",
     "Figure",

@@ -1,4 +1,4 @@
-"""Algorithms by name: ours, the paper's four rivals, scikit-learn's, and any importable class."""
+"""Algorithms by name: SML, the paper's four baselines, some of scikit-learn, and any importable class."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sklearn.preprocessing import StandardScaler
 from simlabel.baselines import LabelPowerset, OrConstant
 
 _TREES = 300
-_MOST_STEPS = 1000  # of the logistic regressions' solver
+_MAX_ITER = 1000  # of logistic regression
 
 
 class AlgorithmAbsent(LookupError):
-    """An algorithm that is not installed here, or does not exist."""
+    """An algorithm is not installed, or does not exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -37,15 +37,15 @@ class Algorithm:
     Attributes
     ----------
     name : str
-        As it is asked for.
+        For `find_algorithm`.
     title : str
-        As it is shown.
+        For reports.
     estimator : estimator
         Not yet fitted.
     sparse_labels : bool
-        Whether it takes a sparse indicator; others get a dense one.
+        Whether it accepts a sparse indicator; others get a dense one.
     reseeded : bool
-        Whether each split adds its number to every integer `random_state`; False for estimators of one's own,
+        Whether each split adds its number to every integer `random_state`; False for your own estimators,
         which keep theirs.
     """
 
@@ -58,8 +58,8 @@ class Algorithm:
     def for_split(self, number: int) -> Any:
         """Return a clone of the estimator with the random state of a split.
 
-        With one seed for all splits, an unlucky draw, such as the label sets of RAkEL, would count in each of
-        them, and the deviation between the splits would not show it.
+        With one seed for all splits, an unlucky draw, such as the label sets of RAkEL, would affect all of
+        them, and the standard deviation over the splits would not show it.
 
         Examples
         --------
@@ -86,17 +86,17 @@ class _Entry:
 
 
 def _ours(title: str, what: str, address: str) -> _Entry:
-    """An estimator of this package, imported when it is asked for; it takes labels in any form."""
+    """An estimator of simlabel, imported on demand; it accepts labels in any form."""
     return _Entry(title, what, lambda seed, jobs: _imported(address, seed, jobs), sparse_labels=True)
 
 
 def _scaled(estimator: Any) -> Any:
-    """Columns to unit variance first; not centred, so that sparse stays sparse."""
+    """Scale columns to unit variance first, without centering, so that sparse rows stay sparse."""
     return make_pipeline(StandardScaler(with_mean=False), estimator)
 
 
 def _logistic() -> LogisticRegression:
-    return LogisticRegression(max_iter=_MOST_STEPS)
+    return LogisticRegression(max_iter=_MAX_ITER)
 
 
 _ENTRIES = {
@@ -104,7 +104,7 @@ _ENTRIES = {
     "autosml": _ours(
         "AutoSML", "chooses among configurations by leave-one-out", "simlabel:AutoSMLClassifier"
     ),
-    "mlknn": _ours("ML-kNN", "10 nearest neighbours, Bayesian", "simlabel.baselines:MLkNN"),
+    "mlknn": _ours("ML-kNN", "10 nearest neighbors, Bayesian", "simlabel.baselines:MLkNN"),
     "boostexter": _ours("BoosTexter", "500 boosted stumps", "simlabel.baselines:BoosTexter"),
     "adtboost": _ours("ADTBoost.MH", "alternating decision tree, 50 rounds", "simlabel.baselines:ADTBoostMH"),
     "ranksvm": _ours("Rank-SVM", "ranking SVM, polynomial of degree 8", "simlabel.baselines:RankSVM"),
@@ -127,7 +127,7 @@ _ENTRIES = {
     ),
     "knn": _Entry(
         "KNeighbors",
-        "10 nearest neighbours",
+        "10 nearest neighbors",
         lambda seed, jobs: _scaled(KNeighborsClassifier(10, n_jobs=jobs)),
     ),
     "rf": _Entry(
@@ -142,12 +142,12 @@ _ENTRIES = {
     ),
 }
 
-#: names that `find_algorithm` knows
+#: names for `find_algorithm`
 ALGORITHMS = tuple(_ENTRIES)
 
 
 def find_algorithm(name: str, *, seed: int = 0, n_jobs: int = 1) -> Algorithm:
-    """The algorithm of a name, or of ``module:Class``.
+    """Return the algorithm of a name, or of ``module:Class``.
 
     Parameters
     ----------
@@ -155,14 +155,14 @@ def find_algorithm(name: str, *, seed: int = 0, n_jobs: int = 1) -> Algorithm:
         One of `ALGORITHMS`, or the address of a class with no required parameters, such as
         ``"sklearn.neural_network:MLPClassifier"``.
     seed : int
-        Its `random_state`, where it has one.
+        Its `random_state`, if it has one.
     n_jobs : int
-        Its `n_jobs`, where it has one.
+        Its `n_jobs`, if it has one.
 
     Raises
     ------
     AlgorithmAbsent
-        If there is none of that name here.
+        If there is none of that name.
 
     Examples
     --------
@@ -195,14 +195,14 @@ def _imported(address: str, seed: int, n_jobs: int) -> Any:
 
 
 def _seeded(estimator: Any, seed: int, n_jobs: int) -> Any:
-    """With seed and jobs, where it has such parameters."""
+    """Set the seed and the number of jobs, if it has such parameters."""
     known = estimator.get_params(deep=False)
     wanted = {"random_state": seed, "n_jobs": n_jobs}
     return estimator.set_params(**{key: value for key, value in wanted.items() if key in known})
 
 
 def list_algorithms() -> pd.DataFrame:
-    """What `find_algorithm` knows, and what it is.
+    """Return the names for `find_algorithm`, with titles and descriptions.
 
     Examples
     --------

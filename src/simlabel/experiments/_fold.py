@@ -1,4 +1,4 @@
-"""One fold: fit, ask, measure; and what is kept of it."""
+"""One fold: fit, predict and measure, with the time and memory used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,7 @@ from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.datasets import Dataset
 from simlabel.estimators import AutoSMLClassifier, SMLClassifier
 from simlabel.experiments._algorithms import Algorithm
-from simlabel.experiments._memory import peak_mib, resident_mib
-from simlabel.experiments._protocols import Split
+from simlabel.experiments._splits import Split
 from simlabel.metrics import (
     CRITERIA,
     MORE_CRITERIA,
@@ -35,107 +35,92 @@ from simlabel.metrics import (
 
 _BINS = 10  # of the calibration curve
 
-Triples = tuple[tuple[int, int, int], ...]
-Bins = tuple[tuple[float, float, int], ...]
+_STATUS, _PEAK_RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+Triples = Sequence[tuple[int, int, int]]
+Bins = Sequence[tuple[float, float, int]]
 
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What came out on one fold.
+    """The result of one fold.
 
     Attributes
     ----------
     evaluation : Evaluation
         All criteria.
     fit_seconds, predict_seconds : float
-    hits, predicted, true : tuple of int
-        For each label, in how many rows it was rightly predicted, predicted, true.
-    sizes : tuple of (int, int, int)
-        True number of labels, predicted number, how many rows.
-    calibration : tuple of (float, float, int) or None
+    hits, predicted, true : sequence of int
+        For each label, the number of rows with a correct prediction, predicted, true.
+    sizes : sequence of (int, int, int)
+        True number of labels, predicted number, number of rows.
+    calibration : sequence of (float, float, int) or None
         For ten equal bins of probability: sum of the probabilities, number of true labels, number of
-        pairs. None where the algorithm gives no probabilities.
-    notes : tuple of str
+        pairs. None if the algorithm has no probabilities.
+    notes : sequence of str
         Warnings, each once.
     cpu_seconds : float
-        Processor time of fit and predict together, which a busy machine changes little.
+        Processor time of fit and predict, which hardly depends on the load of the machine.
     peak_mib : float or None
-        Memory that fit and predict took at their peak, beyond what the process had; None where the system
-        does not tell.
+        Peak memory of fit and predict, relative to the start; None if the system does not report it.
     """
 
     evaluation: Evaluation
     fit_seconds: float
     predict_seconds: float
-    hits: tuple[int, ...]
-    predicted: tuple[int, ...]
-    true: tuple[int, ...]
+    hits: Sequence[int]
+    predicted: Sequence[int]
+    true: Sequence[int]
     sizes: Triples
     calibration: Bins | None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     cpu_seconds: float = math.nan
     peak_mib: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; NaN becomes None."""
-        evaluation = self.evaluation
-        values = {name: None if math.isnan(value) else value for name, value in evaluation.values.items()}
-        rest = {name: value for name, value in vars(self).items() if name != "evaluation"}
-        return {"values": values, "undefined": evaluation.undefined, "n_rows": evaluation.n_rows, **rest}
+        """Convert to a dict for JSON."""
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> FoldResult:
-        """Back from what `to_dict` gave."""
-        values = {name: math.nan if value is None else value for name, value in state["values"].items()}
-        bins = state["calibration"]
-        return cls(
-            Evaluation(values, state["undefined"], state["n_rows"]),
-            state["fit_seconds"],
-            state["predict_seconds"],
-            tuple(state["hits"]),
-            tuple(state["predicted"]),
-            tuple(state["true"]),
-            tuple((t, p, n) for t, p, n in state["sizes"]),
-            None if bins is None else tuple((p, y, n) for p, y, n in bins),
-            tuple(state["notes"]),
-            state["cpu_seconds"],
-            state["peak_mib"],
-        )
+        """Convert back from `to_dict`."""
+        return cls(**state | {"evaluation": Evaluation(**state["evaluation"])})
 
 
 def criteria_for(n_labels: int) -> list[str]:
-    """All criteria that so many labels allow: k is at most their number."""
+    """Return all criteria for a number of labels: k is at most that number."""
     known = map(find_criterion, (*CRITERIA, *MORE_CRITERIA))
     return [each.name for each in known if each.k is None or each.k <= n_labels]
 
 
 def run_fold(data: Dataset, algorithm: Algorithm, split: Split, criteria: Sequence[Metric]) -> FoldResult:
-    """Fit on the training rows and measure on the test rows."""
+    """Fit on the training rows, and measure on the test rows."""
     train, truth = data.Y[split.train], data.Y[split.test]
     rows, X = take_rows(data.X, split.train), take_rows(data.X, split.test)
-    before = resident_mib(start_anew=True)
+    memory = _start_memory()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         started, worked = time.perf_counter(), time.process_time()
-        model = algorithm.for_split(split.number).fit(rows, _as_taken(train, algorithm))
+        labels = train if algorithm.sparse_labels else _plain_labels(train)
+        model = algorithm.for_split(split.number).fit(rows, labels)
         fitted = time.perf_counter()
         _predict_in_order(model)
-        predicted, scores, probabilities = _asked(model, X, data.n_labels)
+        predicted, scores, probabilities = _predictions(model, X, data.n_labels)
         scores = rank_constant_labels(scores, *constant_labels(train))
-        asked, work = time.perf_counter(), time.process_time() - worked
-        peak = peak_mib(before)
-        if probabilities is None:  # those that take a call of their own are not charged for it
+        done, work = time.perf_counter(), time.process_time() - worked
+        peak = None if memory is None else max(0.0, _memory_mib("VmHWM:") - memory)
+        if probabilities is None:  # an extra call, whose time is not counted
             probabilities = label_probabilities(model, X, data.n_labels)
     evaluation = evaluate(truth, predicted, scores, criteria=criteria, propensity=propensities(train))
     notes = tuple(dict.fromkeys(f"{note.category.__name__}: {note.message}" for note in caught))
-    seconds = (fitted - started, asked - fitted)
+    seconds = (fitted - started, done - fitted)
     found = summarize(evaluation, truth, predicted, probabilities, seconds, notes)
     return replace(found, cpu_seconds=work, peak_mib=peak)
 
 
-def _asked(model: Any, X: Rows, n_labels: int) -> tuple[sp.csr_array, FloatArray, FloatArray | None]:
-    """Label sets and scores; and probabilities, where one pass gives all of them."""
-    if type(model) not in (SMLClassifier, AutoSMLClassifier):  # a subclass may have methods of its own
+def _predictions(model: Any, X: Rows, n_labels: int) -> tuple[sp.csr_array, FloatArray, FloatArray | None]:
+    """Return label sets and scores, and probabilities if one pass computes all of them."""
+    if type(model) not in (SMLClassifier, AutoSMLClassifier):  # a subclass may override methods
         return label_sets(model, X, n_labels), label_scores(model, X, n_labels), None
     outputs = model.outputs(X)
     return outputs.sets.sorted_indices(), outputs.weights.astype(np.float64), outputs.probabilities
@@ -149,7 +134,7 @@ def summarize(
     seconds: tuple[float, float],
     notes: tuple[str, ...] = (),
 ) -> FoldResult:
-    """What is kept of predictions for a whole part of the rows."""
+    """Summarize the predictions for the test rows."""
     return FoldResult(
         evaluation,
         *seconds,
@@ -162,15 +147,13 @@ def summarize(
     )
 
 
-def _as_taken(Y: sp.csr_array, algorithm: Algorithm) -> sp.csr_array | IntArray:
-    if algorithm.sparse_labels:
-        return Y
+def _plain_labels(Y: sp.csr_array) -> IntArray:
     dense = dense_labels(Y)
     return dense.ravel() if dense.shape[1] == 1 else dense
 
 
 def _predict_in_order(model: Any) -> None:
-    """Forests add up their trees in the order in which threads finish: rounding would differ by chance."""
+    """Use one thread: the order in which threads finish changes the rounding of a forest's sums."""
     if type(model).__module__.startswith("sklearn.ensemble"):
         model.set_params(n_jobs=1)
 
@@ -201,9 +184,22 @@ def take_rows(X: Any, rows: IntArray) -> Any:
 
 
 def dense_labels(Y: sp.csr_array) -> IntArray:
-    """Return labels as most estimators take them.
+    """Return labels as a dense array of 64-bit integers, as most estimators accept them.
 
-    Of 64 bits: scikit-learn numbers labels by the kind of integer that says whether a row has them, and one
-    of 8 bits cannot count beyond 127.
+    scikit-learn numbers the labels with the integer type of Y, and 8 bits cannot count beyond 127.
     """
     return Y.toarray().astype(np.int64)
+
+
+def _start_memory() -> float | None:
+    """Reset the peak, and return the memory of the process in MiB; None if the system does not allow it."""
+    try:
+        _PEAK_RESET.write_text("5")
+        return _memory_mib("VmRSS:")
+    except OSError:
+        return None
+
+
+def _memory_mib(field: str) -> float:
+    lines = _STATUS.read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(field))) / 1024

@@ -1,10 +1,9 @@
-"""Run comparisons: fold by fold, in parallel, and on from where a former run was stopped."""
+"""Run comparisons fold by fold, in parallel; a stopped run continues from its finished folds."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,14 @@ from simlabel.datasets import Dataset, load_dataset
 from simlabel.experiments._algorithms import Algorithm, AlgorithmAbsent, find_algorithm
 from simlabel.experiments._comparison import Comparison, CrossValidation, Failure
 from simlabel.experiments._fold import FoldResult, criteria_for, run_fold
-from simlabel.experiments._protocols import KFolds, Protocol, Split, as_protocol
-from simlabel.experiments._store import FoldStore, data_key, metrics_key
+from simlabel.experiments._splits import KFolds, Protocol, Split, as_protocol
+from simlabel.experiments._store import data_key, fold_path, metrics_key, read_fold, write_fold
 from simlabel.labels import LabelSpace
 from simlabel.metrics import Criterion, Metric, as_metrics
 from simlabel.model.inspection import advise_on_shared_rows
 
 Progress = Callable[[int, int, str], None]
-_Outcome = tuple[FoldResult | None, str]
+_Outcome = FoldResult | str  # or an error message
 
 
 def compare(
@@ -38,43 +37,43 @@ def compare(
     metrics: Sequence[Metric] | Mapping[str, Callable[..., float]] | None = None,
     on_progress: Progress | None = None,
 ) -> Comparison:
-    """Run algorithms on data sets, all on the same folds.
+    """Run algorithms on data sets, with the same folds for all.
 
     Parameters
     ----------
     data : Dataset, str or (X, y), or a list of them
-        Data sets, or names and paths for `load_dataset`, or rows with their labels in any form.
+        Data sets, names and paths for `load_dataset`, or rows with labels in any form.
     algorithms : list of str or Algorithm, or dict of str to estimator
-        Names for `find_algorithm`, what it gives, or estimators of your own with the names they go by.
+        Names for `find_algorithm`, its results, or your own estimators by name.
     protocol : Protocol or splitter, optional
-        `KFolds` (the default, ten plain folds), `FixedSplit`, `RandomSplits`, or one of scikit-learn's
-        splitters, e.g. ``KFold(3)``.
+        `KFolds` (the default, ten plain folds), `FixedSplit`, `RandomSplits`, or a splitter of scikit-learn,
+        e.g. ``KFold(3)``.
     folder : path, optional
-        Where each finished fold is written at once. A run that was stopped goes on from there, with the
-        result that it would have had. A fold is run again when the file that an estimator's class is
-        written in has changed; what that file imports is not looked at.
+        Where each finished fold is stored. A stopped run continues from there, with the same result. A fold
+        is run again if the source file of an estimator's class has changed; imports of that file are not
+        checked.
     jobs : int
-        How many folds run at a time, each in a process of its own; the cores are shared among them.
+        Number of folds that run at the same time, each in its own process; they share the cores.
     seed : int
-        `random_state` of the algorithms that are given by name; each split adds its number (0, 1, ...).
+        `random_state` of the algorithms given by name; each split adds its number (0, 1, ...).
     metrics : list of str, callable or Criterion, or dict of str to callable, optional
-        What the results hold, in this order; by default every metric that has a name here. A callable is
-        called as ``function(Y_true, Y_pred, scores)``, with arrays of 0 and 1 and an array of label weights,
-        each (n_rows, n_labels), and returns a number, the higher the better; for a loss give
+        The metrics of the results, in this order; by default all named metrics. A callable is
+        ``function(Y_true, Y_pred, scores)``, with arrays of 0 and 1 and an array of label weights, each
+        (n_rows, n_labels), and returns a number, where higher is better; for a loss pass
         ``make_metric(function, higher_is_better=False)`` of `simlabel.metrics`. With a `folder`, folds are
-        run again if the file in which a callable is written has changed.
+        run again if the source file of a callable has changed.
     on_progress : callable, optional
-        Called with (folds done, folds in all, what was done last).
+        Called with (folds done, total number of folds, description of the last step).
 
     Returns
     -------
     Comparison
-        An algorithm that is not installed or fails is listed in its `failures`; the others go on.
+        An algorithm that is not installed or fails is listed in its `failures`; the others continue.
 
     Raises
     ------
     AlgorithmAbsent
-        If a name is none of `ALGORITHMS`, before anything is run.
+        If a name is not in `ALGORITHMS`, before anything is run.
 
     Examples
     --------
@@ -88,17 +87,17 @@ def compare(
     """
     check_number("compare", "jobs", jobs, at_least=1, integer=True)
     protocol = KFolds(seed=seed) if protocol is None else as_protocol(protocol)
-    asked = () if metrics is None else tuple(as_metrics(metrics))
+    chosen_metrics = () if metrics is None else tuple(as_metrics(metrics))
     chosen, failures = _chosen(algorithms, seed, max(1, (joblib.cpu_count() or 1) // jobs))
     sets = [data] if isinstance(data, Dataset | str) or _is_pair(data) else list(data)
-    store = None if folder is None else FoldStore(Path(folder))
+    store = None if folder is None else Path(folder)
     results: dict[tuple[str, str], tuple[FoldResult, ...]] = {}
     for number, item in enumerate(sets):
         dataset = _as_dataset(item, "data" if len(sets) == 1 else f"data-{number + 1}")
         if any(name == dataset.name for name, _ in results):
-            raise ValueError(f"two data sets are called {dataset.name!r}; give each a name of its own.")
-        runner = _Runner(dataset, chosen, protocol, store, jobs, asked)
-        first = runner.splits[0]  # the others are alike
+            raise ValueError(f"two data sets are called {dataset.name!r}; give each a different name.")
+        runner = _Runner(dataset, chosen, protocol, store, jobs, chosen_metrics)
+        first = runner.splits[0]  # the others are similar
         if not hasattr(dataset.X, "iloc"):
             advise_on_shared_rows(dataset.X[first.train], dataset.X[first.test])
         report = _shifted(on_progress, number, len(sets))
@@ -106,7 +105,7 @@ def compare(
         results |= found
         failures += failed
     titles = {algorithm.name: algorithm.title for algorithm in chosen}
-    return Comparison(str(protocol), titles, results, tuple(failures), asked)
+    return Comparison(str(protocol), titles, results, tuple(failures), chosen_metrics)
 
 
 def cross_validate(
@@ -118,20 +117,20 @@ def cross_validate(
     seed: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
 ) -> CrossValidation:
-    """Fit on all folds but one, evaluate on that one, for each.
+    """Evaluate an estimator by k-fold cross-validation.
 
     Parameters
     ----------
     estimator : estimator
-        With `decision_function` or `predict_proba`; it is cloned for each fold.
+        With `decision_function` or `predict_proba`; cloned for each fold.
     X : array or sparse, (n_rows, n_features)
     y : array, sparse or data frame of 0/1, or list of label sets
     folds : int
-        How many; rows are shuffled first.
+        Number of folds; rows are shuffled first.
     seed : int
-        For the shuffle.
+        Of the shuffle.
     on_fold : callable, optional
-        Called with (folds done, folds in all).
+        Called with (folds done, total number of folds).
 
     Examples
     --------
@@ -154,7 +153,7 @@ def cross_validate(
 
 
 def _is_pair(data: Any) -> bool:
-    """Whether these are rows and their labels, and not two data sets."""
+    """Return whether these are rows and labels, and not two data sets."""
     return isinstance(data, tuple) and len(data) == 2 and not any(isinstance(x, Dataset | str) for x in data)
 
 
@@ -181,7 +180,7 @@ def _chosen(
         try:
             chosen.append(find_algorithm(name, seed=seed, n_jobs=n_jobs))
         except AlgorithmAbsent as error:
-            if ":" not in name:  # mistyped, where an address may be of what is not installed
+            if ":" not in name:  # a typing error; an address may be of a package that is not installed
                 raise
             failures.append(Failure("", name, "", str(error)))
     return chosen, failures
@@ -193,7 +192,7 @@ def _as_algorithm(name: str, estimator: Any) -> Algorithm:
 
 
 def _shifted(on_progress: Progress | None, number: int, count: int) -> Progress:
-    """Progress over all data sets; those still to come are taken to have as many folds as this one."""
+    """Report progress over all data sets, assuming that all have as many folds as this one."""
 
     def report(done: int, total: int, what: str) -> None:
         if on_progress is not None:
@@ -210,63 +209,50 @@ class _Runner:
         data: Dataset,
         algorithms: list[Algorithm],
         protocol: Protocol,
-        store: FoldStore | None,
+        folder: Path | None,
         jobs: int,
-        asked: Sequence[Criterion] = (),
+        metrics: Sequence[Criterion] = (),
     ) -> None:
-        self.data, self.jobs, self.store = data, jobs, store
-        self.algorithms = algorithms
+        self.data, self.jobs = data, jobs
         self.splits = protocol.splits(data)
         usual = as_metrics(criteria_for(data.n_labels))
-        shown = [one for one in asked or usual if one.k is None or one.k <= data.n_labels]
+        shown = [one for one in metrics or usual if one.k is None or one.k <= data.n_labels]
         if not shown:
-            names = ", ".join(one.name for one in asked)
+            names = ", ".join(one.name for one in metrics)
             raise ValueError(f"{data.name} has {data.n_labels} labels, too few for {names}.")
         self.shown = [one.name for one in shown]
-        # whatever is shown, the usual ones are measured and kept in the folder
+        # the usual metrics are always measured and stored
         self.criteria = list({one.name: one for one in (*usual, *shown)}.values())
         self.tasks = [(algorithm, split) for algorithm in algorithms for split in self.splits]
         self.paths: list[Path | None] = [None] * len(self.tasks)
-        if store is not None:
-            key = data_key(data)
-            own = metrics_key(asked)
-            self.paths = [store.path(key, data, one, protocol, split, own) for one, split in self.tasks]
+        if folder is not None:
+            keys = data_key(data), metrics_key(metrics)
+            self.paths = [fold_path(folder, data, one, protocol, split, *keys) for one, split in self.tasks]
 
     def run(self, report: Progress) -> tuple[dict[tuple[str, str], tuple[FoldResult, ...]], list[Failure]]:
-        """Results by algorithm, and what failed."""
-        outcomes = self._finished()
-        report(
-            len(outcomes),
-            len(self.tasks),
-            f"{self.data.name}: found finished folds" if outcomes else self.data.name,
-        )
-        for number, outcome in self._run_missing(outcomes):
+        """Return results by algorithm, and failures."""
+        names = [one.name for one in self.criteria]
+        finished = [None if path is None else read_fold(path, names) for path in self.paths]
+        outcomes: dict[int, _Outcome] = {
+            number: result for number, result in enumerate(finished) if result is not None
+        }
+        found = f"{self.data.name}: found finished folds" if outcomes else self.data.name
+        report(len(outcomes), len(self.tasks), found)
+        missing = [number for number in range(len(self.tasks)) if number not in outcomes]
+        for number, outcome in self._run(missing):
             outcomes[number] = outcome
             algorithm, split = self.tasks[number]
             report(len(outcomes), len(self.tasks), f"{self.data.name}: {algorithm.title}, {split.name}")
         return self._gathered(outcomes)
 
-    def _finished(self) -> dict[int, _Outcome]:
-        """What former runs have kept."""
-        outcomes: dict[int, _Outcome] = {}
-        for number, path in enumerate(self.paths):
-            if self.store is None or path is None:
-                continue
-            finished = self.store.read(path, [one.name for one in self.criteria])
-            if finished is not None:
-                outcomes[number] = (finished, "")
-        return outcomes
-
-    def _run_missing(self, finished: dict[int, _Outcome]) -> Iterator[tuple[int, _Outcome]]:
-        missing = [number for number in range(len(self.tasks)) if number not in finished]
+    def _run(self, missing: list[int]) -> Iterable[tuple[int, _Outcome]]:
         if not missing:
-            return
-        calls = [
-            (number, self.data, *self.tasks[number], self.criteria, self.paths[number]) for number in missing
-        ]
-        jobs = min(self.jobs, len(missing))  # a worker is a process: none that has nothing to do
-        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(
-            delayed(_run_task)(*call) for call in calls
+            return ()
+        jobs = min(self.jobs, len(missing))  # each job is a process
+        run = delayed(_run_task)
+        return Parallel(n_jobs=jobs, return_as="generator_unordered")(
+            run(number, self.data, *self.tasks[number], self.criteria, self.paths[number])
+            for number in missing
         )
 
     def _gathered(
@@ -275,15 +261,15 @@ class _Runner:
         results: dict[tuple[str, str], list[FoldResult]] = {}
         failures: dict[str, Failure] = {}
         for number, (algorithm, split) in enumerate(self.tasks):
-            result, message = outcomes[number]
-            if result is None:
-                failed = Failure(self.data.name, algorithm.name, split.name, message)
+            outcome = outcomes[number]
+            if isinstance(outcome, str):
+                failed = Failure(self.data.name, algorithm.name, split.name, outcome)
                 failures.setdefault(algorithm.name, failed)
             else:
-                shown = replace(result, evaluation=result.evaluation.only(self.shown))
+                shown = replace(outcome, evaluation=outcome.evaluation.only(self.shown))
                 results.setdefault((self.data.name, algorithm.name), []).append(shown)
-        whole = {key: tuple(found) for key, found in results.items() if key[1] not in failures}
-        return whole, list(failures.values())
+        complete = {key: tuple(found) for key, found in results.items() if key[1] not in failures}
+        return complete, list(failures.values())
 
 
 def _run_task(
@@ -294,16 +280,12 @@ def _run_task(
     criteria: list[Criterion],
     path: Path | None,
 ) -> tuple[int, _Outcome]:
-    """Run a fold and keep it; an algorithm that fails is reported, not raised, so that the others go on."""
+    """Run and store a fold; errors of the algorithm are returned, so that the others continue."""
     try:
         result = run_fold(data, algorithm, split, criteria)
     except Exception as error:
-        return number, (None, _one_line(error))
+        text = " ".join(str(error).split())
+        return number, f"{type(error).__name__}: {text}" if text else type(error).__name__
     if path is not None:
-        FoldStore.write(path, result)
-    return number, (result, "")
-
-
-def _one_line(error: BaseException) -> str:
-    text = re.sub(r"\s+", " ", str(error)).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        write_fold(path, result)
+    return number, result

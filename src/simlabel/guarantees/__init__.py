@@ -1,14 +1,10 @@
-"""Label sets with a guarantee: what is promised holds on new rows that are like the labelled ones."""
+"""Guarantees of label sets for rows that are exchangeable with the labeled ones: conformal prediction."""
 
-from simlabel.guarantees._base import Guarantee
+from simlabel.guarantees._base import Guarantee, Measured, PickedRowsWarning, Promise
 from simlabel.guarantees._grounds import Fresh, Grounds
-from simlabel.guarantees._label_coverage import LabelCoverage
-from simlabel.guarantees._measured import Measured
-from simlabel.guarantees._precision import Precision
-from simlabel.guarantees._promise import PickedRowsWarning, Promise
-from simlabel.guarantees._thresholds import Recall, SetCoverage
+from simlabel.guarantees._guarantees import LabelCoverage, Precision, Recall, SetCoverage
 
-#: by what they promise, as on the command line
+#: by name, as on the command line
 GUARANTEES: dict[str, type[Guarantee]] = {
     one.name: one for one in (Recall, Precision, LabelCoverage, SetCoverage)
 }

@@ -1,33 +1,34 @@
-"""What a promise rests on: all rows of a model at once, some of them held out, or rows that it never saw."""
+"""The rows that a guarantee is based on: all rows of a model, some of them held out, or rows it never saw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import Codes, content_order, is_lazy, is_remote, take_rows
 from simlabel._utils.text import some_names
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
-from simlabel.guarantees._bag import Bag, Counts, RidgeBag, SumBag, of_entries
+from simlabel.guarantees._conformal import Counts, RidgeConformal, SumConformal, of_entries
 from simlabel.labels import refuse_unknown
 from simlabel.model import Model, Scorer, refuse_precomputed, refuse_samples, training_blocks
 from simlabel.ridge import LabelMean, Ridge, Uniform, fits_in_matrix
 from simlabel.rules import ScoreBlock
 from simlabel.rules.calibration import label_shares
 
-_HELD = 0.3  # share of the rows, or groups, that a split holds out
+_HELD_OUT = 0.3  # share of the rows, or groups, that a split holds out
 
 Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """Labelled rows that the model has not seen: checked, with its labels; groups by number."""
+    """Labeled rows that the model has not seen, validated; groups are numbers."""
 
     X: Rows
     Y: sp.csr_array
@@ -36,15 +37,15 @@ class Fresh:
 
 @dataclass(frozen=True)
 class Grounds:
-    """A fitted model, and what can be said for it.
+    """A fitted model, and the rows that a guarantee is based on.
 
     Attributes
     ----------
     model : Model
     chosen : tuple of str
-        What was chosen on the model's own rows, in words.
+        Descriptions of what was chosen on the model's own rows.
     fresh : Fresh or None
-        Rows to rest on in place of the model's own.
+        Rows to use instead of the model's own.
     """
 
     model: Model
@@ -53,33 +54,33 @@ class Grounds:
 
     @property
     def why_not_whole(self) -> str | None:
-        """Why a query cannot be put among all rows of the model; None where it can."""
+        """Why a query cannot be added to all rows of the model; None if it can."""
         scorer = self.model.scorer
         stages, references = scorer.stages, scorer.references
         influence, weighting = stages.influence, stages.weighting
         if self.fresh is not None:
-            return "rows that the model has not seen were given"
+            return "rows that the model has not seen were passed"
         if is_remote(references.X) or is_lazy(references.X):
             return "its rows are not in memory"
         if scorer.sketch is not None or stages.scales is not None or not stages.engine.exact:
             return "its sums are estimates"
         if weighting is not None and weighting.scope == "row":
-            return f"under {weighting!r} a row that comes pushes another out"
+            return f"under {weighting!r} a new row pushes another out"
         if isinstance(influence, Ridge):
             if scorer.solved.used is not None or not fits_in_matrix(references.n_rows):
                 return f"{influence!r} is not solved for {references.n_rows:,} rows in one matrix"
             if stages.similarity.form == "precomputed":
-                return "of a precomputed similarity it is not known how similar a query is to itself"
+                return "a precomputed similarity does not tell how similar a query is to itself"
         elif not isinstance(influence, Uniform | LabelMean):
-            return f"of {influence!r} it is not known what one row more changes"
+            return f"the effect of one more row on {influence!r} is not known"
         return None
 
-    def rows(self, method: str) -> Bag:
-        """What a method rests on."""
+    def rows(self, method: str) -> CalibrationRows:
+        """Return the rows that a method uses."""
         return self.split if method == "split" else self.whole
 
     @cached_property
-    def whole(self) -> Bag:
+    def whole(self) -> SumConformal | RidgeConformal:
         """All rows of the model, one of each group."""
         scorer = self.model.scorer
         references, stages = scorer.references, scorer.stages
@@ -91,65 +92,78 @@ class Grounds:
             X, Y = take_rows(X, rows), Y[rows]
         X = X[:]
         if isinstance(stages.influence, Ridge):
-            return RidgeBag(stages, X, Y, float(stages.influence.penalty))
-        return SumBag(stages, X, Y)
+            return RidgeConformal(stages, X, Y, float(stages.influence.penalty))
+        return SumConformal(stages, X, Y)
 
     @cached_property
     def split(self) -> HeldOut:
-        """Rows that what scores them has not seen: those that were given, or some of the model's own."""
+        """Rows that are not used to score: those that were passed, or some of the model's own."""
         scorer, fresh = self.model.scorer, self.fresh
         if fresh is not None:
             rows = np.arange(fresh.Y.shape[0])
             if fresh.groups is not None:
                 rows = one_of_each(fresh.groups, content_order(fresh.X, fresh.Y), scorer.stages.seed)
-            scores = _Scored(scorer, self.model.to_probabilities)
-            return HeldOut(scores, scores(self.model.normalized(take_rows(fresh.X, rows))), fresh.Y[rows])
+            X = self.model.normalized(take_rows(fresh.X, rows))
+            return HeldOut(scorer, self.model.to_probabilities, X, fresh.Y[rows])
         _refuse_weights(self.model)
         refuse_precomputed(self.model, "A guarantee by a split of the model's rows")
         refuse_samples(self.model, "A guarantee by a split of the model's rows")
         if is_remote(scorer.references.X):
             raise ValueError(
-                "A guarantee by a split of the model's rows needs them on this machine, and they are on a "
-                "cluster. Give guarantee rows that the model has not seen."
+                "A guarantee by a split of the model's rows needs them on this machine, but they are on a "
+                "cluster. Pass rows that the model has not seen."
             )
-        return _halved(scorer)
+        return _split(scorer)
 
     def caveats(self) -> tuple[str, ...]:
-        """Why what rests on the model's own rows does not hold to the letter."""
+        """Return why a guarantee that is based on the model's own rows holds only approximately."""
         if self.fresh is not None:
             return ()
-        model, learnt, caveats = self.model, list(self.chosen), list(_assumed(self.model))
+        model, learned, caveats = self.model, list(self.chosen), list(_assumed(self.model))
         if model.normalizer is not None and model.normalizer.learns:
-            learnt.append("what the normalizer has learnt")
+            learned.append("what the normalizer has learned")
         if model.encoder is not None:
-            learnt.append("how the table is encoded")
-        if learnt:
-            named = learnt[0] if len(learnt) == 1 else f"{', '.join(learnt[:-1])} and {learnt[-1]}"
+            learned.append("how the table is encoded")
+        if learned:
+            named = learned[0] if len(learned) == 1 else f"{', '.join(learned[:-1])} and {learned[-1]}"
             caveats.append(
-                f"{named}: chosen on the rows that the promise rests on. Give rows that the model has not "
-                f"seen, or choose on others."
+                f"{named}: chosen on the rows that the guarantee is based on. Pass rows that the model has "
+                f"not seen, or choose on other rows."
             )
         return tuple(caveats)
 
 
-@dataclass(frozen=True)
 class HeldOut:
-    """Scores of any queries, and of labelled rows that they do not depend on; it is asked as a `Bag` is.
+    """Labeled rows that are not used to score; it has the methods of `SumConformal`.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    to_scores : callable
+        Converts the scores of the scorer, (n_queries, n_labels).
+    X : rows, (n_rows, n_features)
+        Normalized.
+    Y : csr_array of 0/1, (n_rows, n_labels)
 
     Attributes
     ----------
-    score : callable
-        Normalized queries -> (n_queries, n_labels).
-    left_out, Y : (n_rows, n_labels)
-        Scores and labels of the rows held out.
+    left_out : array, (n_rows, n_labels)
+        Scores of the held-out rows.
     """
 
-    score: _Scored
-    left_out: FloatArray
-    Y: sp.csr_array
+    def __init__(
+        self, scorer: Scorer, to_scores: Callable[[ScoreBlock], FloatArray], X: Rows, Y: sp.csr_array
+    ) -> None:
+        self.scorer, self.to_scores, self.Y = scorer, to_scores, Y
+        self.left_out = self.score(X)
+
+    def score(self, Q: Rows) -> FloatArray:
+        """Score normalized queries, (n_queries, n_labels)."""
+        parts = [self.to_scores(self.scorer.score(Q[part])) for part in self.scorer.chunks(Q)]
+        return np.concatenate(parts).astype(np.float64, copy=False)
 
     def compare(self, Q: Rows) -> tuple[FloatArray, Counts]:
-        """Scores of queries, and for each label how many held-out rows that have it score no more."""
+        """Score queries, and count for each label the held-out rows with it that score no higher."""
         scores, held = self.score(Q), sp.csc_array(self.Y)
         weaker = np.empty(scores.shape, dtype=np.int64)
         for k in range(scores.shape[1]):
@@ -158,7 +172,7 @@ class HeldOut:
         return scores, weaker
 
     def lost(self, Q: Rows, losses: FloatArray, *, whole: bool) -> tuple[FloatArray, FloatArray]:
-        """Scores of queries, and losses as in `Bag`, (n_queries, n_labels) both."""
+        """Score queries, and sum the losses as `SumConformal.lost` does."""
         scores, sizes = self.score(Q), np.diff(self.Y.indptr)
         true = of_entries(self.left_out, self.Y)
         if whole:
@@ -171,50 +185,36 @@ class HeldOut:
         return scores, until[np.searchsorted(true[order], scores, side="right")]
 
     def training(self) -> tuple[FloatArray, sp.csr_array]:
-        """Leave-one-out scores of the rows that scores rest on, and their labels."""
-        made = [self.score.to_scores(block.scores) for block in training_blocks(self.score.scorer)]
-        references = self.score.scorer.references
-        return np.concatenate(made)[references.order], references.settled_Y[references.order]
+        """Return leave-one-out scores of the rows that are used to score, and their labels."""
+        scores = [self.to_scores(block.scores) for block in training_blocks(self.scorer)]
+        references = self.scorer.references
+        return np.concatenate(scores)[references.order], references.settled_Y[references.order]
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """Scores of queries by a scorer."""
-
-    scorer: Scorer
-    to_scores: Callable[[ScoreBlock], FloatArray]
-
-    def __call__(self, Q: Rows) -> FloatArray:
-        parts = [self.to_scores(self.scorer.score(Q[part])) for part in self.scorer.chunks(Q)]
-        return np.concatenate(parts).astype(np.float64, copy=False)
+#: rows that label sets are calibrated with
+CalibrationRows = SumConformal | RidgeConformal | HeldOut
 
 
-def _halved(scorer: Scorer) -> HeldOut:
-    """A scorer of some rows, with every resolved value held, and the others scored by it."""
+def _split(scorer: Scorer) -> HeldOut:
+    """Hold out a part of the rows and score it with the others; all resolved parameters stay the same."""
     references, groups = scorer.references.completed, scorer.references.groups
     n_units = int(references.units.max()) + 1
-    places = np.random.default_rng(scorer.stages.seed).permutation(n_units)
-    n_held = round(_HELD * n_units)
-    if n_held == 0 or n_held == n_units:
+    n_held_out = round(_HELD_OUT * n_units)
+    if n_held_out in (0, n_units):
         raise ValueError(f"A split needs more rows or groups than the {n_units} that there are.")
-    held = places[references.units] < n_held
-    kept = np.flatnonzero(~held)
-    part = scorer.with_references(references.without(np.flatnonzero(held)), kept)
-    learned = scorer.stages.influence.learned
-    score = _Scored(replace(part, sketch=None), _label_scores if learned else label_shares)
-    rows = np.flatnonzero(held)
+    ranks = np.random.default_rng(scorer.stages.seed).permutation(n_units)
+    held_out = ranks[references.units] < n_held_out
+    rows = np.flatnonzero(held_out)
+    part = scorer.with_references(references.without(rows), np.flatnonzero(~held_out))
+    to_scores = attrgetter("labels") if scorer.stages.influence.learned else label_shares
     if groups is not None:
         chosen = one_of_each(groups, references.order, scorer.stages.seed)
-        rows = chosen[held[chosen]]
-    return HeldOut(score, score(take_rows(references.X, rows)), references.Y[rows])
-
-
-def _label_scores(scores: ScoreBlock) -> FloatArray:
-    return scores.labels
+        rows = chosen[held_out[chosen]]
+    return HeldOut(replace(part, sketch=None), to_scores, take_rows(references.X, rows), references.Y[rows])
 
 
 def one_of_each(groups: Codes, order: Positions, seed: int) -> Positions:
-    """One row of each group, drawn, in rising order: groups are alike where rows of one group are not.
+    """Draw one row of each group, in ascending order: groups are exchangeable, rows of a group are not.
 
     Examples
     --------
@@ -227,24 +227,24 @@ def one_of_each(groups: Codes, order: Positions, seed: int) -> Positions:
 
 
 def _assumed(model: Model) -> Iterator[str]:
-    """What is assumed of labels that are constant where they are known."""
+    """Describe the assumption on labels that are constant where they are known."""
     knowledge = model.scorer.references.knowledge
     if knowledge is not None and knowledge.entries.nnz:
         some = np.unique(knowledge.entries.indices)
         names = some_names([repr(name) for name in model.labels.classes[some].tolist()])
         yield (
-            f"{names}: some cells are unknown, and count as the value that all known cells have. Give rows "
-            f"whose labels are all known."
+            f"{names}: some cells are unknown, and count as the value of all known cells. Pass rows whose "
+            f"labels are all known."
         )
 
 
 def _refuse_weights(model: Model) -> None:
-    known = "a guarantee rests on rows whose labels are all known; give rows of that kind"
+    known = "a guarantee is based on rows whose labels are all known; pass such rows"
     refuse_unknown(model.scorer.references.completed.knowledge, known)
     weights = model.scorer.references.weights
     if (weights != 1.0).any():
         first = int(np.flatnonzero(weights != 1.0)[0])
         raise ValueError(
-            f"A guarantee rests on rows that were drawn one by one, and row {first} has a weight of "
-            f"{weights[first]:g}. Fit without sample_weight, or give rows that the model has not seen."
+            f"A guarantee is based on rows that were drawn one by one, but row {first} has a weight of "
+            f"{weights[first]:g}. Fit without sample_weight, or pass rows that the model has not seen."
         )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray
 from simlabel.labels._forms import ROWS, Indicator, Names, make_frame
 from simlabel.labels._hierarchy import Hierarchy, closed, completed, raised, still_unknown

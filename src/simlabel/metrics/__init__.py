@@ -1,7 +1,11 @@
-"""The paper's five criteria, with ties counted against the scorer, and what papers are asked for today."""
+"""Criteria of multi-label predictions: the paper's five, those of sets and of the top k labels, and scorers.
+
+Ties count against the scorer. `CRITERIA` and `MORE_CRITERIA` list the names; `evaluate` computes several.
+"""
 
 from simlabel.metrics._criteria import (
     CRITERIA,
+    Criterion,
     average_precision,
     coverage,
     hamming_loss,
@@ -9,20 +13,36 @@ from simlabel.metrics._criteria import (
     ranking_loss,
     row_criteria,
 )
-from simlabel.metrics._evaluation import Evaluation, evaluate
-from simlabel.metrics._hierarchical import hierarchical_f1, hierarchical_precision, hierarchical_recall
-from simlabel.metrics._named import MORE_CRITERIA, USUAL_K, find_criterion
-from simlabel.metrics._outputs import (
+from simlabel.metrics._evaluation import (
+    MORE_CRITERIA,
+    USUAL_K,
+    Evaluation,
+    Metric,
+    UserMetric,
+    as_metrics,
+    evaluate,
+    find_criterion,
+    make_metric,
+)
+from simlabel.metrics._scorer import (
+    CriterionScorer,
     constant_labels,
     label_probabilities,
     label_scores,
     label_sets,
     rank_constant_labels,
+    scorer,
 )
-from simlabel.metrics._own import Metric, OwnMetric, as_metrics, make_metric
-from simlabel.metrics._record import Criterion, Family
-from simlabel.metrics._scorer import CriterionScorer, scorer
-from simlabel.metrics._set_criteria import exact_rows, f1_instance, f1_macro, f1_micro, subset_accuracy
+from simlabel.metrics._sets import (
+    exact_rows,
+    f1_instance,
+    f1_macro,
+    f1_micro,
+    hierarchical_f1,
+    hierarchical_precision,
+    hierarchical_recall,
+    subset_accuracy,
+)
 from simlabel.metrics._top_k import ndcg_at, precision_at, propensities, propensity_scored_precision_at
 from simlabel.metrics._truth import Truth
 
@@ -53,16 +73,15 @@ __all__ = [
     "MORE_CRITERIA",
     "USUAL_K",
     "Criterion",
-    "Family",
+    "UserMetric",
     "Truth",
     "Metric",
     "as_metrics",
     "find_criterion",
     "row_criteria",
+    "exact_rows",
     "constant_labels",
-    "label_probabilities",
     "label_scores",
     "label_sets",
-    "OwnMetric",
-    "exact_rows",
+    "label_probabilities",
 ]

@@ -1,19 +1,20 @@
-"""Hamming loss, one-error, coverage, ranking loss, average precision."""
+"""The record of a criterion, and the paper's five: Hamming loss, one-error, coverage, ranking loss, AP."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import hamming_loss as _hamming_loss
 
 from simlabel._utils.kernels import ranking_criteria
 from simlabel._utils.validation import FloatArray, check_sample_weight
-from simlabel.metrics._record import Criterion, mean_of_defined
 from simlabel.metrics._truth import (
     LabelMatrix,
+    Mask,
     Truth,
     Weights,
     check_scores,
@@ -24,8 +25,94 @@ from simlabel.metrics._truth import (
 )
 
 
+def mean_of_defined(rows: FloatArray, sample_weight: Weights = None) -> float:
+    """Return the mean of the values that are not NaN, or NaN if there are none."""
+    weights = check_sample_weight(sample_weight, len(rows))
+    defined = ~np.isnan(rows) if weights is None else ~np.isnan(rows) & (weights > 0)
+    if not defined.any():
+        return float("nan")
+    return float(np.average(rows[defined], weights=None if weights is None else weights[defined]))
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A criterion: its name, its function, and the input that it needs.
+
+    Attributes
+    ----------
+    name, title : str
+        Name for `find_criterion`, and name in reports.
+    function : callable
+        ``function(Y_true, scores, sample_weight=None)``, with ``propensity=`` if `needs_propensities`; for a
+        criterion of label sets ``function(Y_true, Y_pred, sample_weight=None)``.
+    rows : callable or None
+        The same for each row, (n_rows,), NaN where undefined; None if rows have no value of their own.
+    aggregation : {"mean", "whole"}
+        "mean": the mean of `rows`, so that blocks of rows can be measured one by one. "whole": all rows are
+        needed together.
+    undefined : callable or None
+        ``undefined(truth)`` returns on which rows the criterion is undefined; None if it is always defined.
+    higher_is_better, needs_scores, needs_propensities : bool
+        Direction; whether it reads scores or predicted sets; whether it needs label propensities.
+    k : int or None
+        How many top labels it reads; at most the number of labels.
+
+    Examples
+    --------
+    >>> from simlabel.metrics import find_criterion
+    >>> find_criterion("hamming_loss").heading
+    'Hamming loss ↓'
+    """
+
+    name: str
+    title: str
+    function: Callable[..., float]
+    rows: Callable[..., FloatArray] | None = None
+    aggregation: Literal["mean", "whole"] = "mean"
+    undefined: Callable[..., Mask] | None = None
+    higher_is_better: bool = True
+    needs_scores: bool = True
+    needs_propensities: bool = False
+    k: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """Title and direction."""
+        return f"{self.title} {'↑' if self.higher_is_better else '↓'}"
+
+    def at(self, k: int) -> Criterion:
+        """Return the criterion of the top k labels, if its functions take ``k=``."""
+        fixed: dict[str, Any] = {}
+        for field in ("function", "rows", "undefined"):
+            function = getattr(self, field)
+            fixed[field] = None if function is None else partial(function, k=k)
+        return replace(self, name=f"{self.name}@{k}", title=f"{self.title}@{k}", k=k, **fixed)
+
+    def measure(
+        self,
+        Y_true: LabelMatrix,
+        Y_pred: LabelMatrix,
+        scores: npt.ArrayLike,
+        propensity: npt.ArrayLike | None = None,
+        sample_weight: Weights = None,
+    ) -> float:
+        """Compute the criterion from the predictions that it needs."""
+        if not self.needs_propensities:
+            given = scores if self.needs_scores else Y_pred
+            return self.function(Y_true, given, sample_weight=sample_weight)
+        if propensity is None:
+            raise ValueError(
+                f"{self.name} needs the propensities of the training labels: propensities(Y_train)."
+            )
+        return self.function(Y_true, scores, propensity=propensity, sample_weight=sample_weight)
+
+    def n_undefined(self, Y_true: LabelMatrix) -> int:
+        """Return the number of rows on which the criterion is undefined."""
+        return 0 if self.undefined is None else int(self.undefined(Truth.of(Y_true)).sum())
+
+
 def row_criteria(Y_true: LabelMatrix, scores: npt.ArrayLike) -> FloatArray:
-    """One-error, coverage, ranking loss and average precision of each row, (n_rows, 4); NaN where undefined.
+    """Return one-error, coverage, ranking loss and AP of each row, (n_rows, 4); NaN where undefined.
 
     Examples
     --------
@@ -50,23 +137,16 @@ _one_error_rows, _coverage_rows, _ranking_loss_rows, _average_precision_rows = (
 
 
 def hamming_loss(Y_true: LabelMatrix, Y_pred: LabelMatrix, sample_weight: Weights = None) -> float:
-    """Share of instance-label pairs that are predicted wrongly.
+    """Return the share of instance-label pairs that are predicted wrongly.
 
-    Where some are unknown, the mean over the instances of the share of what is known of each.
+    If some labels are unknown, it is the mean over the instances of the share of their known labels.
 
     Examples
     --------
     >>> hamming_loss([[1, 0], [1, 1]], [[1, 1], [1, 1]])
     0.25
     """
-    truth, predicted = check_sets(Y_true, Y_pred)
-    if truth.shape[1] == 0:
-        return 0.0  # no label is wrong
-    if truth.shape[1] == 1 or truth.unknown is not None:
-        # scikit-learn reads one column as classes, not as a label
-        return mean_of_defined(_hamming_rows(truth, predicted), sample_weight)
-    weights = check_sample_weight(sample_weight, truth.shape[0])
-    return float(_hamming_loss(truth.Y, predicted, sample_weight=weights))
+    return mean_of_defined(_hamming_rows(Y_true, Y_pred), sample_weight)
 
 
 def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
@@ -77,7 +157,7 @@ def _hamming_rows(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> FloatArray:
 
 
 def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
-    """Share of instances whose top label is wrong, also where a wrong one ties for the top.
+    """Return the share of instances whose top label is wrong; a wrong label that ties for the top counts.
 
     Examples
     --------
@@ -88,10 +168,10 @@ def one_error(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights
 
 
 def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
-    """How far down the ranking all true labels are found, counted from 0.
+    """Return the depth in the ranking at which all true labels are found, counted from 0.
 
-    This is the papers' coverage: scikit-learn's `coverage_error` minus 1 where every row has a true label.
-    Rows without one are left out here; `coverage_error` counts them as 0.
+    It is scikit-learn's `coverage_error` minus 1 if every row has a true label. Rows without true labels are
+    ignored; `coverage_error` counts them as 0.
 
     Examples
     --------
@@ -102,7 +182,7 @@ def coverage(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights 
 
 
 def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
-    """Share of pairs of a true and a false label in which the false one is not ranked below.
+    """Return the share of pairs of a true and a false label in which the false one is not ranked below.
 
     Examples
     --------
@@ -113,7 +193,7 @@ def ranking_loss(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weig
 
 
 def average_precision(Y_true: LabelMatrix, scores: npt.ArrayLike, sample_weight: Weights = None) -> float:
-    """Label ranking average precision: the share of true labels among those ranked as high as each true one.
+    """Return label ranking average precision: the share of true labels among those ranked as high as each.
 
     The mean over the true labels of a row, then over the rows that have a true label. scikit-learn calls this
     `label_ranking_average_precision_score`, which counts rows without a true label as 1. The scorer

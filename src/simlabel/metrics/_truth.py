@@ -1,4 +1,4 @@
-"""True label sets and scores, checked; a truth that serves many measurements is checked once."""
+"""Validation of true label sets, predicted sets and scores. A `Truth` is validated once for many criteria."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simlabel._utils.validation import FloatArray, IntArray, check_sparse, is_missing
 from simlabel.labels import Known, LabelSpace
 
-#: label sets as a user may give them: 0/1, (n_rows, n_labels), NaN where unknown, or checked before
+#: label sets of a user: 0/1, (n_rows, n_labels), NaN where unknown; or validated already
 LabelMatrix: TypeAlias = "npt.ArrayLike | sp.sparray | Known | Truth"
 Weights: TypeAlias = npt.ArrayLike | None
 Mask = npt.NDArray[np.bool_]
@@ -20,16 +20,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Truth:
-    """True label sets that every criterion takes as they are, because they were checked before.
-
-    What is unknown in them counts in no criterion, as if the row had no such label to be asked for.
+    """True label sets, validated once; all criteria accept them. Unknown labels of a row are ignored.
 
     Attributes
     ----------
     Y : csr_array of 0/1, (n_rows, n_labels)
         With sorted indices and no stored zeros.
     unknown : csr_array of ones, (n_rows, n_labels), or None
-        Entries that are not known; None where all are.
+        Entries that are not known; None if all are known.
 
     Examples
     --------
@@ -46,20 +44,18 @@ class Truth:
 
     @classmethod
     def of(cls, Y: LabelMatrix, name: str = "Y_true") -> Truth:
-        """Check a 0/1 indicator in any form; NaN, what is masked, and what is not `Known` are unknown."""
+        """Validate a 0/1 indicator in any form; NaN, masked entries and those not in `Known` are unknown."""
         if isinstance(Y, Truth):
             return Y
         if isinstance(Y, Known):
             _, truth, unknown = LabelSpace.learn_known(Y)
             return cls(truth, None if unknown is None else unknown.entries)
-        array: Any = Y if sp.issparse(Y) else _as_numbers(Y, name)
-        if sp.issparse(array) or array.dtype.kind != "f" or array.ndim != 2:
-            return cls(as_indicator(array, name))
+        if sp.issparse(Y):
+            return cls(as_indicator(Y, name))
+        array = _as_numbers(Y, name)
         missing = np.isnan(array)
-        if not missing.any():
-            return cls(as_indicator(array, name))
-        unknown = sp.csr_array(missing.astype(np.int8))
-        return cls(as_indicator(np.where(missing, 0, array), name), unknown)
+        known = as_indicator(np.where(missing, 0, array), name)
+        return cls(known, sp.csr_array(missing.astype(np.int8)) if missing.any() else None)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,21 +64,21 @@ class Truth:
 
     @property
     def n_known(self) -> IntArray:
-        """How many labels of each row are known, (n_rows,)."""
+        """Number of known labels of each row, (n_rows,)."""
         n, n_labels = self.shape
         return np.full(n, n_labels) - (0 if self.unknown is None else np.diff(self.unknown.indptr))
 
     def __getitem__(self, rows: Any) -> Truth:
-        """Some of the rows: a slice or an array of numbers, which may repeat."""
+        """Select rows by a slice or an array of positions, which may repeat."""
         return Truth(self.Y[rows], None if self.unknown is None else self.unknown[rows])
 
     def with_nan(self) -> FloatArray:
-        """A dense array, NaN where unknown, (n_rows, n_labels)."""
+        """Return a dense array, (n_rows, n_labels), NaN where unknown."""
         assert self.unknown is not None
         return np.where(self.unknown.toarray() > 0, np.nan, self.Y.toarray())
 
     def hidden(self, scores: FloatArray) -> FloatArray:
-        """Scores with those of unknown labels below all others."""
+        """Replace the scores of unknown labels by -inf."""
         if self.unknown is None:
             return scores
         scores = scores.copy()
@@ -92,7 +88,7 @@ class Truth:
 
 
 def as_indicator(Y: npt.ArrayLike | sp.sparray, name: str = "Y_true") -> sp.csr_array:
-    """A 0/1 indicator, all of it known, as CSR with sorted indices and no stored zeros."""
+    """Validate a 0/1 indicator without unknown entries; return CSR, sorted and without stored zeros."""
     array = check_sparse(Y, name) if sp.issparse(Y) else _as_numbers(Y, name)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a 0/1 matrix, (n_rows, n_labels); got shape {array.shape}.")
@@ -104,7 +100,7 @@ def as_indicator(Y: npt.ArrayLike | sp.sparray, name: str = "Y_true") -> sp.csr_
 
 
 def _as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
-    """A dense array of real numbers; what is masked or missing is NaN."""
+    """Return a dense array of real numbers, NaN where masked or missing."""
     try:
         array = np.asarray(values)
         if np.ma.isMaskedArray(values):
@@ -112,7 +108,7 @@ def _as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
         if array.dtype == object and array.ndim:
             flat = [np.nan if is_missing(value) else value for value in array.ravel()]
             array = np.array(flat, dtype=np.float64).reshape(array.shape)
-    except (TypeError, ValueError):  # rows that differ in length, or something else than numbers
+    except (TypeError, ValueError):  # rows of different lengths, or no numbers
         array = np.array("")
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be a matrix of real numbers, (n_rows, n_labels).")
@@ -120,7 +116,7 @@ def _as_numbers(values: Any, name: str) -> npt.NDArray[Any]:
 
 
 def check_scores(scores: npt.ArrayLike, truth: Truth) -> FloatArray:
-    """Scores of the same shape as the truth, finite."""
+    """Validate scores: finite, and of the shape of the truth."""
     array = _as_numbers(scores, "scores")
     array = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
     if array.shape != truth.shape:
@@ -131,7 +127,7 @@ def check_scores(scores: npt.ArrayLike, truth: Truth) -> FloatArray:
 
 
 def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[Truth, sp.csr_array]:
-    """True and predicted label sets of the same shape; what is unknown is not predicted."""
+    """Validate true and predicted label sets of the same shape; predictions of unknown labels are removed."""
     truth = Truth.of(Y_true)
     predicted = Y_pred.Y if isinstance(Y_pred, Truth) else as_indicator(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
@@ -143,18 +139,16 @@ def check_sets(Y_true: LabelMatrix, Y_pred: LabelMatrix) -> tuple[Truth, sp.csr_
 
 
 def nothing_known(truth: Truth) -> Mask:
-    """Rows of which no label is known, (n_rows,) of bool."""
-    if truth.unknown is None:
-        return np.zeros(truth.shape[0], dtype=bool)
-    return truth.n_known == 0
+    """Return which rows have no known label, (n_rows,) of bool."""
+    return (truth.n_known == 0) & (truth.unknown is not None)
 
 
 def no_true_label(truth: Truth) -> Mask:
-    """Rows without a true label, (n_rows,) of bool."""
+    """Return which rows have no true label, (n_rows,) of bool."""
     return np.diff(truth.Y.indptr) == 0
 
 
 def no_pair(truth: Truth) -> Mask:
-    """Rows without a true label or without a false one, (n_rows,) of bool."""
+    """Return which rows lack a true label or a false label, (n_rows,) of bool."""
     counts = np.diff(truth.Y.indptr)
     return (counts == 0) | (counts == truth.n_known)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.advice import advise
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import n_rows, transformed
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.labels import LabelSpace
 from simlabel.model._scorer import Scorer

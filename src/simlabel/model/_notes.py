@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import joined, n_rows, take_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows, check_same_length
 from simlabel.model._model import Model
 from simlabel.sums import Job, Prepared, ReduceCall, prepare, reducer_for

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Stack, blocks, is_lazy, n_rows, pieces, take_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.labels import refuse_unknown
 from simlabel.model.sketches import FeatureSums, FittedSketch, what_is_cheaper

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.rows import Groups, LazyRows, content_order, is_remote, take_rows, transformed
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import (
     FloatArray,
     IntArray,

@@ -23,8 +23,7 @@ from simlabel._utils.rows import alone_in_rows, blocks, merged_columns
 from simlabel._utils.threads import effective_jobs, held_blas
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge._closed_form import positive_definite_inverse
-from simlabel.sums import sparse_product
-from simlabel.sums.running import run_tasks
+from simlabel.sums import run_tasks, sparse_product
 
 Block = npt.NDArray[np.floating[Any]]  # (n_rows, some columns), float32 or float64
 Stopped = Callable[[], bool]

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, group_sums, n_rows, pieces, stacked
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows, check_number, check_numbers
 from simlabel.metrics import Truth
 from simlabel.similarities import Similarity

@@ -19,9 +19,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from simlabel._utils.arithmetic import squared_lengths
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import blocks, by_parts, content_units, dense_rows, fold_numbers, is_lazy, n_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge._conjugate_gradients import (
     Block,

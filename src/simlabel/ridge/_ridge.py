@@ -37,8 +37,7 @@ from simlabel.ridge._unknown_labels import (
     work,
 )
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.sums import Job, Keep, ReduceCall, References, SumReducer, Weighting, prepare
-from simlabel.sums.reducers import Reducer
+from simlabel.sums import Job, Keep, ReduceCall, Reducer, References, SumReducer, Weighting, prepare
 
 #: candidates for a penalty that is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

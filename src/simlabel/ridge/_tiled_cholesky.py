@@ -26,7 +26,7 @@ from simlabel.ridge._conjugate_gradients import (
     Stopped,
 )
 from simlabel.ridge._leave_one_out import Within, left_out_scores, scores_without_groups
-from simlabel.sums.running import run_tasks
+from simlabel.sums import run_tasks
 
 _DIGITS = 0.2  # share of the penalty that the rounding of the smallest eigenvalues may reach
 _WORTH = 3e6  # n^2 over the number of labels, below which a factor is faster than iteration

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Codes, dense_rows, group_sums, pieces
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.ridge._closed_form import ridge_solution
 from simlabel.ridge._influence import Problem

@@ -26,7 +26,7 @@ def why(model: Tagger, content: dict[str, Any], label: int) -> dict[str, Any] | 
         return None
     told = model.explain(as_rows([content], model.feature_names_in_.tolist()), top=_ITEMS)
     column, words = known.index(str(label)), []
-    if told.evidence.has_words:
+    if told.has_words:
         frame = told.words(0, str(label)).head(_WORDS).round({"contribution": 6})
         words = frame[["column", "term", "contribution"]].to_dict("records")
     return {

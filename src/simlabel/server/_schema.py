@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from simlabel._utils.replacing import replacing, replacing_path
+from simlabel._utils.files import replacing, replacing_path
 from simlabel.server._problems import DeskError, StoreError
 
 if sys.platform != "win32":

@@ -1,4 +1,4 @@
-"""What a similarity declares, and what the engines ask of it."""
+"""Base classes of similarities: what they declare, and what engines call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from simlabel._utils.kernels import PRODUCT
+from simlabel._utils.kernels import PRODUCT, in_panels, tile_rows
+from simlabel._utils.rows import dense_rows
 from simlabel._utils.validation import FloatArray, Rows
 
 if TYPE_CHECKING:
@@ -26,18 +27,18 @@ Names = npt.NDArray[Any]  # of columns
 
 @dataclass(frozen=True)
 class Grid:
-    """Values to try for a parameter that is ``"auto"``.
+    """Candidate values of a parameter that is ``"auto"``.
 
     Attributes
     ----------
     values : tuple
-        Candidates in rising order.
+        Candidates in increasing order.
     refine : bool
         True for a positive scale, whose best value may lie between two candidates.
     note : str
-        What a reader of the search should know, e.g. that the data have no spread.
+        A remark for the reader of the search, e.g. that the data have no spread.
     at_mean : int
-        Place of the value that is taken where nothing can be told apart.
+        Index of the value to use if all candidates score the same.
     """
 
     values: tuple[float, ...]
@@ -48,9 +49,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A similarity that is read off the data, the view of the rows that it reads, and what it is scaled by.
+    """An elementary similarity, the view of the rows that it reads, and its factor.
 
-    Two leaves with the same `key` read the same statistic, which is then computed once.
+    Leaves with the same `key` read the same statistic, which is then computed once.
     """
 
     similarity: Similarity
@@ -59,42 +60,32 @@ class Leaf:
 
     @property
     def key(self) -> Hashable:
-        """What identifies the statistic: how it is computed, and from which view of the rows."""
+        """Identify the statistic: how it is computed, and from which view of the rows."""
         return self.similarity.statistic_key, self.views
 
     def view(self, X: Rows) -> Rows:
-        """The rows as this leaf reads them; each view maps every row by itself."""
+        """Return the rows as this leaf reads them; each view maps every row by itself."""
         for view in self.views:
             X = view(X)
         return X
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """`Similarity.finish`, times the factor."""
+        """Compute `Similarity.finish` times the factor."""
         S = self.similarity.finish(T, q_side, x_side)
         return S if self.factor == 1.0 else np.multiply(S, S.dtype.type(self.factor), out=S)
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
-        """`Similarity.zero_product_factor`; the factor is shared between the two sides."""
+        """Compute `Similarity.zero_product_factor`; the factor is shared between the two sides."""
         g = self.similarity.zero_product_factor(side)
         return None if g is None else g * math.sqrt(self.factor)
 
     @property
     def common_term(self) -> int | None:
-        """What a column that two sparse rows have in common adds; None where that does not tell all.
-
-        Nor does it where a subclass of a known similarity has other sums.
-        """
-        if self.similarity.form == "dot":
-            return PRODUCT
-        for kind in type(self.similarity).__mro__:
-            if "common_term" in vars(kind):
-                return self.similarity.common_term
-            if "sums" in vars(kind):
-                return None
-        return None
+        """The term of a column that two sparse rows have in common; None if these do not suffice."""
+        return PRODUCT if self.similarity.form == "dot" else self.similarity.declared("common_term", "sums")
 
     def expanded(self, X: Rows) -> Rows:
-        """Columns of the viewed rows whose plain inner product is the similarity, float64.
+        """Return columns of the viewed rows whose inner product is the similarity, float64.
 
         The factor is shared between the two sides.
         """
@@ -103,11 +94,11 @@ class Leaf:
 
 
 class Similarity(BaseEstimator):
-    """Base class of all similarities: a function of two rows that is larger the more alike they are.
+    """Base class of all similarities: functions of two rows that are larger for more similar rows.
 
     A subclass declares its `form`, which tells an engine how its *statistic* is computed, and its
-    traits. `finish` turns a block of statistics into similarities, and is all that sees parameters,
-    so candidates that differ only in parameters share the expensive part.
+    traits. `finish` turns a block of statistics into similarities, and alone reads parameters, so
+    candidates that differ only in parameters share the expensive part.
     """
 
     name: ClassVar[str]
@@ -116,14 +107,14 @@ class Similarity(BaseEstimator):
     positive_definite: bool = False
     #: defined for features >= 0 only
     nonnegative_input: bool = False
-    #: what `column_terms` add up to, e.g. "L1 distance"; empty where there is no sum over columns
+    #: the sum of `column_terms`, e.g. "L1 distance"; empty if there is no sum over columns
     column_sum: str = ""
-    #: the kernel that sums this similarity by itself, if there is one
+    #: the kernel that computes sums of this similarity in one pass, if there is one
     sums_in_panels: Callable[..., None] | None = None
-    #: of sums over coordinates: what a column that two sparse rows have in common adds to what they share
-    #: (SMALLER or HARMONIC of `_kernels`), where that and the two sides tell the sum (`from_common`)
+    #: form "coordinate": SMALLER or HARMONIC of `_kernels` if the sum over columns in common and the two
+    #: sides suffice to compute the statistic (`from_common`)
     common_term: int | None = None
-    #: names of what `fit` learns, for a model file
+    #: names of fitted attributes that model files store
     fitted_state: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -137,85 +128,94 @@ class Similarity(BaseEstimator):
         given = self.get_params(deep=True).items()
         return [name for name, value in given if isinstance(value, str) and value == "auto"]
 
+    def declared(self, name: str, *overrides: str) -> Any:
+        """Return a class attribute, or None if a subclass of its class overrides what it depends on."""
+        for kind in type(self).__mro__:
+            if name in vars(kind):
+                return getattr(self, name)
+            if vars(kind).keys() & {*overrides}:
+                return None
+        return None
+
     def check(self) -> None:
-        """Raise ValueError where a parameter is out of range."""
+        """Raise ValueError if a parameter is out of range."""
 
     def fit(
         self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
     ) -> Self:
-        """Return a copy that has seen the training rows, or itself where there is nothing to see."""
+        """Return a copy fitted to the training rows, or self if there is nothing to fit."""
         return self
 
     def never_negative(self, rows: bool) -> bool:
-        """Whether no similarity is below 0, as far as is known; `rows` says whether no feature is."""
+        """Whether all similarities are known to be >= 0; `rows` states whether all features are."""
         return False
 
     def leaves(self) -> tuple[Leaf, ...]:
-        """The parts that are read off the data."""
+        """Return the elementary similarities."""
         return (Leaf(self, self.views()),)
 
     def views(self) -> tuple[View, ...]:
-        """How this similarity wants to see rows before its statistic."""
+        """Return the transformations of rows that precede the statistic."""
         return ()
 
     @property
     def statistic_key(self) -> Hashable:
-        """What identifies the computation of the statistic."""
+        """Identify the computation of the statistic."""
         return self.form
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
         """Turn statistics into similarities; may overwrite and return `T`.
 
-        A similarity of the forms "dot" and "coordinate" is symmetric: the engine calls this with
-        references in place of queries where that is quicker.
+        A similarity of the forms "dot" and "coordinate" is symmetric: engines swap queries and
+        references where that is faster.
 
         Parameters
         ----------
         T : array, (n_queries, n_references)
             Inner products (form "dot"), sums over coordinates ("coordinate"), or similarities.
         q_side, x_side : array, (n_queries,) and (n_references,)
-            Squared lengths (form "dot") or sums of sizes ("coordinate") of the rows.
+            Squared lengths (form "dot") or sums of absolute values ("coordinate") of the rows.
         """
         return T
 
     @property
     def panel_parameters(self) -> tuple[Parameter, ...]:
-        """What `sums_in_panels` wants to know."""
+        """The parameters of `sums_in_panels`."""
         return ()
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray | None:
-        """g, where a pair of rows that share nothing has similarity g(one side) * g(other side).
+        """Return g, where rows without a common column have similarity g(one side) * g(other side).
 
-        With it sparse rows need no more than the columns in common. None where there is no such g.
+        With it, only columns in common of sparse rows are visited. None if there is no such g.
         """
         return None
 
     def from_common(self, common: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """The statistic of rows that share so much, (n_queries, n_references); sides as in `finish`."""
+        """Compute the statistic from sums over common columns, (n_queries, n_references)."""
         return common
 
     def expanded_width(self, n_features: int) -> int | None:
-        """Number of columns of `expanded`; None where no finite number of columns will do."""
+        """Return the number of columns of `expanded`; None if no finite number of columns suffices."""
         return None
 
     def expanded(self, rows: Rows) -> Rows:
-        """Columns whose plain inner product is this similarity, (n_rows, expanded_width)."""
+        """Return columns whose inner product is this similarity, (n_rows, expanded_width)."""
         raise TypeError(f"{type(self).__name__} has no explicit columns.")
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
-        """What each column adds to `column_sum`, for one query and some rows, (n_rows, n_columns)."""
-        raise TypeError(f"{type(self).__name__} is no function of a sum over columns.")
+        """Return the term of each column in `column_sum` for a query and some rows, (n_rows, n_columns)."""
+        raise TypeError(f"{type(self).__name__} is not a function of a sum over columns.")
 
     def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
         """Combine one finished block per leaf, in the order of `leaves`."""
         return blocks[0]
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """Candidates for each parameter that is ``"auto"``, by its nested name."""
+        """Return candidates for each parameter that is ``"auto"``, by its nested name."""
         return {}
 
     def replaced(self, values: dict[str, Any]) -> Self:
-        """Return a copy with parameters of these nested names set; what was fitted is shared, not copied."""
+        """Return a copy with the parameters of these nested names; fitted attributes are shared."""
         changed = copy.copy(self)
         inner: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
@@ -229,11 +229,11 @@ class Similarity(BaseEstimator):
         return changed
 
     def relative_error(self, dtype: np.dtype[Any], largest_square: float) -> float:
-        """Bound on the relative error of a similarity in `dtype`, for rows of at most that squared length."""
+        """Bound the relative error of a similarity in `dtype`, for rows of at most this squared length."""
         return 0.0
 
     def largest(self, largest_square: float) -> float:
-        """Bound on the magnitude of a similarity, for rows of at most that squared length."""
+        """Bound the magnitude of a similarity, for rows of at most this squared length."""
         return 1.0
 
     def __add__(self, other: Similarity) -> Sum:
@@ -250,3 +250,26 @@ class Similarity(BaseEstimator):
         from simlabel.similarities._composite import Scaled
 
         return Scaled(self, factor)
+
+
+class CoordinateSimilarity(Similarity):
+    """A function of a sum over coordinates.
+
+    A subclass gives `sums`, a kernel (X, panels of Q, rows of a tile, out) that fills `out` with the sums.
+    """
+
+    form = "coordinate"
+    sums: ClassVar[Callable[[FloatArray, FloatArray, int, FloatArray], None]]
+
+    @property
+    def statistic_key(self) -> Hashable:
+        """Identify the kernel: similarities with the same sums share them."""
+        return self.form, id(type(self).sums)
+
+    def mean_statistic(self, X: Rows, weights: FloatArray) -> float:
+        """Return the mean of the sums over all pairs of rows."""
+        X = np.ascontiguousarray(dense_rows(X), dtype=np.float64)
+        out: FloatArray = np.empty((X.shape[0], X.shape[0]))
+        type(self).sums(X, in_panels(X), tile_rows(X.shape[1], X.dtype), out)
+        share = weights / weights.sum()
+        return float(share @ out @ share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,11 +13,11 @@ from simlabel._utils.rows import transformed
 from simlabel._utils.validation import FloatArray, IntArray, Rows, check_numbers
 from simlabel.normalizers import fit_normalizer, resolve_normalizer
 from simlabel.similarities._base import Grid, Leaf, Names, Similarity
-from simlabel.similarities._composite import Around
+from simlabel.similarities._composite import Composite
 
 
 class ColumnView(BaseEstimator):
-    """Some columns of the rows, normalized on their own."""
+    """Select columns of the rows and normalize them."""
 
     file_key = "similarities.ColumnView"
 
@@ -25,7 +26,7 @@ class ColumnView(BaseEstimator):
         self.normalizer = normalizer
 
     def check(self) -> None:
-        """Raise ValueError where the columns are no positions."""
+        """Raise ValueError if the columns are not positions."""
         check_numbers("ColumnView", "columns", self.columns, (None,), kinds="iu", at_least=0)
         if self.normalizer is not None:
             self.normalizer.check()
@@ -35,18 +36,18 @@ class ColumnView(BaseEstimator):
         return part if self.normalizer is None else transformed(self.normalizer, part)
 
 
-class OnColumns(Around):
-    """A similarity that sees only some columns, so that each kind of feature can have its own.
+class OnColumns(Composite):
+    """A similarity of some columns only, so that each kind of feature can have its own.
 
     Parameters
     ----------
     similarity : Similarity
-        What compares those columns.
+        The similarity of these columns.
     columns : list of int, list of str, slice or mask
-        Which ones; names where X is a data frame.
+        The columns; names if X is a data frame.
     normalizer : None, str or transformer
         Normalization of these columns alone, fitted on the training rows. It comes after the
-        classifier's own `normalizer`, which is best set to None beside this.
+        classifier's own `normalizer`, which is best set to None then.
 
     Examples
     --------
@@ -61,6 +62,9 @@ class OnColumns(Around):
     name = "on_columns"
     file_key = "similarities.OnColumns"
     fitted_state = ("_view",)
+    part_names = ("similarity",)
+    nonnegative_input = False  # the columns are checked after their own normalization
+    compares_objects = False
 
     def __init__(self, similarity: Similarity, columns: Any, normalizer: Any = None) -> None:
         self.similarity = similarity
@@ -68,7 +72,7 @@ class OnColumns(Around):
         self.normalizer = normalizer
 
     def check(self) -> None:
-        """Raise where a part is not what it should be."""
+        """Raise if the similarity, the columns or the normalizer are invalid."""
         super().check()
         if self.similarity.form == "precomputed":
             raise ValueError("OnColumns: a Precomputed similarity has no columns to choose from.")
@@ -79,7 +83,7 @@ class OnColumns(Around):
     def fit(
         self, X: Rows, feature_names: Names | None = None, sample_weight: FloatArray | None = None
     ) -> Self:
-        """Find the columns, and fit the normalizer and the similarity inside on them."""
+        """Find the columns, and fit the normalizer and the similarity on them."""
         columns = column_indices(self.columns, X.shape[1], feature_names)
         normalizer = fit_normalizer(resolve_normalizer(self.normalizer), X[:, columns], sample_weight)
         fitted = clone(self)
@@ -88,21 +92,25 @@ class OnColumns(Around):
         return fitted
 
     def never_negative(self, rows: bool) -> bool:
-        """As the similarity inside, for the columns as it sees them."""
+        """Whether the similarity of the normalized columns is never negative."""
         own = resolve_normalizer(self.normalizer)
-        return super().never_negative(rows if own is None else own.keeps_nonnegative(rows))
+        return self.similarity.never_negative(rows if own is None else own.keeps_nonnegative(rows))
 
     def leaves(self) -> tuple[Leaf, ...]:
-        """The parts inside, each reading these columns first."""
+        """Return the leaves, each reading these columns first."""
         return tuple(replace(leaf, views=(self._view, *leaf.views)) for leaf in self.similarity.leaves())
 
+    def assemble(self, blocks: Sequence[FloatArray]) -> FloatArray:
+        """Combine the blocks of the similarity."""
+        return self.similarity.assemble(blocks)
+
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """Candidates of the similarity inside, from these columns."""
+        """Return candidates of the similarity, from these columns."""
         return super().grids(self._view(X), sample_weight, seed)
 
 
 def column_indices(columns: Any, n_columns: int, feature_names: Names | None) -> IntArray:
-    """Resolve names, positions, a slice or a mask to positions, and refuse what is not there."""
+    """Resolve names, positions, a slice or a mask to positions; raise ValueError for missing columns."""
     if isinstance(columns, slice):
         return np.arange(n_columns)[columns]
     wanted = np.asarray(columns)
@@ -116,10 +124,10 @@ def column_indices(columns: Any, n_columns: int, feature_names: Names | None) ->
         known = {} if feature_names is None else {name: i for i, name in enumerate(feature_names)}
         missing = [name for name in wanted.tolist() if name not in known]
         if missing:
-            have = list(known) if known else "no names (give a data frame)"
+            have = list(known) if known else "no names (pass a data frame)"
             raise ValueError(f"OnColumns: no column named {missing[0]!r}; X has {have}.")
         return np.array([known[name] for name in wanted.tolist()])
     outside = [int(c) for c in wanted if not -n_columns <= c < n_columns]
     if outside:
-        raise ValueError(f"OnColumns: column {outside[0]} is not there; X has {n_columns} columns.")
+        raise ValueError(f"OnColumns: column {outside[0]} is out of range; X has {n_columns} columns.")
     return wanted % n_columns

@@ -10,13 +10,13 @@ from simlabel._utils.kernels import power_sums
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities._base import Similarity, View
 
-_ROUNDING = 64  # times the precision: what a sum of 20,000 squares is off after the division
+_ROUNDING = 64  # times the precision: the rounding error of a sum of 20,000 squares after the division
 
 
 def unit_rows(X: Rows) -> Rows:
-    """Rows at unit length; a zero row stays zero, and X comes back where nothing is to be done.
+    """Scale rows to unit length; zero rows stay zero, and X itself is returned if all have it.
 
-    Rows that a normalizer has brought to unit length have it but for rounding, and are left alone.
+    Rows that a normalizer has scaled have unit length up to rounding, and are left unchanged.
     """
     squares = squared_lengths(X)
     off = (np.abs(squares - 1.0) > _ROUNDING * np.finfo(X.dtype).eps) & (squares > 0.0)
@@ -31,7 +31,7 @@ def unit_rows(X: Rows) -> Rows:
 
 
 class Cosine(Similarity):
-    """The cosine of the angle between two rows; 0 where one of them is zero.
+    """The cosine of the angle between two rows; 0 if one of them is zero.
 
     Examples
     --------
@@ -49,25 +49,25 @@ class Cosine(Similarity):
     panel_parameters = (1.0, 0.0)
 
     def views(self) -> tuple[View, ...]:
-        """Rows are brought to unit length first."""
+        """Return the scaling to unit length."""
         return (unit_rows,)
 
     def never_negative(self, rows: bool) -> bool:
-        """Where no feature is below 0, no angle is above 90 degrees."""
+        """Whether no feature is below 0: then no angle is above 90 degrees."""
         return rows
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
-        """0: rows with nothing in common are not alike."""
+        """Return 0, the cosine of rows without a common column."""
         return np.zeros(len(side))
 
     def expanded_width(self, n_features: int) -> int:
-        """The columns themselves."""
+        """Return the number of columns."""
         return n_features
 
     def expanded(self, rows: Rows) -> Rows:
-        """Unit rows as they are."""
+        """Return the unit rows themselves."""
         return rows
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
-        """Products of rows at unit length."""
+        """Return products of rows at unit length."""
         return X * q

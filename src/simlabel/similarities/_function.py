@@ -1,4 +1,4 @@
-"""Any Python function as a similarity, of vectors or of any objects."""
+"""Similarities given by the user: a Python function, or the matrix itself."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Function(Similarity):
     ----------
     fn : callable
         ``fn(a, b) -> float`` of two rows, or with `blockwise` ``fn(A, B) -> (len(A), len(B))``.
-        Rows are vectors, or whatever objects X is a list of: strings, sets, graphs.
-        Sparse rows are handed over as dense vectors, block by block.
+        Rows are vectors, or the objects in the list X: strings, sets, graphs.
+        Sparse rows are converted to dense vectors, block by block.
     blockwise : bool
-        Whether `fn` takes two blocks. Far quicker where it can be written so.
+        Whether `fn` takes two blocks of rows, which is much faster.
     positive_definite : bool
-        Your word that the function is a positive definite kernel, which learned influence needs.
+        Declare that the function is a positive definite kernel, which learned influence needs.
     nonnegative : bool
-        Your word that the function is never below 0: `decision_function` then gives shares of the
-        similarity, which can be compared between queries, in place of plain sums.
+        Declare that the function is never below 0: `decision_function` then returns shares of the
+        total similarity, which are comparable between queries, in place of plain sums.
 
     See Also
     --------
-    Precomputed : Where similarities are known already.
+    Precomputed : A matrix of similarities.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Function(Similarity):
         self.nonnegative = nonnegative
 
     def check(self) -> None:
-        """Raise TypeError where `fn` cannot be called."""
+        """Raise TypeError if `fn` is not callable or a flag is not a bool."""
         if not callable(self.fn):
             raise TypeError(f"Function: fn must be callable, got {self.fn!r}.")
         check_flag("Function", "blockwise", self.blockwise)
@@ -69,16 +69,16 @@ class Function(Similarity):
         check_flag("Function", "nonnegative", self.nonnegative)
 
     def never_negative(self, rows: bool) -> bool:
-        """As you say."""
+        """Return what the user has declared."""
         return self.nonnegative
 
     @property
     def statistic_key(self) -> Hashable:
-        """Two of them are the same only if they are one object's function."""
+        """Identify the statistic by the identity of the function."""
         return self.form, id(self.fn), self.blockwise
 
     def block(self, A: Rows, B: Rows) -> FloatArray:
-        """Similarities of all pairs, (len(A), len(B)), checked."""
+        """Compute the similarities of all pairs, (len(A), len(B)), and check them."""
         A, B = dense_rows(A), dense_rows(B)
         shape = (len(A), len(B))
         if self.blockwise:
@@ -90,7 +90,7 @@ class Function(Similarity):
                 )
         else:
             S = self._pairs(A, B, shape)
-        S = np.array(S, dtype=np.float64)  # a copy: the caller's array is not ours to change
+        S = np.array(S, dtype=np.float64)  # a copy, since engines change it in place
         if not np.isfinite(S).all():
             i, j = np.argwhere(~np.isfinite(S))[0]
             raise ValueError(
@@ -109,7 +109,7 @@ class Function(Similarity):
                 except (TypeError, ValueError):
                     raise ValueError(
                         f"Function: {self._label} returned {_short(value)} for one pair; expected a number. "
-                        f"If it takes whole blocks, say Function(fn, blockwise=True)."
+                        f"If it takes whole blocks, use Function(fn, blockwise=True)."
                     ) from None
         return S
 
@@ -121,3 +121,39 @@ class Function(Similarity):
 def _short(value: Any) -> str:
     text = repr(value).replace("\n", " ")
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Precomputed(Similarity):
+    """The similarities themselves as X.
+
+    In fit it is (n_rows, n_rows), between the labelled instances; later it is
+    (n_queries, n_rows), between the queries and the labelled instances.
+
+    Parameters
+    ----------
+    positive_definite : bool
+        Declare that the matrix is of a positive definite kernel, which learned influence needs.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> S = [[1.0, 0.1], [0.1, 1.0]]
+    >>> model = SMLClassifier(Precomputed()).fit(S, [{"sea"}, {"trees"}])
+    >>> model.predict([[0.2, 0.7]])
+    [{'trees'}]
+    """
+
+    name = "precomputed"
+    file_key = "similarities.Precomputed"
+    form = "precomputed"
+
+    def __init__(self, positive_definite: bool = False) -> None:
+        self.positive_definite = positive_definite
+
+    def never_negative(self, rows: bool) -> bool:
+        """Whether no entry of the matrix is below 0."""
+        return rows
+
+    def check(self) -> None:
+        """Raise if `positive_definite` is neither True nor False."""
+        check_flag("Precomputed", "positive_definite", self.positive_definite)

@@ -15,7 +15,7 @@ _FACTORS = tuple(2.0**power for power in range(-3, 10))
 
 
 def bandwidth_grid(mean_distance: float) -> Grid:
-    """Factors 1/8 to 512 of 1 / (mean distance), since narrow bandwidths win on many rows.
+    """Return factors 1/8 to 512 of 1 / (mean distance): with many rows narrow bandwidths are best.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def bandwidth_grid(mean_distance: float) -> Grid:
 
 
 def mean_square(X: Rows, sample_weight: FloatArray | None) -> float:
-    """E|x|^2 over the rows."""
+    """Return E|x|^2 over the rows."""
     weights = _weights(X, sample_weight)
     if is_lazy(X):
         return float(fold(X, _summed_squares, float.__add__, weights) / weights.sum())
@@ -48,7 +48,7 @@ def _summed_squares(X: Rows, weights: FloatArray) -> float:
 
 
 def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
-    """E|x - z|^2 over pairs of rows, in closed form: 2 (E|x|^2 - |E x|^2)."""
+    """Return E|x - z|^2 over pairs of rows, in closed form: 2 (E|x|^2 - |E x|^2)."""
     if is_lazy(X):
         moments = lazy_moments(X, sample_weight)
         return float(2.0 * moments.squares.sum() / moments.weight)
@@ -61,15 +61,15 @@ def mean_squared_distance(X: Rows, sample_weight: FloatArray | None) -> float:
     total = 0.0
     step = max(1, limits().block_entries // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
-        centred = X[start : start + step] - mean  # centred first: offsets would cancel digits
-        total += float(weights[start : start + step] @ np.einsum("ij,ij->i", centred, centred))
+        centered = X[start : start + step] - mean  # centered first: offsets would cancel digits
+        total += _summed_squares(centered, weights[start : start + step])
     return 2.0 * total
 
 
 def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
-    """E|x - z|_1 over pairs of rows, in closed form: per column, 2 * integral of F (1 - F).
+    """Return E|x - z|_1 over pairs of rows, in closed form: per column, 2 * integral of F (1 - F).
 
-    Columns are sorted; of rows that are not in memory a sample is.
+    Columns are sorted; of rows that are not in memory, those of a sample.
     """
     if is_lazy(X):
         X, sample_weight = sampled_rows(X, sample_weight, 0, limits().sorted_rows)
@@ -92,7 +92,7 @@ def mean_l1_distance(X: Rows, sample_weight: FloatArray | None) -> float:
 def sampled_rows(
     X: Rows, sample_weight: FloatArray | None, seed: int, n: int = 1000
 ) -> tuple[Rows, FloatArray]:
-    """All rows where there are at most `n`, weights counted as copies, else a seeded sample of them.
+    """Return all rows if there are at most `n`, counting weights as copies, else a seeded sample.
 
     Rows are rounded first: the last digits of normalized rows may depend on the order of all rows.
     """

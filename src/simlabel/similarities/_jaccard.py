@@ -9,12 +9,11 @@ import scipy.sparse as sp
 
 from simlabel._utils.kernels import SMALLER, set_sums, sums_of_minima, weighted_set_sums
 from simlabel._utils.validation import FloatArray, Rows, check_flag
-from simlabel.similarities._base import Form, View
-from simlabel.similarities._coordinate import CoordinateSimilarity
+from simlabel.similarities._base import CoordinateSimilarity, Form, View
 
 
 def present(X: Rows) -> Rows:
-    """1 where a feature is not zero."""
+    """Return 1 where a feature is not zero."""
     if sp.issparse(X):
         X = X.copy()
         X.eliminate_zeros()
@@ -29,13 +28,13 @@ class Jaccard(CoordinateSimilarity):
     Parameters
     ----------
     weighted : bool
-        True: sum of minima over sum of maxima, which on 0/1 features is the same as False.
-        False: a feature is present or not, whatever its value; this reads inner products only,
-        which is far quicker on sparse sets.
+        True: sum of minima over sum of maxima, which equals False on 0/1 features.
+        False: a feature is present or absent, whatever its value; this needs inner products only,
+        which is much faster on sparse sets.
 
     Notes
     -----
-    Two empty rows have similarity 0: they share nothing.
+    Two empty rows have similarity 0.
 
     See Also
     --------
@@ -59,38 +58,38 @@ class Jaccard(CoordinateSimilarity):
         self.weighted = weighted
 
     def check(self) -> None:
-        """Raise ValueError where `weighted` is neither True nor False."""
+        """Raise if `weighted` is neither True nor False."""
         check_flag("Jaccard", "weighted", self.weighted)
 
     @property
     def form(self) -> Form:  # type: ignore[override]
-        """Sets need inner products, weighted sets need minima."""
+        """Inner products for sets, minima for weighted sets."""
         return "coordinate" if self.weighted else "dot"
 
     @property
     def sums_in_panels(self) -> Callable[..., None]:  # type: ignore[override]
-        """Likewise."""
+        """The kernel of weighted sets or sets."""
         return weighted_set_sums if self.weighted else set_sums
 
     @property
     def statistic_key(self) -> Hashable:
-        """Inner products where they are enough."""
+        """Identify the statistic: inner products for sets."""
         return super().statistic_key if self.weighted else self.form
 
     def views(self) -> tuple[View, ...]:
-        """Sets are 0/1 rows."""
+        """Return the conversion to 0/1 rows for sets."""
         return () if self.weighted else (present,)
 
     def never_negative(self, rows: bool) -> bool:
-        """A share of a union."""
+        """Return True: it is a share of a union."""
         return True
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
-        """0: sets with nothing in common are not alike."""
+        """Return 0, the similarity of disjoint sets."""
         return np.zeros(len(side))
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """Intersections to similarities; the sides are the sizes of the sets."""
+        """Turn sizes of intersections into similarities; the sides are the sizes of the sets."""
         union = (q_side[:, None] + x_side[None, :]).astype(T.dtype, copy=False)
         union -= T
         return np.divide(T, union, out=np.zeros_like(T), where=union > 0)

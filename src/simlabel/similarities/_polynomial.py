@@ -19,7 +19,7 @@ _SHARES = (0.0, 0.25, 1.0, 4.0)  # of the mean squared length
 
 
 def _products_of_two(X: FloatArray) -> list[FloatArray]:
-    """x_a * x_b for b >= a, with sqrt(2) where a is not b: a block of columns for each a."""
+    """Return x_a * x_b for b >= a, times sqrt(2) if a is not b: a block of columns for each a."""
     root = np.ones(X.shape[1], dtype=X.dtype)
     root[1:] = np.sqrt(2.0)
     return [X[:, a:] * (X[:, a : a + 1] * root[: X.shape[1] - a]) for a in range(X.shape[1])]
@@ -33,7 +33,7 @@ class Polynomial(Similarity):
     degree : int or "auto"
         d, at least 1; ``"auto"`` is resolved at fit by the classifier's `tuning`.
     coef0 : float or "auto"
-        c, not negative: it trades higher-order terms for lower-order ones. Likewise.
+        c, not negative: larger values give lower-order terms more weight. ``"auto"`` as for `degree`.
 
     Examples
     --------
@@ -54,12 +54,12 @@ class Polynomial(Similarity):
         self.coef0 = coef0
 
     def check(self) -> None:
-        """Raise ValueError where the degree is no whole number or c is negative."""
+        """Raise ValueError if the degree is not an integer >= 1 or c is negative."""
         check_number(type(self).__name__, "degree", self.degree, at_least=1, integer=True, also=("auto",))
         check_number(type(self).__name__, "coef0", self.coef0, at_least=0, also=("auto",))
 
     def grids(self, X: Rows, sample_weight: FloatArray | None, seed: int) -> dict[str, Grid]:
-        """Degrees up to 8, and c around the mean squared length of a row."""
+        """Return degrees up to 8, and c around the mean squared length of a row."""
         grids = {}
         if self.degree == "auto":
             grids["degree"] = Grid(_DEGREES)
@@ -69,30 +69,30 @@ class Polynomial(Similarity):
         return grids
 
     def never_negative(self, rows: bool) -> bool:
-        """Even powers are not below 0, nor are products of features that are not."""
+        """Whether the power is even or no feature is negative."""
         return rows or int(self.degree) % 2 == 0
 
     def finish(self, T: FloatArray, q_side: FloatArray, x_side: FloatArray) -> FloatArray:
-        """Inner products to similarities, in place."""
+        """Turn inner products into similarities, in place."""
         if self.coef0 != 0:
             T += T.dtype.type(self.coef0)
         return whole_power(T, int(self.degree))
 
     @property
     def panel_parameters(self) -> tuple[Parameter, ...]:
-        """d and c."""
+        """Degree and constant."""
         return self.degree, self.coef0
 
     def column_terms(self, q: FloatArray, X: FloatArray) -> FloatArray:
-        """Products."""
+        """Return products of features."""
         return X * q
 
     def zero_product_factor(self, side: FloatArray) -> FloatArray:
-        """c^(d / 2)."""
+        """Return c^(d / 2)."""
         return np.full(len(side), float(self.coef0) ** (int(self.degree) / 2))
 
     def expanded_width(self, n_features: int) -> int | None:
-        """Degree 1: the columns and a constant; degree 2: also all products of two columns."""
+        """Count columns and a constant for degree 1; also all products of two columns for degree 2."""
         constant = int(float(self.coef0) > 0)
         if self.degree == 1:
             return n_features + constant
@@ -101,7 +101,7 @@ class Polynomial(Similarity):
         return None
 
     def expanded(self, rows: Rows) -> Rows:
-        """(c, sqrt(2c) x, x_a^2, sqrt(2) x_a x_b) for degree 2, (sqrt(c), x) for degree 1."""
+        """Return (c, sqrt(2c) x, x_a^2, sqrt(2) x_a x_b) for degree 2, (sqrt(c), x) for degree 1."""
         c, square = float(self.coef0), self.degree == 2
         parts: list[Rows] = []
         if c > 0:
@@ -115,7 +115,7 @@ class Polynomial(Similarity):
         return sp.hstack(parts, format="csr") if sp.issparse(rows) and not square else np.hstack(parts)
 
     def largest(self, largest_square: float) -> float:
-        """(largest squared length + c)^d."""
+        """Return (largest squared length + c)^d."""
         return float((largest_square + float(self.coef0)) ** int(self.degree))
 
 

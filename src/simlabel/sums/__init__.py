@@ -1,79 +1,83 @@
-"""Engines: the reduction over blocks of similarities, behind one door.
+"""Engines: the reduction over blocks of similarities.
 
-`_contract` is what an engine is given and must provide; `planning` chooses the way and the blocks,
-`running` goes it, `reducers` are what happens to blocks of similarities on the way.
+An engine gets a `ReduceCall`: queries, prepared references, and jobs (similarity, weighting, reducer).
+`_planning` chooses the way and the blocks, `_running` runs the plan, `_reducers` say what happens to blocks
+of similarities.
 """
 
-from simlabel.sums._all_pairs import AllPairs
-from simlabel.sums._auto import ENGINES, Auto, resolve_engine
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
 from simlabel.sums._chunks import Chunk, Ids, number_after
-from simlabel.sums._collapsed import Collapsed
-from simlabel.sums._contract import Engine, Job, Plan, ReduceCall
-from simlabel.sums._exact import Exact
-from simlabel.sums._merged import sparse_product
+from simlabel.sums._collapsed import Collapsed, CollapsedSums, MergedSums, sparse_product
+from simlabel.sums._pairs import AllPairs, Exact, Sampled
+from simlabel.sums._planning import can_be_symmetric, is_worth_symmetric, make_plan, plan_reduction
 from simlabel.sums._prepared import Prepared, prepare
+from simlabel.sums._reducers import Exclude, Join, Keep, Largest, Reducer, SumReducer, reducer_for
 from simlabel.sums._references import References
-from simlabel.sums._sampled import Sampled
-from simlabel.sums._samplers import (
-    SAMPLERS,
-    Balanced,
-    Distribution,
-    Sampler,
-    UniformSampler,
-    draw,
-    resolve_sampler,
+from simlabel.sums._running import (
+    Shard,
+    SlowSimilarityWarning,
+    aligned,
+    close,
+    cut_jobs,
+    make_shard,
+    rounds,
+    run_tasks,
+    shard_rows,
 )
-from simlabel.sums._sums import is_objects, similarity_sums
-from simlabel.sums._weightings import (
-    WEIGHTINGS,
-    CustomWeighting,
-    Cutoff,
-    Power,
-    TopK,
-    Weighting,
-    resolve_weighting,
-)
-from simlabel.sums.reducers import Exclude, Keep, SumReducer, reducer_for
-from simlabel.sums.running import SlowSimilarityWarning
+from simlabel.sums._samplers import SAMPLERS, draw, resolve_sampler
+from simlabel.sums._sums import ENGINES, Auto, is_objects, resolve_engine, similarity_sums
+from simlabel.sums._weightings import WEIGHTINGS, CustomWeighting, Weighting, resolve_weighting
 
 __all__ = [
+    "DEFAULT_MEMORY_MIB",
     "ENGINES",
     "AllPairs",
     "Auto",
     "Collapsed",
+    "CollapsedSums",
     "Engine",
     "Exact",
     "Exclude",
     "Job",
+    "Join",
     "Keep",
+    "Largest",
+    "MergedSums",
     "Plan",
     "Prepared",
+    "Progress",
     "ReduceCall",
+    "Reducer",
     "Sampled",
+    "Shard",
     "SlowSimilarityWarning",
     "SumReducer",
+    "aligned",
+    "can_be_symmetric",
+    "close",
+    "cut_jobs",
     "is_objects",
+    "is_worth_symmetric",
+    "make_plan",
+    "make_shard",
+    "plan_reduction",
     "prepare",
     "reducer_for",
     "resolve_engine",
+    "rounds",
+    "run_tasks",
+    "shard_rows",
     "similarity_sums",
-    "Balanced",
-    "Distribution",
-    "SAMPLERS",
-    "Sampler",
-    "UniformSampler",
-    "draw",
-    "resolve_sampler",
-    "CustomWeighting",
-    "Cutoff",
-    "Power",
-    "TopK",
-    "WEIGHTINGS",
-    "Weighting",
-    "resolve_weighting",
+    "sparse_product",
     "Chunk",
     "Ids",
     "number_after",
     "References",
-    "sparse_product",
+    "SAMPLERS",
+    "draw",
+    "resolve_sampler",
+    "CustomWeighting",
+    "WEIGHTINGS",
+    "Weighting",
+    "resolve_weighting",
 ]

@@ -1,28 +1,30 @@
-"""Some labelled instances: immutable, with what they are called."""
+"""Chunks of labeled instances with their ids: immutable."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Groups, LazyRows, blocks, fold, joined, take_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.labels import Indicator, UnknownLabels, joined_unknown, label_counts, moved
 
 Positions = npt.NDArray[np.int64]
-Ids = range | npt.NDArray[Any]  # numbers in order, int64, or any objects
+Ids = range | npt.NDArray[Any]  # consecutive numbers, int64, or any objects
 
 
+@dataclass(eq=False)
 class Chunk:
-    """Some labelled instances.
+    """Some labeled instances.
 
     Parameters
     ----------
@@ -31,43 +33,38 @@ class Chunk:
     Y : csr_array of 0/1, (n, n_labels)
         Label sets.
     weights : array, (n,)
-        How many times each counts.
+        The sample weight of each.
     ids : range or array, (n,)
-        What each is called.
+        The id of each.
     raw : rows, (n, n_features), or None
-        Features as they came, where the normalizer could not learn anew from X.
+        Untransformed features, if the normalizer cannot be refitted on X.
     groups : array, (n,), or None
-        Name of the group that each belongs to, int64 or objects; None for a group of its own.
+        Name of the group of each, int64 or objects; None for a group of its own.
     unknown : UnknownLabels or None
-        Entries of Y that are not known; None where all are.
+        Entries of Y that are not known; None if all are known.
     """
 
-    def __init__(
-        self,
-        X: Rows,
-        Y: Indicator,
-        weights: FloatArray,
-        ids: Ids,
-        raw: Rows | None,
-        groups: Groups = None,
-        unknown: UnknownLabels | None = None,
-    ) -> None:
-        self.X, self.Y, self.weights, self.ids, self.raw = X, Y, weights, ids, raw
-        self.groups, self.unknown = groups, unknown
+    X: Rows
+    Y: Indicator
+    weights: FloatArray
+    ids: Ids
+    raw: Rows | None
+    groups: Groups = None
+    unknown: UnknownLabels | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """The set sizes that occur, in rising order; a row that is not wholly known has none."""
+        """The set sizes that occur, sorted, of rows whose labels are all known."""
         counts = np.diff(self.Y.indptr)
         counts = counts if self.unknown is None else counts[self.unknown.complete]
         return np.unique(counts).astype(np.int64)
 
     @cached_property
     def label_counts(self) -> npt.NDArray[np.int64]:
-        """In how many rows each label is present, and in how many it is known, (2, n_labels)."""
+        """The number of rows in which each label is present, and in which it is known, (2, n_labels)."""
         return label_counts(self.Y, self.unknown)
 
     @property
@@ -76,7 +73,7 @@ class Chunk:
         return self.unknown is None or not self.unknown.entries.nnz
 
     def settled(self, constant: npt.NDArray[np.int8]) -> Chunk:
-        """The same where unknown cells of constant labels count as the constant; made once for the same ones.
+        """Return the chunk with unknown cells of constant labels set to the constant; cached.
 
         Parameters
         ----------
@@ -86,42 +83,47 @@ class Chunk:
         filled = np.where(self.label_counts[1] < len(self), constant, 0)
         if self.unknown is None or not filled.any():
             return self
-        known = self.__dict__.get("_settled")
-        if known is None or known[0] != filled.tobytes():
-            made = self.with_labels(*self.unknown.settled(self.Y, filled))
-            known = self.__dict__["_settled"] = filled.tobytes(), made
-        return known[1]
+        unknown = self.unknown
+        make = partial(unknown.settled, self.Y, filled)
+        return self._cached("_settled", filled.tobytes(), lambda: self.with_labels(*make()))
+
+    def _cached(self, name: str, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the last result for `name` if it has the same key, else make it."""
+        cached = self.__dict__.get(name)
+        if cached is None or cached[0] != key:
+            cached = self.__dict__[name] = key, make()
+        return cached[1]
 
     @cached_property
     def nonnegative(self) -> bool:
-        """Whether no feature is below 0; objects have none, and nothing is known of them."""
+        """Whether no feature is negative; False for objects."""
         return hasattr(self.X, "shape") and fold(self.X, _lowest, min) >= 0
 
     @cached_property
     def index(self) -> dict[Hashable, int]:
-        """Where each id is."""
+        """The position of each id."""
         return {name: i for i, name in enumerate(np.asarray(self.ids).tolist())}
 
     @property
     def find(self) -> Callable[[Hashable], int | None]:
-        """Position of an id, or None."""
+        """A function from an id to its position, or None."""
         if not isinstance(self.ids, range):
             return self.index.get
         ids = self.ids
         return lambda name: ids.index(name) if type(name) is int and name in ids else None
 
     def influence(self, sizes: npt.NDArray[np.int64], complete: bool = True) -> Rows:
-        """The rows of `References.influence`; made once for the same sizes."""
+        """Return the rows of `References.influence`; cached."""
         key = (self.Y.shape[1], sizes.tobytes(), complete)
-        known = self.__dict__.get("_influence")
-        if known is None or known[0] != key:
-            short = isinstance(self.X, LazyRows)
-            rows = _weighted_rows(self.Y, self.weights, sizes, short) if complete else self._partly(sizes)
-            known = self.__dict__["_influence"] = key, rows
-        return known[1]
+        short = isinstance(self.X, LazyRows)
+        return self._cached(
+            "_influence",
+            key,
+            lambda: _weighted_rows(self.Y, self.weights, sizes, short) if complete else self._partly(sizes),
+        )
 
     def _partly(self, sizes: npt.NDArray[np.int64]) -> Rows:
-        """[Y | size of a row that is wholly known | 1 where it is not | what is known then], weighted."""
+        """Return [Y | size if all labels are known | 1 if not | the labels known then], weighted."""
         n, n_labels = self.Y.shape
         entries = sp.csr_array((n, n_labels), dtype=np.int8) if self.unknown is None else self.unknown.entries
         partly = np.diff(entries.indptr) > 0
@@ -134,23 +136,26 @@ class Chunk:
         return sp.csr_array(sp.hstack(parts, format="csr").multiply(self.weights[:, None]), dtype=np.float64)
 
     def part(self, rows: Positions) -> Chunk:
-        """A copy of some rows; the arrays of this one are not kept alive."""
-        some = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
-        ids = self.ids[rows[0] : rows[-1] + 1] if some else np.asarray(self.ids)[rows]
+        """Return a copy of some rows, without references to the arrays of this chunk."""
+        contiguous = isinstance(self.ids, range) and len(rows) == rows[-1] - rows[0] + 1
+        ids = self.ids[rows[0] : rows[-1] + 1] if contiguous else np.asarray(self.ids)[rows]
         raw = None if self.raw is None else _taken(self.raw, rows)
+        return self._selected(rows, _taken(self.X, rows), raw, ids)
+
+    def _selected(self, rows: Positions | slice, X: Rows, raw: Rows | None, ids: Ids) -> Chunk:
         groups = None if self.groups is None else self.groups[rows]
         unknown = None if self.unknown is None else self.unknown.part(rows)
-        return Chunk(_taken(self.X, rows), self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
+        return Chunk(X, self.Y[rows], self.weights[rows], ids, raw, groups, unknown)
 
     def relabelled(self, places: Positions, n_labels: int) -> Chunk:
-        """The same rows where label k has moved to places[k]; the features are shared."""
+        """Return the same rows with label k moved to places[k]; the features are shared."""
         Y = moved(self.Y, places, n_labels)
         unknown = None if self.unknown is None else self.unknown.moved(places, n_labels)
         return self.with_labels(Y, unknown)
 
     def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
-        """The same rows with other label sets; the features are shared."""
-        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
+        """Return the same rows with other label sets; the features are shared."""
+        return replace(self, Y=Y, unknown=unknown)
 
 
 def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
@@ -170,11 +175,11 @@ def _taken(X: Rows, rows: Positions) -> Rows:
 
 
 def _weighted_rows(Y: Indicator, weights: FloatArray, sizes: npt.NDArray[np.int64], short: bool) -> Rows:
-    """[Y | one-hot of the set size], times the weights; `short` where memory counts more than time."""
+    """Return [Y | one-hot of the set size], times the weights; `short` saves memory instead of time."""
     n, n_labels = Y.shape
     counts = np.diff(Y.indptr)
     indptr = Y.indptr + np.arange(n + 1, dtype=Y.indptr.dtype)
-    last = np.zeros(int(indptr[-1]), dtype=bool)  # the size stands behind the labels
+    last = np.zeros(int(indptr[-1]), dtype=bool)  # the size follows the labels
     last[indptr[1:] - 1] = True
     indices = np.empty(len(last), dtype=Y.indices.dtype)
     indices[~last], indices[last] = Y.indices, n_labels + np.searchsorted(sizes, counts)
@@ -187,14 +192,14 @@ def _weighted_rows(Y: Indicator, weights: FloatArray, sizes: npt.NDArray[np.int6
 
 @lru_cache(maxsize=2)
 def _ones(power: int) -> npt.NDArray[np.float64]:
-    """2^power ones that all who ask share, so they are read only."""
+    """Return 2^power ones, a shared, read-only array."""
     ones = np.ones(1 << power)
     ones.flags.writeable = False
     return ones
 
 
 def merged(chunks: Sequence[Chunk]) -> Chunk:
-    """Chunks as one: a copy."""
+    """Return chunks as one, copied."""
     ids = [chunk.ids for chunk in chunks]
     follow = all(
         isinstance(a, range) and isinstance(b, range) and a.stop == b.start
@@ -214,18 +219,18 @@ def merged(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def merged_unknown(chunks: Sequence[Chunk]) -> UnknownLabels | None:
-    """What is unknown in all chunks; None where nothing is."""
+    """Return the unknown entries of all chunks; None if there are none."""
     parts, lengths = [chunk.unknown for chunk in chunks], [len(chunk) for chunk in chunks]
     return joined_unknown(parts, lengths, chunks[0].Y.shape[1])
 
 
 def merged_ids(chunks: Sequence[Chunk]) -> npt.NDArray[Any]:
-    """The ids of all chunks, int64 or objects."""
+    """Return the ids of all chunks, int64 or objects."""
     return _merged_names([np.asarray(chunk.ids) for chunk in chunks])
 
 
 def merged_groups(chunks: Sequence[Chunk]) -> Groups:
-    """The names of the groups of all chunks; None where no chunk has any."""
+    """Return the names of the groups of all chunks; None if no chunk has groups."""
     if all(chunk.groups is None for chunk in chunks):
         return None
     alone = [np.full(len(chunk), None) if chunk.groups is None else chunk.groups for chunk in chunks]
@@ -238,45 +243,25 @@ def _merged_names(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def cut(chunk: Chunk) -> Iterable[Chunk]:
-    """A chunk whose rows are not in memory, in the parts in which they are read; any other as it is."""
+    """Cut a chunk with lazy rows into the blocks in which they are read; others are unchanged."""
     X, raw = chunk.X, chunk.raw
     if not isinstance(X, LazyRows):
         return [chunk]
     return [
-        Chunk(
-            X.part(rows),
-            chunk.Y[rows],
-            chunk.weights[rows],
-            chunk.ids[rows],
-            raw.part(rows) if isinstance(raw, LazyRows) else None,
-            None if chunk.groups is None else chunk.groups[rows],
-            None if chunk.unknown is None else chunk.unknown.part(rows),
+        chunk._selected(
+            rows, X.part(rows), raw.part(rows) if isinstance(raw, LazyRows) else None, chunk.ids[rows]
         )
         for rows in X.cuts()
     ]
 
 
 def named_ids(chunks: Iterable[Chunk]) -> set[Hashable]:
-    """The ids that are no range."""
+    """Return the ids that are not ranges."""
     return {name for chunk in chunks if not isinstance(chunk.ids, range) for name in chunk.ids.tolist()}
 
 
-def id_ranges(chunks: Iterable[Chunk]) -> list[range]:
-    """The ids that are ranges, those that follow each other as one."""
-    ranges: list[range] = []
-    for chunk in chunks:
-        ids = chunk.ids
-        if not isinstance(ids, range):
-            continue
-        if ranges and ranges[-1].stop == ids.start:
-            ranges[-1] = range(ranges[-1].start, ids.stop)
-        else:
-            ranges.append(ids)
-    return ranges
-
-
 def number_after(ids: Ids, least: int) -> int:
-    """A number above all numbers among the ids."""
+    """Return a number above all numbers among the ids, at least `least`."""
     if isinstance(ids, range):
         return max(least, ids.stop)
     if ids.dtype == object:

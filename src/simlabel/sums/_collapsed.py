@@ -1,6 +1,6 @@
-"""The sum over references, taken before the query comes.
+"""The sum over references, precomputed.
 
-Where a similarity is an inner product of explicit columns, <e(q), e(x)>, the sum over references of
+If a similarity is an inner product of explicit columns, <e(q), e(x)>, the sum over references of
 <e(q), e(x_j)> v_j is e(q) times one matrix: a query costs the same for any number of references.
 """
 
@@ -8,25 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
+from simlabel._utils.kernels import sparse_times_dense
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks, dense_rows, n_rows, n_shared_columns, pieces, row_width
+from simlabel._utils.rows import (
+    blocks,
+    dense_rows,
+    merged_columns,
+    n_rows,
+    n_shared_columns,
+    pieces,
+    row_width,
+)
 from simlabel._utils.threads import effective_jobs, held_blas
 from simlabel._utils.validation import FloatArray, Rows
 from simlabel.similarities import Leaf
-from simlabel.sums._contract import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
-from simlabel.sums._exact import Exact, check_finite_sums
-from simlabel.sums._merged import MergedSums
+from simlabel.sums._base import DEFAULT_MEMORY_MIB, Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._influence import InfluenceColumns
+from simlabel.sums._pairs import Exact, check_finite_sums
+from simlabel.sums._planning import collapsed_cost
 from simlabel.sums._prepared import Prepared
-from simlabel.sums.planning import collapsed_cost
-from simlabel.sums.reducers import SumReducer
+from simlabel.sums._reducers import SumReducer
 
-_KEPT = "collapsed"  # where a job keeps its sums
-_SHARED = "shared columns"  # and how many columns of the references more than one of them has
+_SUMS = "collapsed"  # keys of a job's cache
+_SHARED = "shared columns"
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class CollapsedSums:
     >>> some = none.added(np.eye(2), np.ones((2, 1)))
     >>> some.of(np.array([[3.0, 4.0]]))
     array([[7.]])
-    >>> some.removed(np.eye(2)[:1], np.ones((1, 1))).of(np.array([[3.0, 4.0]]))
+    >>> some.added(np.eye(2)[:1], np.ones((1, 1)), sign=-1).of(np.array([[3.0, 4.0]]))
     array([[4.]])
     """
 
@@ -56,55 +66,123 @@ class CollapsedSums:
 
     @classmethod
     def empty(cls, leaf: Leaf, n_features: int, n_columns: int) -> Self:
-        """Of no references, whose rows have so many features in the leaf's view."""
+        """Return the sums of no references, whose rows have `n_features` columns in the leaf's view."""
         width = leaf.similarity.expanded_width(n_features)
         if width is None:
             raise ValueError(f"{leaf.similarity!r} cannot be collapsed: it has no explicit columns.")
         return cls(leaf, np.zeros((width, n_columns)))
 
-    def added(self, X: Rows, V: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
-        """With more references; X as the model compares it, (n, n_features), V (n, n_columns)."""
-        return replace(self, W=self.W + self._sums(X, V, memory_mib))
+    def added(self, X: Rows, V: Rows, memory_mib: float = DEFAULT_MEMORY_MIB, sign: int = 1) -> Self:
+        """Add references, or with sign -1 remove them.
 
-    def removed(self, X: Rows, V: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> Self:
-        """Without some references that are in it."""
-        return replace(self, W=self.W - self._sums(X, V, memory_mib))
+        Parameters
+        ----------
+        X : rows, (n, n_features)
+            References as the model compares them.
+        V : rows, (n, n_columns)
+            Their influence.
+        """
+        if sp.issparse(X[:1]):  # all rows at once: their sums are large, not they
+            parts = [slice(None)]
+        else:
+            parts = list(blocks(n_rows(X), self._rows_per_block(memory_mib)))
+        total = np.zeros_like(self.W)
+        for part in parts:
+            weights = V[part]
+            weights = sp.csr_array(weights.T) if sp.issparse(weights) else weights.T.astype(np.float64)
+            total += dense_rows((weights @ self.leaf.expanded(X[part])).T)
+        return replace(self, W=self.W + sign * total)
 
     def of(self, Q: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> FloatArray:
-        """The sums for queries, (n_queries, n_columns)."""
+        """Return the sums for queries, (n_queries, n_columns)."""
         out: FloatArray = np.empty((n_rows(Q), self.W.shape[1]))
         for part in blocks(n_rows(Q), self._rows_per_block(memory_mib)):
             out[part] = self.leaf.expanded(Q[part]) @ self.W
         return out
 
-    def _sums(self, X: Rows, V: Rows, memory_mib: float) -> FloatArray:
-        if sp.issparse(X[:1]):  # as many rows at once as there are: what they add up to is large, not they
-            columns = self.leaf.expanded(X[:])
-            return dense_rows((_transposed(V[:]) @ columns).T)
-        total: FloatArray = np.zeros_like(self.W)
-        for part in blocks(n_rows(X), self._rows_per_block(memory_mib)):
-            total += dense_rows((_transposed(V[part]) @ self.leaf.expanded(X[part])).T)
-        return total
-
     def _rows_per_block(self, memory_mib: float) -> int:
         return max(1, int(memory_mib * 2**20) // (4 * 8 * self.W.shape[0]))
 
 
-def _transposed(V: Rows) -> Rows:
-    return sp.csr_array(V.T) if sp.issparse(V) else np.asarray(V, dtype=np.float64).T
+@dataclass(frozen=True)
+class MergedSums:
+    """Collapsed sums of sparse rows with very many columns, one sum for all columns that are the same.
+
+    A word of a single reference adds that reference's influence, which is stored anyway; words of the same
+    references have the same sums. So the sums of texts take a quarter of the memory, or less.
+
+    Attributes
+    ----------
+    places : CSR, (expanded width, n_kinds + n_references)
+        What replaces each column: the sums of its kind, or a multiple of the influence of a reference.
+    U : array, (n_kinds, n_columns)
+        Sum over references of e(x_j) v_j, in the precision of the result.
+    V : array, (n_references, n_columns)
+        The influence of each reference.
+
+    Examples
+    --------
+    >>> from simlabel.similarities import Linear
+    >>> X = sp.csr_array(np.array([[1.0, 0.0, 2.0], [1.0, 3.0, 0.0]]))
+    >>> sums = MergedSums.of_references(Linear().leaves()[0], X, np.array([[1.0], [10.0]]), np.float64)
+    >>> sums.of(sp.csr_array(np.eye(3)))
+    array([[11.],
+           [30.],
+           [ 2.]])
+    """
+
+    leaf: Leaf
+    places: sp.csr_array
+    U: FloatArray
+    V: FloatArray
+
+    @classmethod
+    def of_references(cls, leaf: Leaf, X: Rows, V: FloatArray, dtype: npt.DTypeLike) -> Self:
+        """Sum references as the model compares them, (n, n_features), with their influence, float64."""
+        Z = sp.csr_array(leaf.expanded(X))
+        merged = merged_columns(Z)
+        n_kinds = len(merged.kept)
+        by_kind = sp.csr_array(Z[:, merged.kept].T)
+        U = np.empty((n_kinds, V.shape[1]), dtype=dtype)
+        for part in blocks(n_kinds, max(1, limits().block_bytes // (8 * V.shape[1]))):
+            U[part] = sparse_product(by_kind[part], V)
+        alone = merged.of_column[Z.indices] < 0
+        rows = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))[alone]
+        shared = np.flatnonzero(merged.of_column >= 0)
+        columns = np.concatenate([shared, Z.indices[alone]])
+        place = np.concatenate([merged.of_column[shared], n_kinds + rows])
+        amount = np.concatenate([np.ones(len(shared)), Z.data[alone]])
+        shape = Z.shape[1], n_kinds + Z.shape[0]
+        return cls(leaf, sp.csr_array((amount, (columns, place)), shape=shape), U, V)
+
+    def of(self, Q: Rows, memory_mib: float = DEFAULT_MEMORY_MIB) -> FloatArray:
+        """Return the sums for queries, (n_queries, n_columns)."""
+        at, n_kinds = sp.csr_array(self.leaf.expanded(Q)) @ self.places, len(self.U)
+        out = sparse_product(at[:, :n_kinds], self.U).astype(np.float64)
+        alone = at[:, n_kinds:]
+        if alone.nnz:
+            out += sparse_product(alone, self.V)
+        return out
+
+
+def sparse_product(A: sp.csr_array, M: Any) -> Any:
+    """Return A M, (n_rows, n_columns), in the precision of M."""
+    out = np.empty((n_rows(A), M.shape[1]), dtype=M.dtype)
+    sparse_times_dense(A.indptr, A.indices, A.data, M, out)
+    return out
 
 
 class Collapsed(Engine):
     """Linear, cosine, and polynomials of degree 2, at a cost that does not depend on the references.
 
-    The sums are exact. Where a query's own entry is to be left out, all pairs are visited.
+    The sums are exact. If a query's own entry is left out, all pairs are visited.
 
     Parameters
     ----------
     memory_mib : float
         Bound on the memory for blocks of explicit columns, in MiB.
     on_block : callable, optional
-        Called with (pairs done, pairs in all) where pairs are visited.
+        Called with (pairs done, pairs in total) if pairs are visited.
 
     Examples
     --------
@@ -121,39 +199,38 @@ class Collapsed(Engine):
         self.on_block = on_block
 
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
-        """No explicit columns, or a weighting after the similarity."""
+        """Refuse similarities without explicit columns, and weightings."""
         for job in jobs:
-            if len(job.similarity.leaves()) != 1 or _width(prepared, job) is None:
-                return f"{type(job.similarity).__name__} has no explicit columns"  # asked for every query
+            if len(job.leaves) != 1 or _width(prepared, job) is None:
+                return f"{type(job.similarity).__name__} has no explicit columns"
             if job.weighting is not None or not isinstance(job.reducer, SumReducer):
                 return "a weighting needs the single similarities"
         return None
 
     def cost(self, n_queries: int, prepared: Prepared, jobs: Sequence[Job]) -> float:
-        """Collapsing the references, where that is not done yet, and a product for each query."""
+        """Predict the cost of collapsing the references, unless that is done, and of the queries' product."""
         total = 0.0
         for job in jobs:
-            assert isinstance(job.reducer, SumReducer)
-            left = 0 if _KEPT in job.kept else prepared.n_rows
+            left = 0 if _SUMS in job.cache else prepared.n_rows
             width = _width(prepared, job) or 0
-            total += collapsed_cost(left, prepared, width, job.reducer.influence.entries_per_row)
+            total += collapsed_cost(left, prepared, width, _influence(job).entries_per_row)
             total += collapsed_cost(n_queries, prepared, width, job.reducer.width)
         return total
 
     def is_too_large(self, prepared: Prepared, jobs: Sequence[Job]) -> bool:
-        """Whether the sums take more memory than anybody would expect: words by labels may be gigabytes."""
+        """Whether the sums take too much memory to be computed unasked: words by labels may be gigabytes."""
         plain = sum(_bytes(prepared, job) for job in jobs)
         if plain <= limits().collapsed_bytes or not prepared.sparse:
             return plain > limits().collapsed_bytes
-        known = jobs[0].kept  # asked again for every call that finds no sums ready
-        if _SHARED not in known:
-            known[_SHARED] = n_shared_columns(prepared.X[:])
-        numbers = known[_SHARED] * sum(job.reducer.width for job in jobs)
-        return prepared.dtype.itemsize * numbers > limits().merged_bytes
+        cache = jobs[0].cache
+        if _SHARED not in cache:
+            cache[_SHARED] = n_shared_columns(prepared.X[:])
+        numbers = cache[_SHARED] * sum(job.reducer.width for job in jobs)
+        return bool(prepared.dtype.itemsize * numbers > limits().merged_bytes)
 
     def is_ready(self, jobs: Sequence[Job]) -> bool:
         """Whether the references of all jobs are collapsed."""
-        return all(_KEPT in job.kept for job in jobs)
+        return all(_SUMS in job.cache for job in jobs)
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Collapse the references."""
@@ -161,44 +238,40 @@ class Collapsed(Engine):
         if reason is not None:
             raise ValueError(f"engine='collapsed' is not possible: {reason}.")
         for job in jobs:
-            if _KEPT not in job.kept:
-                assert isinstance(job.reducer, SumReducer)
-                V = job.reducer.influence.V
-                leaf = job.similarity.leaves()[0]
-                if prepared.sparse and _bytes(prepared, job) > limits().collapsed_bytes:
-                    V = dense_rows(V[:]).astype(np.float64, copy=False)
-                    job.kept[_KEPT] = MergedSums.of_references(leaf, prepared.X[:], V, prepared.dtype)
-                    continue
+            if _SUMS in job.cache:
+                continue
+            V, leaf = _influence(job).V, job.leaves[0]
+            if prepared.sparse and _bytes(prepared, job) > limits().collapsed_bytes:
+                V = dense_rows(V[:]).astype(np.float64, copy=False)
+                job.cache[_SUMS] = MergedSums.of_references(leaf, prepared.X[:], V, prepared.dtype)
+            else:
                 none = CollapsedSums.empty(leaf, row_width(leaf.view(prepared.X[:1])), V.shape[1])
-                job.kept[_KEPT] = none.added(prepared.X, V, self.memory_mib)
+                job.cache[_SUMS] = none.added(prepared.X, V, self.memory_mib)
 
     def carry(self, before: Prepared, old: Job, after: Prepared, new: Job) -> None:
-        """Add the pieces of references that came, subtract those that went."""
-        if _KEPT not in old.kept or new.reducer.width != old.reducer.width:
+        """Add the pieces of references that are new, subtract those that are gone."""
+        sums: CollapsedSums | MergedSums | None = old.cache.get(_SUMS)
+        if not isinstance(sums, CollapsedSums) or new.reducer.width != old.reducer.width:
             return
-        if not (_in_pieces(before, old) and _in_pieces(after, new)):
-            return  # learned influence is another for every reference
-        there, here = _pieces_of(before, old), _pieces_of(after, new)
-        gone = [there[key] for key in there.keys() - here.keys()]
-        came = [here[key] for key in here.keys() - there.keys()]
+        old_pieces, new_pieces = _pieces_of(before, old), _pieces_of(after, new)
+        if old_pieces is None or new_pieces is None:
+            return  # learned influence changes for every reference
+        gone = [old_pieces[key] for key in old_pieces.keys() - new_pieces.keys()]
+        came = [new_pieces[key] for key in new_pieces.keys() - old_pieces.keys()]
         if sum(n_rows(X) for X, _ in gone + came) > after.n_rows:
-            return  # making it anew costs less
-        sums: CollapsedSums | MergedSums = old.kept[_KEPT]
-        if isinstance(sums, MergedSums):
-            return
+            return  # recomputing costs less
         for X, V in gone:
-            sums = sums.removed(X, V, self.memory_mib)
+            sums = sums.added(X, V, self.memory_mib, sign=-1)
         for X, V in came:
             sums = sums.added(X, V, self.memory_mib)
-        new.kept[_KEPT] = sums
+        new.cache[_SUMS] = sums
 
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:
-        """One product."""
+        """Return the plan of one product."""
         widths = [_width(prepared, job) or 0 for job in jobs]
-        summed = sum(8 * width * job.reducer.width for width, job in zip(widths, jobs, strict=True))
-        operations = sum(2.0 * w * job.reducer.width for w, job in zip(widths, jobs, strict=True)) * n_queries
+        entries = sum(width * job.reducer.width for width, job in zip(widths, jobs, strict=True))
         return Plan(
             f"exact sums, collapsed to {max(widths):,} columns",
             n_queries,
@@ -208,48 +281,48 @@ class Collapsed(Engine):
             references=0,
             parts=1,
             threads=1,
-            memory=int(self.memory_mib * 2**20) + summed,
-            operations=operations,
-            reasons=("the sum over references is taken before queries come: their number does not matter",),
+            memory=int(self.memory_mib * 2**20) + 8 * entries,
+            operations=2.0 * entries * n_queries,
+            reasons=("the sum over references is precomputed: their number does not matter",),
         )
 
     def reduce(self, call: ReduceCall) -> list[FloatArray]:
-        """One product for each block of queries."""
+        """Compute one product for each block of queries."""
         if call.exclude is not None:
             return Exact(self.memory_mib, self.on_block).reduce(call)
         with held_blas(effective_jobs(call.n_jobs)):
             if not self.is_ready(call.jobs):
                 self.ready(call.prepared, call.jobs)
-            sums = [self._sums(job, call.Q) for job in call.jobs]
+            sums = [job.cache[_SUMS].of(call.Q, self.memory_mib) for job in call.jobs]
         outputs = [each.astype(call.prepared.dtype, copy=False) for each in sums]
         check_finite_sums(outputs, call.jobs)
         return outputs
 
-    def _sums(self, job: Job, Q: Rows) -> FloatArray:
-        kept: CollapsedSums | MergedSums = job.kept[_KEPT]
-        return kept.of(Q) if isinstance(kept, MergedSums) else kept.of(Q, self.memory_mib)
 
-
-def _in_pieces(prepared: Prepared, job: Job) -> bool:
-    """Whether each piece of references has its piece of influence."""
+def _influence(job: Job) -> InfluenceColumns:
     assert isinstance(job.reducer, SumReducer)
-    return len(pieces(prepared.X)) == len(job.reducer.influence.stack.pieces)
+    return job.reducer.influence
 
 
-def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Rows]]:
-    """Pieces of references and their influence, by where they are in memory: a piece never changes."""
-    assert isinstance(job.reducer, SumReducer)
-    pairs = zip(pieces(prepared.X), job.reducer.influence.stack.pieces, strict=True)
+def _pieces_of(prepared: Prepared, job: Job) -> dict[tuple[int, int], tuple[Rows, Rows]] | None:
+    """Return pieces of references and their influence, by their addresses: a piece never changes.
+
+    None if the influence is not in the same pieces.
+    """
+    X_pieces, V_pieces = pieces(prepared.X), _influence(job).stack.pieces
+    if len(X_pieces) != len(V_pieces):
+        return None
+    pairs = zip(X_pieces, V_pieces, strict=True)
     return {(id(X), (V.data if sp.issparse(V) else V).ctypes.data): (X, V) for X, V in pairs}
 
 
 def _bytes(prepared: Prepared, job: Job) -> int:
-    """Of the sums, where each column has its own."""
+    """Return the bytes of the sums, if each column has its own."""
     return 8 * (_width(prepared, job) or 0) * job.reducer.width
 
 
 def _width(prepared: Prepared, job: Job) -> int | None:
-    leaf = job.similarity.leaves()[0]
+    leaf = job.leaves[0]
     if getattr(leaf.similarity, "degree", 1) > 1 and prepared.sparse:
         return None  # products of all pairs of columns would not be sparse
     if not hasattr(prepared.X, "shape"):

@@ -1,18 +1,18 @@
-"""The labelled instances that a model sums over: immutable chunks, the last ones small.
+"""The labeled instances that a model sums over: immutable chunks, the last ones small.
 
-Teaching adds a chunk and forgetting rebuilds the chunks concerned, so that nothing is copied whole
-and whoever holds the old references still reads them as they were.
+Learning adds a chunk and forgetting rebuilds only the chunks concerned, so that the references are never
+copied as a whole, and older references stay valid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import (
     Codes,
@@ -25,6 +25,7 @@ from simlabel._utils.rows import (
     spliced,
     stacked,
 )
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.labels import Indicator, UnknownLabels, constant_labels
 from simlabel.sums._chunks import (
@@ -32,7 +33,6 @@ from simlabel.sums._chunks import (
     Ids,
     Positions,
     cut,
-    id_ranges,
     merged,
     merged_groups,
     merged_ids,
@@ -43,7 +43,7 @@ from simlabel.sums._chunks import (
 
 
 class References:
-    """Labelled instances, normalized, in chunks.
+    """Labeled instances, normalized, in chunks.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ class References:
     Y : csr_array of 0/1, (n_references, n_labels)
         Label sets.
     weights : array, (n_references,)
-        How many times each counts.
+        The sample weight of each.
     ids : range or array, (n_references,), optional
-        What each is called; numbers from 0 by default.
+        The id of each; numbers from 0 by default.
     raw : rows, (n_references, n_features), optional
-        Features as they came, where the normalizer could not learn anew from X.
+        Untransformed features, if the normalizer cannot be refitted on X.
     groups : array, (n_references,), optional
-        Name of the group that each belongs to: leave-one-out leaves out all of it.
+        Name of the group of each: leave-one-out leaves out the whole group.
     unknown : UnknownLabels, optional
-        Entries of Y that are not known; by default all are.
+        Entries of Y that are not known; by default all are known.
     pairwise : bool
         Whether X holds the similarities of the references to each other, so that its columns are rows.
 
@@ -89,7 +89,7 @@ class References:
     ) -> None:
         names = range(Y.shape[0]) if ids is None else ids
         self.chunks: tuple[Chunk, ...] = tuple(cut(Chunk(X, Y, weights, names, raw, groups, unknown)))
-        #: a number that no reference is or was called by
+        #: a number that is not, and never was, the id of a reference
         self.next_id: int = number_after(names, 0)
         self._named: list[set[Hashable]] = [named_ids(self.chunks)]
         self.pairwise = pairwise
@@ -103,7 +103,7 @@ class References:
         *,
         pairwise: bool = False,
     ) -> References:
-        """References made of these chunks."""
+        """Return references that consist of these chunks."""
         made = cls.__new__(cls)
         made.chunks, made.next_id, made._named = tuple(chunks), next_id, named or []
         made.pairwise = pairwise
@@ -111,17 +111,17 @@ class References:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Position of the first row of each chunk, and the number of rows."""
+        """The position of the first row of each chunk, and the number of rows."""
         return [0, *np.cumsum([len(chunk) for chunk in self.chunks]).tolist()]
 
     @property
     def n_rows(self) -> int:
-        """Number of references."""
+        """The number of references."""
         return int(self.starts[-1])
 
     @property
     def n_labels(self) -> int:
-        """Number of labels."""
+        """The number of labels."""
         return int(self.chunks[0].Y.shape[1])
 
     @cached_property
@@ -141,44 +141,44 @@ class References:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """How many times each counts, (n_references,)."""
+        """The sample weight of each, (n_references,)."""
         return joined([chunk.weights for chunk in self.chunks])
 
     @cached_property
     def ids(self) -> npt.NDArray[Any]:
-        """What each is called, (n_references,)."""
+        """The id of each, (n_references,)."""
         return merged_ids(self.chunks)
 
     @cached_property
     def group_names(self) -> Groups:
-        """Name of the group of each, (n_references,), None for one of its own; None where nobody has any."""
+        """The name of the group of each, (n_references,), None for its own; None if there are no groups."""
         return merged_groups(self.chunks)
 
     @cached_property
     def groups(self) -> Codes | None:
-        """Number of the group of each, (n_references,); None where nobody has any."""
+        """The number of the group of each, (n_references,); None if there are no groups."""
         return None if self.group_names is None else group_codes(self.group_names)
 
     @cached_property
     def order(self) -> IntArray:
-        """Positions in an order that follows from what the rows hold, (n_references,): draws use it."""
+        """The positions in an order that depends on the content of rows, (n_references,); for draws."""
         return content_order(self.raw, self.Y, self.weights, self.group_names, pairwise=self.pairwise)
 
     @cached_property
     def places(self) -> IntArray:
-        """Number of each row in that order, (n_references,)."""
+        """The number of each row in that order, (n_references,)."""
         return content_units(self.order, None)
 
     @cached_property
     def units(self) -> IntArray:
-        """Number of each row, or of its group, in that order, (n_references,): folds use it."""
+        """The number of each row, or of its group, in that order, (n_references,); for folds."""
         return self.places if self.groups is None else content_units(self.order, self.groups)
 
     @cached_property
     def settled(self) -> tuple[Chunk, ...]:
-        """The chunks where unknown cells of constant labels count as the constant: all sums are of these.
+        """The chunks with unknown cells of constant labels set to the constant; all sums use these.
 
-        So a label of which nothing is known, or only that rows have it, changes nothing for the others.
+        So a label without known cells, or with positive ones only, does not affect the other labels.
         """
         if all(chunk.is_complete for chunk in self.chunks):
             return self.chunks
@@ -189,28 +189,28 @@ class References:
 
     @property
     def settled_Y(self) -> Indicator:
-        """Label sets where unknown cells of constant labels count as the constant."""
+        """The label sets with unknown cells of constant labels set to the constant."""
         return self.Y if self.settled is self.chunks else joined([chunk.Y for chunk in self.settled])
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether all labels of all references are known, where constant labels count as known."""
+        """Whether all labels of all references are known; constant labels count as known."""
         return all(chunk.is_complete for chunk in self.settled)
 
     @cached_property
     def knowledge(self) -> UnknownLabels | None:
-        """What is unknown, and in which rows labels that come later will be; None where nothing is."""
+        """The unknown entries, also of labels that are added later; None if there are none."""
         return merged_unknown(self.chunks)
 
     @property
     def completed(self) -> References:
-        """The same where unknown cells of constant labels are known to be the constant."""
+        """The references with unknown cells of constant labels set to the constant."""
         same = self.settled is self.chunks
         return self if same else References.of(self.settled, self.next_id, pairwise=self.pairwise)
 
     @property
     def unknown(self) -> Indicator | None:
-        """Ones at the entries of `settled_Y` that are unknown, (n_references, n_labels); None without any."""
+        """Ones at the unknown entries of `settled_Y`, (n_references, n_labels); None if there are none."""
         if self.is_complete:
             return None
         unknown = self.completed.knowledge
@@ -218,12 +218,12 @@ class References:
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """The set sizes of rows that are wholly known, in rising order."""
+        """The set sizes of rows whose labels are all known, sorted."""
         return np.unique(np.concatenate([chunk.sizes for chunk in self.settled]))
 
     @cached_property
     def constant(self) -> npt.NDArray[np.int8] | None:
-        """1 for labels present in all rows where they are known, -1 in none, 0 for others, (n_labels,).
+        """1 for labels present in all rows where they are known, -1 for none, 0 for others, (n_labels,).
 
         None if every label varies.
         """
@@ -234,19 +234,19 @@ class References:
     def influence(self) -> Rows:
         """[Y | one-hot of the set size], times the weights: labels and sizes in one pass.
 
-        Where something is unknown, only rows that are wholly known have a size, and so that sums can be
-        divided by the similarity to the rows where a label is known, there are n_labels + 1 columns more: 1
-        for the other rows, and for each label 1 for those of them where it is known.
+        If entries are unknown, only rows whose labels are all known have a size. Then n_labels + 1 further
+        columns allow dividing by the similarity to the rows where a label is known: 1 for the other rows, and
+        for each label 1 for those of them where it is known.
         """
         return stacked([chunk.influence(self.sizes, self.is_complete) for chunk in self.settled])
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no feature of any is below 0, as far as is known."""
+        """Whether no feature is negative."""
         return all(chunk.nonnegative for chunk in self.chunks)
 
     def positions(self, names: Iterable[Hashable]) -> Positions:
-        """Where these ids are; -1 for one that is not there."""
+        """Return the positions of ids; -1 for an unknown id."""
         wanted = list(names)
         positions = np.full(len(wanted), -1, dtype=np.int64)
         for chunk, start in zip(self.chunks, self.starts, strict=False):
@@ -256,8 +256,8 @@ class References:
         return positions
 
     def in_use(self, names: list[Hashable]) -> list[Hashable]:
-        """Those of these ids that are in use."""
-        ranges = id_ranges(self.chunks)
+        """Return those of the ids that are in use."""
+        ranges = [chunk.ids for chunk in self.chunks if isinstance(chunk.ids, range)]
         try:
             named = self._named.pop()
         except IndexError:
@@ -267,10 +267,10 @@ class References:
         return used + [n for n in names if type(n) is int and any(n in each for each in ranges)]
 
     def _handed_on(self, come: Iterable[Hashable] = (), gone: Iterable[Hashable] = ()) -> list[set[Hashable]]:
-        """The set of ids that are no range, for the references that follow; these are left without.
+        """Pass the set of ids that are not ranges to the next references, which update it.
 
-        One set for all that follow each other, so that a batch does not cost a look at every chunk.
-        Who has it not, a former state that is asked again, makes it anew.
+        One set is passed on, so that a batch does not read every chunk. Older references, which no longer
+        have it, rebuild it on demand.
         """
         try:
             named = self._named.pop()
@@ -281,7 +281,7 @@ class References:
         return [named]
 
     def taught(self, chunk: Chunk) -> References:
-        """These and some more: small chunks at the end are merged, so that there are never many."""
+        """Return references with one more chunk; small chunks at the end are merged to stay few."""
         come = () if isinstance(chunk.ids, range) else chunk.ids.tolist()
         next_id = number_after(chunk.ids, self.next_id)
         if isinstance(chunk.X, LazyRows):
@@ -301,9 +301,9 @@ class References:
         return made
 
     def _known_with(self, first: int, more: References) -> dict[str, Any]:
-        """What is known of the first chunks, with the last of `more`, without a look at all rows.
+        """Return cached values updated with the last chunk of `more`, without reading all rows.
 
-        Where labels are constant no more, rows count in another way, and nothing is known of them.
+        If a label is no longer constant, cached values are invalid, and the result is empty.
         """
         before = self.settled
         if before is not self.chunks:
@@ -319,9 +319,9 @@ class References:
         return known
 
     def without(self, positions: Positions) -> References:
-        """All but some.
+        """Return references without some rows.
 
-        The chunks concerned are copied without them, in small pieces: the next time less is copied.
+        The chunks concerned are copied in small pieces, so that less is copied the next time.
         """
         gone = np.zeros(self.n_rows, dtype=bool)
         gone[positions] = True
@@ -342,17 +342,16 @@ class References:
         return References.of(chunks, self.next_id, self._handed_on(come, names))
 
     def widened(self, width: int) -> References:
-        """The same, sparse, with more columns, which are empty."""
+        """Return sparse references with more columns, which are empty."""
         chunks = []
         for chunk in self.chunks:
             X = chunk.X
             wider = type(X)((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-            companions = chunk.weights, chunk.ids, chunk.raw, chunk.groups, chunk.unknown
-            chunks.append(Chunk(wider, chunk.Y, *companions))
+            chunks.append(replace(chunk, X=wider))
         return References.of(chunks, self.next_id, self._handed_on())
 
     def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> References:
-        """The same rows with other label sets."""
+        """Return the same rows with other label sets."""
         chunks = [
             chunk.with_labels(Y[rows], None if unknown is None else unknown.part(rows))
             for chunk, rows in zip(self.chunks, map(slice, self.starts, self.starts[1:]), strict=False)
@@ -360,7 +359,7 @@ class References:
         return References.of(chunks, self.next_id, self._handed_on(), pairwise=self.pairwise)
 
     def relabelled(self, places: Positions, n_labels: int) -> References:
-        """The same where label k has moved to places[k]."""
+        """Return the references with label k moved to places[k]."""
         if n_labels == self.n_labels:
             return self
         chunks = [chunk.relabelled(places, n_labels) for chunk in self.chunks]

@@ -1,8 +1,8 @@
-"""Which references are drawn, and how much each of them then counts.
+"""Samplers: sums over a sample of the references, whose expectation is the sum over all.
 
-References are drawn with replacement. One that is drawn c times in n draws, with probability p
-each, counts c / (n p) times: so the expected sum is the sum over all references, for any
-distribution that leaves none of them out.
+References are drawn with replacement. One that is drawn c times in n draws, with probability p each,
+gets the weight c / (n p): so the expected sum is the sum over all references, for any distribution with
+positive probabilities.
 """
 
 from __future__ import annotations
@@ -19,6 +19,16 @@ from sklearn.base import BaseEstimator
 from simlabel._utils.registry import Registry
 from simlabel._utils.validation import FloatArray, IntArray, Rows, check_flag, check_number
 
+__all__ = [
+    "SAMPLERS",
+    "Balanced",
+    "Distribution",
+    "Sampler",
+    "UniformSampler",
+    "draw",
+    "resolve_sampler",
+]
+
 
 def draw(
     p: FloatArray, n: int, rng: np.random.Generator, order: IntArray | None = None
@@ -30,14 +40,14 @@ def draw(
     p : array, (n_rows,)
         Probabilities.
     order : array of int, (n_rows,), optional
-        The order in which rows are drawn from (`content_order`); as they stand by default.
+        The order in which rows are drawn from (`content_order`); their own order by default.
 
     Returns
     -------
     rows : array of int
-        What was drawn, each once, in rising order.
+        The rows drawn, each once, in increasing order.
     scales : array
-        How much each counts.
+        Weight of each row drawn.
 
     Examples
     --------
@@ -51,15 +61,15 @@ def draw(
 
 
 class Sampler(BaseEstimator):
-    """Base class: a distribution over the references.
+    """Base class of distributions over the references.
 
     Parameters
     ----------
     n : int
         Number of draws.
     per_query : bool
-        False: drawn once, at fit; the other references are dropped. True: drawn anew for each query,
-        as the paper describes; the same query always gets the same draw.
+        False: draw once, at fit; the other references are dropped. True: draw for each query, as the paper
+        describes; the same query always gets the same sample.
     """
 
     name: ClassVar[str]
@@ -69,16 +79,16 @@ class Sampler(BaseEstimator):
         self.per_query = per_query
 
     def check(self) -> None:
-        """Raise ValueError where a setting is not understood."""
+        """Raise ValueError if a parameter is invalid."""
         check_number(type(self).__name__, "n", self.n, at_least=1, integer=True)
         check_flag(type(self).__name__, "per_query", self.per_query)
 
     def weights(self, X: Rows, Y: sp.csr_array) -> npt.ArrayLike:
-        """Numbers that the probabilities are proportional to, (n_references,)."""
-        raise TypeError(f"{type(self).__name__} does not say what it draws.")
+        """Return numbers proportional to the probabilities, (n_references,)."""
+        raise TypeError(f"{type(self).__name__} does not define weights.")
 
     def probabilities(self, X: Rows, Y: sp.csr_array) -> FloatArray:
-        """Probability of each reference, (n_references,), checked."""
+        """Return the probability of each reference, (n_references,)."""
         p = np.asarray(self.weights(X, Y), dtype=np.float64)
         if p.shape != (Y.shape[0],):
             raise ValueError(
@@ -96,14 +106,14 @@ class Sampler(BaseEstimator):
 
 
 class UniformSampler(Sampler):
-    """Every reference with the same probability.
+    """Draw every reference with the same probability.
 
     Parameters
     ----------
     n : int
         Number of draws.
     per_query : bool
-        Drawn anew for each query.
+        Draw for each query.
 
     Examples
     --------
@@ -117,12 +127,12 @@ class UniformSampler(Sampler):
     file_key = "sampling.Uniform"
 
     def weights(self, X: Rows, Y: sp.csr_array) -> FloatArray:
-        """Ones."""
+        """Return ones."""
         return np.ones(Y.shape[0])
 
 
 class Balanced(Sampler):
-    """Rare labels are drawn as often as frequent ones.
+    """Draw rare labels as often as frequent ones.
 
     A reference's probability is the sum of 1 / frequency over its labels; the empty set is a label.
 
@@ -131,7 +141,7 @@ class Balanced(Sampler):
     n : int
         Number of draws.
     per_query : bool
-        Drawn anew for each query.
+        Draw for each query.
 
     Examples
     --------
@@ -144,7 +154,7 @@ class Balanced(Sampler):
     file_key = "sampling.Balanced"
 
     def weights(self, X: Rows, Y: sp.csr_array) -> FloatArray:
-        """Sum of 1 / frequency."""
+        """Return the sum of 1 / frequency over the labels of each row."""
         frequencies = np.maximum(1.0, np.asarray(Y.sum(axis=0), dtype=np.float64).ravel())
         weights = np.asarray(Y @ (1.0 / frequencies)).ravel()
         empty = np.diff(Y.indptr) == 0
@@ -153,17 +163,17 @@ class Balanced(Sampler):
 
 
 class Distribution(Sampler):
-    """Any distribution.
+    """Draw from any distribution.
 
     Parameters
     ----------
     p : array, (n_references,), or callable
-        Numbers that the probabilities are proportional to, or a function ``p(X, Y)`` of the normalized
-        references and their label sets (a CSR matrix) that returns them: importances, for instance.
+        Numbers proportional to the probabilities, or a function ``p(X, Y)`` of the normalized
+        references and their label sets (a CSR matrix) that returns them, e.g. importances.
     n : int
         Number of draws.
     per_query : bool
-        Drawn anew for each query.
+        Draw for each query.
 
     Examples
     --------
@@ -184,14 +194,14 @@ class Distribution(Sampler):
         self.p = p
 
     def check(self) -> None:
-        """Raise where there is no distribution."""
+        """Raise ValueError if there is no distribution."""
         super().check()
         if self.p is None:
             raise ValueError("Distribution: give p, an array of probabilities or a function p(X, Y) of them.")
 
     def weights(self, X: Rows, Y: sp.csr_array) -> npt.ArrayLike:
-        """What was given, or what the function says."""
-        assert self.p is not None  # says `check`
+        """Return `p`, or its values if it is a function."""
+        assert self.p is not None  # see `check`
         return self.p(X, Y) if callable(self.p) else self.p
 
 

@@ -1,4 +1,4 @@
-"""Power, top-k, cutoff, and any function."""
+"""Weightings psi: how much a similarity counts, depending on its value or rank."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from simlabel._utils.arithmetic import whole_power
 from simlabel._utils.registry import Registry
 from simlabel._utils.validation import FloatArray, check_number
 
+__all__ = ["WEIGHTINGS", "Power", "TopK", "Cutoff", "CustomWeighting", "Weighting", "resolve_weighting"]
+
 Scope = Literal["entry", "row"]
 
-_NEIGHBOURS = (5, 10, 20, 50, 100, 200, 500)
+_NEIGHBORS = (5, 10, 20, 50, 100, 200, 500)
 
 
 class Weighting(BaseEstimator):
-    """Base class: psi of a block of similarities.
+    """Base class of functions psi of a block of similarities.
 
-    `scope` says what psi of one entry depends on: that entry alone, or all entries of its row;
-    the latter cannot be applied block by block.
+    `scope` is what psi of an entry depends on: that entry alone, or all entries of its row. The latter
+    cannot be applied block by block.
     """
 
     name: ClassVar[str]
     scope: Scope = "entry"
 
     def check(self) -> None:
-        """Raise ValueError where a parameter is out of range."""
+        """Raise ValueError if a parameter is out of range."""
 
     def apply(self, S: FloatArray) -> FloatArray:
-        """psi(S), (n_queries, n_references); may overwrite `S`."""
+        """Return psi(S), (n_queries, n_references); may overwrite `S`."""
         return S
 
     def never_negative(self, similarities: bool) -> bool:
-        """Whether nothing below 0 comes out; `similarities` says whether nothing below 0 goes in."""
+        """Whether no result is below 0; `similarities` states whether no similarity is."""
         return similarities
 
     def grids(self, n_references: int) -> dict[str, tuple[float, ...]]:
-        """Candidates for each parameter that is ``"auto"``."""
+        """Return candidates for each parameter that is ``"auto"``."""
         return {}
 
 
@@ -49,7 +51,7 @@ class Power(Weighting):
     Parameters
     ----------
     exponent : float
-        Above 1 sharpens, below 1 flattens.
+        Values above 1 give similar references more weight, values below 1 less.
 
     Examples
     --------
@@ -64,11 +66,11 @@ class Power(Weighting):
         self.exponent = exponent
 
     def check(self) -> None:
-        """Raise ValueError where the exponent is not positive."""
+        """Raise ValueError if the exponent is not positive."""
         check_number("Power", "exponent", self.exponent, above=0)
 
     def apply(self, S: FloatArray) -> FloatArray:
-        """Raise to the power."""
+        """Return S to the power."""
         sign = np.sign(S) if S.size and S.min() < 0 else None
         magnitude = S if sign is None else np.abs(S, out=S)
         if float(self.exponent).is_integer():
@@ -79,12 +81,12 @@ class Power(Weighting):
 
 
 class Cutoff(Weighting):
-    """Similarities below a minimum count nothing.
+    """Set similarities below a minimum to 0.
 
     Parameters
     ----------
     minimum : float
-        The least similarity that counts.
+        The smallest similarity that counts.
 
     Examples
     --------
@@ -99,29 +101,29 @@ class Cutoff(Weighting):
         self.minimum = minimum
 
     def check(self) -> None:
-        """Raise ValueError where the minimum is no number."""
+        """Raise ValueError if the minimum is not a number."""
         check_number("Cutoff", "minimum", self.minimum)
 
     def never_negative(self, similarities: bool) -> bool:
-        """A cut at 0 or above leaves nothing below 0."""
+        """Whether the minimum or the similarities are >= 0."""
         return similarities or self.minimum >= 0
 
     def apply(self, S: FloatArray) -> FloatArray:
-        """Zero what is below."""
+        """Set smaller entries to 0."""
         S[self.minimum > S] = 0
         return S
 
 
 class TopK(Weighting):
-    """Only the k most similar references count, as much as they are similar.
+    """Sum over the k most similar references only.
 
-    A reference of weight w counts as w neighbours; the last one may count in part. Of equally
-    similar references those that were given first count.
+    A reference of weight w counts as w neighbors; the last one may count in part. Of equally similar
+    references the first ones count.
 
     Parameters
     ----------
     k : int or "auto"
-        How many; ``"auto"`` is resolved at fit by the classifier's `tuning`.
+        Number of neighbors; ``"auto"`` is resolved at fit by the classifier's `tuning`.
 
     Examples
     --------
@@ -138,14 +140,14 @@ class TopK(Weighting):
         self.k = k
 
     def check(self) -> None:
-        """Raise ValueError where k is not a positive whole number."""
+        """Raise ValueError if k is not a positive integer."""
         check_number("TopK", "k", self.k, at_least=1, integer=True, also=("auto",))
 
     def grids(self, n_references: int) -> dict[str, tuple[float, ...]]:
-        """From few neighbours to many, as far as there are references."""
+        """Return numbers of neighbors below the number of references."""
         if self.k != "auto":
             return {}
-        return {"k": tuple(k for k in _NEIGHBOURS if k < n_references) or (1,)}
+        return {"k": tuple(k for k in _NEIGHBORS if k < n_references) or (1,)}
 
 
 class CustomWeighting(Weighting):
@@ -156,8 +158,8 @@ class CustomWeighting(Weighting):
     fn : callable
         ``fn(S) -> array`` of the same shape, (n_queries, n_references). S may be changed in place.
     scope : {"entry", "row"}
-        ``"row"`` if an entry's result depends on others of its row: the function then gets whole
-        rows, which costs memory.
+        ``"row"`` if an entry's result depends on others of its row: the function then gets whole rows,
+        which takes memory.
 
     Examples
     --------
@@ -173,18 +175,18 @@ class CustomWeighting(Weighting):
         self.scope = scope
 
     def check(self) -> None:
-        """Raise where `fn` or `scope` is not understood."""
+        """Raise if `fn` or `scope` is invalid."""
         if not callable(self.fn):
             raise TypeError(f"CustomWeighting: fn must be callable, got {self.fn!r}.")
         if self.scope not in ("entry", "row"):
             raise ValueError(f"CustomWeighting: scope must be 'entry' or 'row', got {self.scope!r}.")
 
     def never_negative(self, similarities: bool) -> bool:
-        """Not known of a function."""
+        """Return False: nothing is known about the function."""
         return False
 
     def apply(self, S: FloatArray) -> FloatArray:
-        """Call the function and check what it returns."""
+        """Call the function and check its result."""
         shape, dtype = S.shape, S.dtype
         result = np.asarray(self.fn(S), dtype=dtype)
         if result.shape != shape:

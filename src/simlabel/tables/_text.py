@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, check_number, check_numbers, object_array
 from simlabel.tables._cells import Cell
 from simlabel.tables._lists import split

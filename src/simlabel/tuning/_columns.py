@@ -26,8 +26,7 @@ from simlabel.ridge import (
     patterns,
     ridge_targets,
 )
-from simlabel.sums import References
-from simlabel.sums.running import run_tasks
+from simlabel.sums import References, run_tasks
 from simlabel.tuning._criterion import Judge, Judgement, criterion_of, learned_scores
 from simlabel.tuning._problem import varying
 from simlabel.tuning._result import TuningResult

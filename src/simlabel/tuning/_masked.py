@@ -16,8 +16,7 @@ from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.metrics import Criterion
 from simlabel.ridge import KnownSums, Problem, Rescaling, Solved, Stages, own_entries
 from simlabel.rules import ScoreBlock
-from simlabel.sums import Job, ReduceCall, prepare, reducer_for
-from simlabel.sums.running import run_tasks
+from simlabel.sums import Job, ReduceCall, prepare, reducer_for, run_tasks
 from simlabel.tuning._criterion import Judge
 from simlabel.tuning._problem import Candidate, on_rows, resolved
 

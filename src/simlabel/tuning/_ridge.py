@@ -28,8 +28,7 @@ from simlabel.ridge import (
     similarity_matrix,
 )
 from simlabel.similarities import Grid
-from simlabel.sums import AllPairs
-from simlabel.sums.running import run_tasks
+from simlabel.sums import AllPairs, run_tasks
 from simlabel.tuning._criterion import Judge, learned_scores
 from simlabel.tuning._problem import Candidate, resolved
 

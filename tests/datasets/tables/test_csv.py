@@ -1,4 +1,4 @@
-"""CSV as people have it, read as a table of texts."""
+"""CSV as users write it, read as a table of texts."""
 
 import csv
 import gzip
@@ -27,7 +27,7 @@ def cells(table):
     return table.frame.to_numpy().tolist()
 
 
-def test_cells_stay_as_they_are(write):
+def test_cells_are_unchanged(write):
     table = read_table(write("title,year\n54,1999\n  Sea  , nan\nNA,None\nnull,\n,  \t \n"))
     assert list(table.frame.columns) == ["title", "year"]
     assert cells(table) == [["54", "1999"], ["  Sea  ", " nan"], ["NA", "None"], ["null", None], [None, None]]
@@ -61,7 +61,7 @@ def test_a_delimiter_that_only_some_rows_have_is_none(write):
     assert table.frame["a title, or a name"].tolist() == ["Sun", "Sea"]
 
 
-def test_a_delimiter_that_is_told(write):
+def test_a_given_delimiter(write):
     path = write("a;b\n1:2;3\n")
     assert list(read_table(write("a:b\n1;2:3\n"), delimiter=":").frame.columns) == ["a", "b"]
     for wrong in ("", "ab", "\n", '"', "\0"):
@@ -80,7 +80,7 @@ def test_line_ends_and_blank_lines(write, end):
     assert cells(table) == [["1", "2"], ["3", "4"]]
 
 
-def test_names_are_made_different(write):
+def test_repeated_names_become_unique(write):
     table = read_table(write("a, a ,,a (2),a,column 3\n1,2,3,4,5,6\n"))
     assert list(table.frame.columns) == ["a", "a (3)", "column 3 (2)", "a (2)", "a (4)", "column 3"]
     assert cells(table) == [["1", "2", "3", "4", "5", "6"]]
@@ -109,7 +109,7 @@ def test_a_row_with_a_stray_quote_is_left_out(write):
         read_table(path, strict=True)
 
 
-def test_a_quote_that_is_never_closed_is_told_where_it_begins(write):
+def test_an_unclosed_quote_is_reported_at_its_line(write):
     # to leave the row out would be to leave out all that follow
     with pytest.raises(DatasetError, match=r"line 3: expected cells .* with quotes in pairs"):
         read_table(write('a,b\n1,2\n"x,3\n4,5\n6,7\n'))
@@ -145,7 +145,7 @@ def test_zero_bytes_are_refused_by_line(write):
         read_table(write("a,b\r1,2\r3,\x004\r"))
 
 
-def test_what_is_no_table_is_told(write):
+def test_other_files_are_recognized(write):
     found = {
         b"<html><table>": "found XML or HTML",
         b"\xd0\xcf\x11\xe0\xa1\xb1": "before 2007",
@@ -166,7 +166,7 @@ def test_paths_formats_and_options(write, tmp_path):
     path = write("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"format must be one of 'parquet', .* got 'xls'"):
         read_table(path, format="xls")
-    with pytest.raises(ValueError, match=r"sheet means nothing here: films\.csv is CSV"):
+    with pytest.raises(ValueError, match=r"sheet must not be set: films\.csv is CSV"):
         read_table(path, sheet="one")
     with pytest.raises(ValueError, match=r"encoding must be one that Python knows, .* got 'klingon'"):
         read_table(path, encoding="klingon")
@@ -213,7 +213,7 @@ TABLES = st.integers(1, 4).flatmap(
 
 @settings(deadline=None, max_examples=150)
 @given(TABLES, st.sampled_from(",;\t|"), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]), st.integers(1, 7))
-def test_whatever_is_written_comes_back(tmp_path_factory, rows, delimiter, encoding, size):
+def test_round_trip(tmp_path_factory, rows, delimiter, encoding, size):
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=delimiter)
     writer.writerow([f"c{j}" for j in range(len(rows[0]))])

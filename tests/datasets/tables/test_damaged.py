@@ -1,4 +1,4 @@
-"""Whatever is in a file, it is one table, read whole or in pieces, or there is one clear error."""
+"""A damaged file gives the same table, read whole or in chunks, or one clear error."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""Tables that come with types: JSON, Parquet, Excel."""
+"""Typed tables: JSON, Parquet, Excel."""
 
 import io
 import re
@@ -190,7 +190,7 @@ def test_excel(tmp_path):
         read_table(path, sheet="nothing")
 
 
-def test_formulas_are_their_kept_values(tmp_path):
+def test_formulas_have_their_stored_values(tmp_path):
     path = tmp_path / "films.xlsx"
     _workbook(path)
     whole = zipfile.ZipFile(path)

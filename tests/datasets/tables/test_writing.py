@@ -1,4 +1,4 @@
-"""What is written is read back; nothing in it is a formula."""
+"""Written tables can be read back, and contain no formulas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_csv_has_no_formula_and_comes_in_pieces():
     assert "\n=1+1," in plain
 
 
-def test_json_lines_are_as_they_are(tmp_path):
+def test_json_lines_are_unchanged(tmp_path):
     data = b"".join(table_pieces(NAMES, ROWS, "jsonl"))
     assert [list(json.loads(line).values()) for line in data.splitlines()] == ROWS
     (tmp_path / "t.jsonl").write_bytes(data)

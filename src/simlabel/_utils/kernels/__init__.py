@@ -1,20 +1,18 @@
 """Compiled loops on plain arrays: no classes, no checks, no threads.
 
-Callers hold the interpreter lock free while these run (``nogil``), so one thread per block of
-queries is enough to use every core. No signature is declared: read-only arrays are welcome.
+The loops release the interpreter lock (``nogil``), so one thread per block of queries uses every core.
+No signature is declared, so read-only arrays are accepted.
 """
 
-from simlabel._utils.kernels._accumulate import add_by_label, add_by_reference, keep_largest, turn_over
-from simlabel._utils.kernels._compile import inlined, kernel
-from simlabel._utils.kernels._conformal import (
-    count_larger_residuals,
-    count_weaker_shares,
-    worst_ridge,
-    worst_shares,
+from simlabel._utils.kernels._accumulate import (
+    WORD,
+    add_by_label,
+    add_by_reference,
+    add_present,
+    sort_by_label,
+    transpose,
 )
-from simlabel._utils.kernels._finish import negative_exponential, rbf_from_products
-from simlabel._utils.kernels._gather import WORD, add_present, sort_by_label
-from simlabel._utils.kernels._inverted import HARMONIC, PRODUCT, SMALLER, add_rows, common_terms
+from simlabel._utils.kernels._compile import inlined, kernel
 from simlabel._utils.kernels._lanes import panel_width
 from simlabel._utils.kernels._lapack import cholesky_in_place, invert_lower_in_place
 from simlabel._utils.kernels._panels import (
@@ -30,19 +28,45 @@ from simlabel._utils.kernels._panels import (
     tile_rows,
     weighted_set_sums,
 )
-from simlabel._utils.kernels._ranking import ranking_criteria, top_labels
-from simlabel._utils.kernels._sparse_products import sparse_times_dense
+from simlabel._utils.kernels._ranking import (
+    count_larger_residuals,
+    count_weaker_shares,
+    keep_largest,
+    ranking_criteria,
+    top_labels,
+    worst_ridge,
+    worst_shares,
+)
+from simlabel._utils.kernels._registers import (
+    add_absolute_differences,
+    add_chi_squares,
+    add_minima,
+    add_products,
+    negative_exponential,
+    rbf_from_products,
+)
+from simlabel._utils.kernels._sparse import (
+    HARMONIC,
+    PRODUCT,
+    SMALLER,
+    add_rows,
+    common_terms,
+    sparse_times_dense,
+)
 
 __all__ = [
     "HARMONIC",
     "PRODUCT",
     "SMALLER",
     "WORD",
+    "add_absolute_differences",
     "add_by_label",
     "add_by_reference",
+    "add_chi_squares",
+    "add_minima",
     "add_present",
+    "add_products",
     "add_rows",
-    "keep_largest",
     "chi_square_distances",
     "chi_square_sums",
     "cholesky_in_place",
@@ -50,7 +74,10 @@ __all__ = [
     "count_larger_residuals",
     "count_weaker_shares",
     "in_panels",
+    "inlined",
     "invert_lower_in_place",
+    "keep_largest",
+    "kernel",
     "l1_distances",
     "laplacian_sums",
     "negative_exponential",
@@ -65,10 +92,8 @@ __all__ = [
     "sums_of_minima",
     "tile_rows",
     "top_labels",
-    "turn_over",
+    "transpose",
     "weighted_set_sums",
     "worst_ridge",
     "worst_shares",
-    "inlined",
-    "kernel",
 ]

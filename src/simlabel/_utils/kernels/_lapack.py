@@ -1,7 +1,7 @@
-"""Triangular factors and their inverses by LAPACK, with the interpreter lock free.
+"""Cholesky factors and their inverses by LAPACK, without holding the interpreter lock.
 
-SciPy's own wrappers hold the lock, so threads that factorise would wait for each other. These call the same
-library in the same process: what holds BLAS to few threads holds them too.
+SciPy's own wrappers hold the lock, so threads that factorize would wait for each other. These call the same
+library in the same process, so limits on BLAS threads apply to them too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INT = ctypes.POINTER(ctypes.c_int)
 
 
 def cholesky_in_place(A: Any) -> int:
-    """Write the lower factor over the lower half of a matrix that lies by column; 0 where there is one.
+    """Overwrite the lower triangle of a column-major matrix with its Cholesky factor; return 0 on success.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def cholesky_in_place(A: Any) -> int:
 
 
 def invert_lower_in_place(A: Any) -> int:
-    """Write the inverse of the lower triangle over it; 0 where there is one.
+    """Overwrite the lower triangle with its inverse; return 0 on success.
 
     Examples
     --------

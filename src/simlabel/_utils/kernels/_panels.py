@@ -1,7 +1,7 @@
-"""Rows against rows in panels: statistics of a block, and the sums of similarities in one go.
+"""Rows compared with panels of rows: statistics of a block, and sums of similarities in one pass.
 
 Queries come in *panels*, (n_panels, n_features, width): transposed, two registers wide, the last one
-filled up with zeros. A tile is a few references by one panel; it never leaves the first cache.
+padded with zeros. A tile is a few references by one panel; it stays in the first cache.
 """
 
 from __future__ import annotations
@@ -9,24 +9,35 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.kernels._compile import inlined, ordered_kernel
-from simlabel._utils.kernels._finish import exponential, power, rbf, share
-from simlabel._utils.kernels._gather import add_gathered, add_row
+from simlabel._utils.kernels._accumulate import add_gathered, add_row
+from simlabel._utils.kernels._compile import (
+    Back,
+    Floats,
+    Influence,
+    Kernel,
+    LeftOut,
+    Side,
+    inlined,
+    ordered_kernel,
+)
 from simlabel._utils.kernels._lanes import ROWS, panel_width, width_of
 from simlabel._utils.kernels._registers import (
     add_absolute_differences,
     add_chi_squares,
     add_minima,
     add_products,
+    exponential,
+    power,
+    rbf,
+    share,
 )
-from simlabel._utils.kernels._types import Back, Floats, Influence, Kernel, LeftOut, Side
 from simlabel._utils.limits import limits
 
 _PACKED = 256  # columns of a panel that are written together, and stay in the first cache
 
 
 def in_panels(rows: Floats) -> Floats:
-    """Rows as panels, (n_panels, n_features, width)."""
+    """Return rows as panels, (n_panels, n_features, width)."""
     width, (n, n_features) = panel_width(rows.dtype), rows.shape
     panels = np.empty((-(-n // width), n_features, width), dtype=rows.dtype)
     panels[n // width :] = 0
@@ -44,14 +55,14 @@ def _pack(rows: Floats, panels: Floats) -> None:
 
 
 def tile_rows(n_features: int, dtype: npt.DTypeLike) -> int:
-    """How many references make a tile."""
+    """Return the number of references in a tile."""
     fit = limits().tile_bytes // (max(1, n_features) * np.dtype(dtype).itemsize)
     return min(limits().tile_rows, max(8 * ROWS, fit // ROWS * ROWS))
 
 
 @inlined
 def _statistics(X: Floats, P: Floats, step: int, out: Floats, fill: Kernel) -> None:
-    """out[j, i] = the statistic of reference j and query i."""
+    """Compute out[j, i] = the statistic of reference j and query i."""
     width = width_of(X)
     last = np.empty((step, width), X.dtype)
     for start in range(0, X.shape[0], step):
@@ -68,25 +79,25 @@ def _statistics(X: Floats, P: Floats, step: int, out: Floats, fill: Kernel) -> N
 
 @ordered_kernel
 def l1_distances(X: Floats, P: Floats, step: int, out: Floats) -> None:
-    """Sum of absolute differences of references and queries in panels."""
+    """Sum absolute differences of references and queries in panels."""
     _statistics(X, P, step, out, add_absolute_differences)
 
 
 @ordered_kernel
 def chi_square_distances(X: Floats, P: Floats, step: int, out: Floats) -> None:
-    """Sum of (q - x)^2 / (q + x) for non-negative numbers, 0 / 0 counting as 0."""
+    """Sum (q - x)^2 / (q + x) for non-negative numbers, where 0 / 0 counts as 0."""
     _statistics(X, P, step, out, add_chi_squares)
 
 
 @ordered_kernel
 def sums_of_minima(X: Floats, P: Floats, step: int, out: Floats) -> None:
-    """Sum of the smaller of two numbers: the size of a weighted intersection."""
+    """Sum min(q, x): the size of a weighted intersection."""
     _statistics(X, P, step, out, add_minima)
 
 
 @ordered_kernel
 def _clear_below(S: Floats, n: int, first: int) -> None:
-    """Nothing where lane > first + row: there the other one of the two rows is the query."""
+    """Clear entries where lane > first + row: the mirrored entry counts the same pair."""
     for i in range(n):
         for lane in range(max(0, first + i + 1), width_of(S)):
             S[i, lane] = 0
@@ -103,7 +114,7 @@ def _reduce_tile(
     returned: Floats,
     out: Floats,
 ) -> None:
-    """What the similarities of a tile add to the sums of its queries, and to those of its references."""
+    """Add the similarities of a tile to the sums of its queries, and to those of its references."""
     t, start, n, p, first = tile
     own, kept = left_out
     for lane in range(width_of(S)):
@@ -127,28 +138,29 @@ def _reduce_tile(
 
 @ordered_kernel
 def _add_to(total: Floats, start: int, n: int, part: Floats) -> None:
-    """total[start:] += part, which is cleared."""
+    """Add `part` to total[start:], and clear it."""
     for i in range(n):
         for k in range(part.shape[1]):
             total[start + i, k] += part[i, k]
             part[i, k] = 0
 
 
+# Arguments of a kernel that sums similarities: (x, q, step, parameters, V, left_out, back, out).
+#
+# x = (X, x_side): references, and their squared lengths or sizes; q = (P, q_side): queries, in panels.
+# step: references of a tile. parameters: (n_candidates, ...), of similarities with the same statistic.
+# V = (by_label, entries): influence as a dense matrix (n_labels, n_references), or, if that has no rows,
+#   as `sort_by_label` gives it. left_out = (own, kept): see `Exclude`, in panels.
+# back = (own_rows, mirrored, diagonal): if the queries are references too, their rows of V, in panels
+#   (n_panels, label panels, width, width), and what X receives from them, (n_candidates, n_references,
+#   columns); `diagonal` if queries and references are the same rows. own_rows is empty otherwise.
+# out: (n_candidates, n_panels, n_labels, width).
+Sums = tuple[Side, Side, int, Floats, Influence, LeftOut, Back, Floats]
+
+
 @inlined
-def _sums(
-    x: Side,
-    q: Side,
-    step: int,
-    parameters: Floats,
-    V: Influence,
-    left_out: LeftOut,
-    back: Back,
-    out: Floats,
-    fill: Kernel,
-    finish: Kernel,
-) -> None:
-    X, x_side = x
-    P, q_side = q
+def _sums(arguments: Sums, fill: Kernel, finish: Kernel) -> None:
+    (X, x_side), (P, q_side), step, parameters, V, left_out, back, out = arguments
     own_rows, mirrored, diagonal = back
     width = width_of(X)
     T, S = np.empty((step, width), X.dtype), np.empty((step, width), X.dtype)
@@ -157,7 +169,7 @@ def _sums(
     for start in range(0, len(X), step):
         n = min(step, len(X) - start)
         for p in range(len(P)):
-            # where the diagonal enters the tile; beyond its lower corner where there is none
+            # where the diagonal enters the tile; beyond its lower corner if there is none
             first = start - p * width if diagonal else width
             if first + n <= 0:
                 continue
@@ -171,61 +183,40 @@ def _sums(
                 _add_to(mirrored[c], start, n, returned[c])
 
 
-# One kernel for each similarity: one with a function among its arguments would not be kept on disk.
-#
-# x = (X, x_side): references, and the numbers beside them; q = (P, q_side): queries likewise, in panels.
-# step: references of a tile. parameters: (n_candidates, ...), of similarities that read one statistic.
-# V = (by_label, entries): influence as a dense matrix (n_labels, n_references), or, where that has no rows,
-#   as `sort_by_label` gives it. left_out = (own, kept): see `Exclude`, in panels.
-# back = (own_rows, mirrored, diagonal): where the queries are references too, their rows of V, in panels
-#   (n_panels, label panels, width, width), and what X receives from them, (n_candidates, n_references,
-#   columns); `diagonal` where queries and references are the same rows. own_rows is empty otherwise.
-# out: (n_candidates, n_panels, n_labels, width).
+# One kernel for each similarity: with a function among its arguments, compiled code could not be cached.
 
 
 @ordered_kernel
-def rbf_sums(
-    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
-) -> None:
-    """Sums of exp(-gamma * squared distance)."""
-    _sums(x, q, step, parameters, V, left_out, back, out, add_products, rbf)
+def rbf_sums(arguments: Sums) -> None:
+    """Sum exp(-gamma * squared distance)."""
+    _sums(arguments, add_products, rbf)
 
 
 @ordered_kernel
-def power_sums(
-    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
-) -> None:
-    """Sums of (inner product + c)^d; parameters are d and c."""
-    _sums(x, q, step, parameters, V, left_out, back, out, add_products, power)
+def power_sums(arguments: Sums) -> None:
+    """Sum (inner product + c)^d; parameters are d and c."""
+    _sums(arguments, add_products, power)
 
 
 @ordered_kernel
-def set_sums(
-    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
-) -> None:
-    """Sums of intersection over union of 0/1 rows."""
-    _sums(x, q, step, parameters, V, left_out, back, out, add_products, share)
+def set_sums(arguments: Sums) -> None:
+    """Sum intersection over union of 0/1 rows."""
+    _sums(arguments, add_products, share)
 
 
 @ordered_kernel
-def weighted_set_sums(
-    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
-) -> None:
-    """Sums of intersection over union of weighted sets."""
-    _sums(x, q, step, parameters, V, left_out, back, out, add_minima, share)
+def weighted_set_sums(arguments: Sums) -> None:
+    """Sum intersection over union of weighted sets."""
+    _sums(arguments, add_minima, share)
 
 
 @ordered_kernel
-def laplacian_sums(
-    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
-) -> None:
-    """Sums of exp(-gamma * L1 distance)."""
-    _sums(x, q, step, parameters, V, left_out, back, out, add_absolute_differences, exponential)
+def laplacian_sums(arguments: Sums) -> None:
+    """Sum exp(-gamma * L1 distance)."""
+    _sums(arguments, add_absolute_differences, exponential)
 
 
 @ordered_kernel
-def chi_square_sums(
-    x: Side, q: Side, step: int, parameters: Floats, V: Influence, left_out: LeftOut, back: Back, out: Floats
-) -> None:
-    """Sums of exp(-gamma * chi-square distance)."""
-    _sums(x, q, step, parameters, V, left_out, back, out, add_chi_squares, exponential)
+def chi_square_sums(arguments: Sums) -> None:
+    """Sum exp(-gamma * chi-square distance)."""
+    _sums(arguments, add_chi_squares, exponential)

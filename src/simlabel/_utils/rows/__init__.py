@@ -1,20 +1,50 @@
-"""Where rows live: in memory, in chunks, in files, on other machines; and the references."""
+"""Rows in memory, in files and on other machines, and the references of a model."""
 
-from simlabel._utils.rows._containers import blocks, dense_rows, n_rows, row_width, take_rows
-from simlabel._utils.rows._groups import Codes, Groups, equal_groups, group_codes, group_sums
-from simlabel._utils.rows._lazy import Columns, LazyRows, is_collection, is_lazy, is_remote, transformed
-from simlabel._utils.rows._merged import MergedColumns, alone_in_rows, merged_columns, n_shared_columns
-from simlabel._utils.rows._moments import lazy_moments
-from simlabel._utils.rows._open import as_rows, open_rows
+from simlabel._utils.rows._containers import (
+    Stack,
+    blocks,
+    dense_rows,
+    joined,
+    n_rows,
+    pieces,
+    row_width,
+    spliced,
+    stacked,
+    take_rows,
+)
+from simlabel._utils.rows._files import as_rows, open_rows
+from simlabel._utils.rows._lazy import (
+    Columns,
+    DiskRows,
+    LazyRows,
+    by_parts,
+    check_lazy,
+    fold,
+    is_collection,
+    is_lazy,
+    is_remote,
+    lazy_moments,
+    transformed,
+)
+from simlabel._utils.rows._merged_columns import (
+    MergedColumns,
+    alone_in_rows,
+    merged_columns,
+    n_shared_columns,
+)
 from simlabel._utils.rows._order import (
+    Codes,
+    Groups,
     content_order,
     content_units,
     drawn_copies,
     drawn_rows,
+    equal_groups,
     fold_numbers,
+    group_codes,
+    group_sums,
     spaced_rows,
 )
-from simlabel._utils.rows._stack import Stack, by_parts, check_lazy, fold, joined, pieces, spliced, stacked
 
 __all__ = [
     "alone_in_rows",
@@ -32,6 +62,7 @@ __all__ = [
     "check_lazy",
     "Codes",
     "Columns",
+    "DiskRows",
     "content_order",
     "content_units",
     "drawn_copies",

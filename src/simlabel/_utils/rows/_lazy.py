@@ -1,35 +1,51 @@
-"""Rows that stay where they are, on a disk or on other machines, and are read slice by slice."""
+"""Rows that stay on a disk or on other machines, and functions applied to their blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from typing import Any, Protocol, Self, TypeVar
+from functools import partial, reduce
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
-from simlabel._utils.rows._containers import Index, Sliced, Source, blocks
-from simlabel._utils.validation import Rows
+from simlabel._utils.rows._containers import Index, blocks, n_rows, pieces
+from simlabel._utils.threads import cached_property
+from simlabel._utils.validation import FloatArray, Rows, check_finite
 
 Result = TypeVar("Result")
 
 
+class Sliced(Protocol):
+    """A companion of rows, with one entry for each: an array, a sparse matrix, a range."""
+
+    def __getitem__(self, index: slice, /) -> Any: ...
+
+
+class Source(Protocol):
+    """An object from which rows are read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def __getitem__(self, index: Index, /) -> Rows: ...
+
+
 class Normalizes(Protocol):
-    """What maps every row by itself."""
+    """A transformer of each row by itself."""
 
     def transform(self, X: Rows, /) -> Rows: ...
 
 
 class LazyRows:
-    """Rows that are read when they are needed; what is done to them first is done when they are read."""
+    """Rows that are read on demand, and transformed when they are read; an abstract class."""
 
-    #: whether they are on other machines, where work is sent to them
+    #: whether they are on other machines, to which functions are sent
     remote: bool = False
-    #: whether what is read is a CSR matrix
+    #: whether the blocks are CSR matrices
     sparse: bool = False
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -38,37 +54,37 @@ class LazyRows:
         return int(self.shape[0])
 
     def __getitem__(self, index: Index) -> Rows:
-        """Rows, read, for a slice or positions; rows still to be read for ``[:, columns]``."""
-        raise TypeError(f"{type(self).__name__} does not say how it is read.")
+        """Read rows for a slice or positions; ``[:, columns]`` returns lazy rows."""
+        raise NotImplementedError
 
     def part(self, rows: slice) -> LazyRows:
-        """Some of the rows, not read."""
-        raise TypeError(f"{type(self).__name__} cannot be cut.")
+        """Return some of the rows without reading them."""
+        raise NotImplementedError
 
     def mapped(self, step: Callable[[Rows], Rows]) -> LazyRows:
-        """The rows as a function gives them, which maps every row by itself."""
-        raise TypeError(f"{type(self).__name__} cannot be mapped.")
+        """Return the rows transformed by a function that maps every row by itself."""
+        raise NotImplementedError
 
     def cuts(self) -> Iterator[slice]:
-        """The parts in which the rows lie, or are best read."""
-        raise TypeError(f"{type(self).__name__} does not say how it is cut.")
+        """Yield the blocks in which the rows are stored, or best read."""
+        raise NotImplementedError
 
     def asked(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
-        """Begin to apply a function to every part, and that of the companions; call for the results."""
-        raise TypeError(f"{type(self).__name__} cannot be asked.")
+        """Start to apply a function to every block and its companions; call the result for the results."""
+        raise NotImplementedError
 
     def folded(
         self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
     ) -> Result:
-        """Apply a function to every part, and that of the companions, and merge what it gives."""
-        raise TypeError(f"{type(self).__name__} cannot be folded.")
+        """Apply a function to every block and its companions, and merge the results."""
+        raise NotImplementedError
 
     def together(self, pieces: Sequence[LazyRows]) -> Sequence[LazyRows]:
-        """Pieces of which this is the first, joined as far as they can be asked as one."""
+        """Join the pieces, of which this is the first, that can be processed as one."""
         return pieces
 
     def taken(self, rows: npt.NDArray[np.int64]) -> Rows:
-        """Rows by their positions, for good: a copy, or left where they are."""
+        """Return the rows at some positions, copied, or left on their machine."""
         return self[rows]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -81,11 +97,11 @@ class DiskRows(LazyRows):
     Parameters
     ----------
     source : object
-        Has a shape and a dtype, and gives rows for a slice or for positions.
+        Has a shape and a dtype, and returns rows for a slice or for positions.
     rows : range, optional
         Which of them; all by default.
     steps : tuple of callables
-        What is done to rows that are read, in order.
+        The functions applied to rows that are read, in order.
 
     Examples
     --------
@@ -112,17 +128,17 @@ class DiskRows(LazyRows):
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """After all steps."""
+        """The dtype after all steps."""
         return np.dtype(self._first.dtype if self.steps else self.source.dtype)
 
     def __getitem__(self, index: Index) -> Rows:
         if isinstance(index, tuple):
             whole, columns = index
             if whole != slice(None):
-                raise TypeError("Of rows on a disk, columns are chosen for all rows: X[:, columns].")
+                raise TypeError("Columns of rows on a disk can only be selected for all rows: X[:, columns].")
             return self.mapped(Columns(columns))
         if isinstance(index, slice) and self.rows[index] == self.rows[:1]:
-            return self._first  # asked again and again, for what rows look like
+            return self._first  # often read for its type and width
         return self._read(index)
 
     def _read(self, index: Index) -> Rows:
@@ -132,33 +148,33 @@ class DiskRows(LazyRows):
         else:
             rows = self.source[np.asarray(index) + self.rows.start]
         if not self.steps:
-            return np.array(rows)  # a copy: pages of a mapped file are read here and now
+            return np.array(rows)  # a copy, so that pages of a mapped file are read now
         for step in self.steps:
             rows = step(np.asarray(rows))
         return rows
 
     def part(self, rows: slice) -> Self:
-        """Some of the rows, not read."""
+        """Return some of the rows without reading them."""
         return type(self)(self.source, self.rows[rows], self.steps)
 
     def mapped(self, step: Callable[[Rows], Rows]) -> Self:
-        """The same with one more step when rows are read."""
+        """Return the same rows with one more step."""
         return type(self)(self.source, self.rows, (*self.steps, step))
 
     def cuts(self) -> Iterator[slice]:
-        """Blocks of rows."""
+        """Yield blocks of rows."""
         width = self.shape[1] * self.dtype.itemsize
         size = max(1, min(limits().piece_rows, 2 * limits().read_bytes // max(1, width)))
         return blocks(len(self), size)
 
     def asked(self, each: Callable[..., Result], *companions: Sliced) -> Callable[[], list[Result]]:
-        """Block after block, when called."""
+        """Return a function that processes one block after the other."""
         return lambda: list(self._applied(each, companions))
 
     def folded(
         self, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
     ) -> Result:
-        """Block after block, merged at once."""
+        """Process one block after the other, and merge each result at once."""
         return reduce(merge, self._applied(each, companions))
 
     def _applied(self, each: Callable[..., Result], companions: Sequence[Sliced]) -> Iterator[Result]:
@@ -166,7 +182,7 @@ class DiskRows(LazyRows):
 
 
 class Columns:
-    """Some columns of a block of rows."""
+    """A function that selects columns of a block of rows."""
 
     def __init__(self, columns: Any) -> None:
         self.columns = columns
@@ -176,28 +192,94 @@ class Columns:
 
 
 def is_collection(X: Any) -> bool:
-    """Whether X is a Dask array or data frame."""
+    """Return whether X is a Dask array or data frame."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "shape")
 
 
 def is_lazy(X: Rows) -> bool:
-    """Whether rows are read when needed: the rows themselves, or a piece of a stack."""
+    """Return whether rows are read on demand: the rows themselves, or a piece of a stack."""
     return isinstance(X, LazyRows) or any(isinstance(piece, LazyRows) for piece in getattr(X, "pieces", ()))
 
 
 def is_remote(X: Rows) -> bool:
-    """Whether rows are on other machines: the rows themselves, or a piece of a stack."""
+    """Return whether rows are on other machines: the rows themselves, or a piece of a stack."""
     return any(getattr(piece, "remote", False) for piece in getattr(X, "pieces", (X,)))
 
 
+def by_parts(X: Rows, each: Callable[..., Result], *companions: Sliced) -> list[Result]:
+    """Apply a function to blocks of the rows and of their companions, on the machine of the rows.
+
+    Rows in memory are one block.
+    """
+    started = [
+        piece.asked(each, *others) if isinstance(piece, LazyRows) else partial(_apply, each, piece, others)
+        for piece, others in _with_companions(X, companions)
+    ]
+    return [result for results in started for result in results()]
+
+
+def _apply(each: Callable[..., Result], piece: Rows, others: Sequence[Any]) -> list[Result]:
+    return [each(piece, *others)]
+
+
+def fold(
+    X: Rows, each: Callable[..., Result], merge: Callable[[Result, Result], Result], *companions: Sliced
+) -> Result:
+    """Apply a function to blocks of the rows and of their companions, on their machine, and merge.
+
+    Examples
+    --------
+    >>> fold(np.ones((4, 2)), lambda X, w: w @ X, np.add, np.arange(4.0))
+    array([6., 6.])
+    """
+    return reduce(
+        merge,
+        (
+            piece.folded(each, merge, *others) if isinstance(piece, LazyRows) else each(piece, *others)
+            for piece, others in _with_companions(X, companions)
+        ),
+    )
+
+
+def _with_companions(X: Rows, companions: Sequence[Sliced]) -> Iterator[tuple[Rows, list[Any]]]:
+    """Yield pieces of rows with the same part of the companions."""
+    parts, at = pieces(X), 0
+    if all(isinstance(piece, LazyRows) for piece in parts):
+        parts = parts[0].together(parts)
+    for piece in parts:
+        n = n_rows(piece)
+        yield piece, [other[at : at + n] for other in companions]
+        at += n
+
+
+def check_lazy(X: LazyRows) -> LazyRows:
+    """Check that lazy rows are finite numbers, on their machine; integers become float64."""
+    if len(X) == 0:
+        raise ValueError("Found array with 0 sample(s): X has no rows; at least one is required.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold numbers, got {X.dtype}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.mapped(_as_float64)
+    fold(X, _check_block, lambda one, other: None, range(len(X)))
+    return X
+
+
+def _as_float64(X: Rows) -> Rows:
+    return X.astype(np.float64)
+
+
+def _check_block(X: Rows, numbers: range) -> None:
+    check_finite(X, "X", numbers.start)
+
+
 def transformed(normalizer: Normalizes, X: Rows) -> Rows:
-    """Normalized rows, all finite; rows that are read when needed are normalized and checked then."""
+    """Normalize rows and check that they are finite; lazy rows when they are read."""
     step = _Finite(normalizer)
     return X.mapped(step) if isinstance(X, LazyRows) else step(X)
 
 
 class _Finite:
-    """A normalizer that refuses rows which it cannot represent: its similarities would be NaN."""
+    """A normalizer that raises an error if its output is not finite: similarities would be NaN."""
 
     def __init__(self, normalizer: Normalizes) -> None:
         self.normalizer = normalizer
@@ -207,7 +289,46 @@ class _Finite:
             output = self.normalizer.transform(X)
         if not np.isfinite(output.data if sp.issparse(output) else output).all():
             raise ValueError(
-                f"normalizer {self.normalizer!r} makes NaN or infinity of some rows: X has features that are "
-                f"too large or too far apart for it. Clip or rescale them first."
+                f"normalizer {self.normalizer!r} produces NaN or infinity for some rows: X has features that "
+                f"are too large or too far apart for it. Clip or rescale them first."
             )
         return output
+
+
+class Moments(NamedTuple):
+    """The weight, means, and sums of squared deviations from the mean, of the columns of some rows."""
+
+    weight: float
+    mean: FloatArray
+    squares: FloatArray
+
+
+def _moments(X: Rows, sample_weight: FloatArray) -> Moments:
+    """Return the moments of a block; rows are centered before squaring, since offsets would cancel digits."""
+    weight = float(sample_weight.sum())
+    if sp.issparse(X):
+        mean = np.asarray(X.T @ sample_weight).ravel() / weight
+        second = np.asarray(X.multiply(X).T @ sample_weight).ravel()
+        return Moments(weight, mean, np.maximum(second - weight * mean**2, 0.0))
+    mean = (sample_weight @ X) / weight
+    return Moments(weight, mean, sample_weight @ (X - mean) ** 2)
+
+
+def _merged_moments(one: Moments, other: Moments) -> Moments:
+    weight = one.weight + other.weight
+    apart = other.mean - one.mean
+    mean = one.mean + apart * (other.weight / weight)
+    squares = one.squares + other.squares + apart**2 * (one.weight * other.weight / weight)
+    return Moments(weight, mean, squares)
+
+
+def lazy_moments(X: Rows, sample_weight: FloatArray | None) -> Moments:
+    """Return the moments of the columns, merged over blocks.
+
+    Examples
+    --------
+    >>> lazy_moments(np.array([[1.0], [3.0]]), None)
+    Moments(weight=2.0, mean=array([2.]), squares=array([2.]))
+    """
+    weights = np.broadcast_to(1.0, X.shape[0]) if sample_weight is None else sample_weight
+    return fold(X, _moments, _merged_moments, weights)

@@ -1,12 +1,14 @@
-"""An order of rows that follows from what they hold, so that no draw depends on where they stand.
+"""An order of rows that depends on their content only, random draws in that order, and groups of rows.
 
-Rows are sorted by a hash of their content, and random numbers are drawn for places in that order. Equal rows
-have neighboring places; which of them a draw takes makes no difference.
+Rows are sorted by a hash of their content, and random numbers are drawn for places in that order, so that
+results do not depend on the order of the rows. Equal rows have neighboring places; which of them is drawn
+makes no difference.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,12 @@ import scipy.sparse as sp
 from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows._containers import blocks
-from simlabel._utils.rows._groups import Codes, Groups, group_codes
-from simlabel._utils.rows._stack import by_parts
+from simlabel._utils.rows._lazy import by_parts
 from simlabel._utils.validation import FloatArray, IntArray, Rows
 
 Keys = npt.NDArray[np.uint64]
+Codes = npt.NDArray[np.int64]  # a number for each group, without gaps
+Groups = npt.NDArray[Any] | None  # names of groups: int64 or any objects
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -43,19 +46,19 @@ def content_order(
     Parameters
     ----------
     X : rows, (n_rows, n_features)
-        Features as they were given, before anything that depends on other rows was done to them. They may
-        be on a disk or on other machines, where they are read once.
+        Features as they were given, not transformed by anything that depends on other rows. Rows on a disk
+        or on other machines are read once.
     Y : csr_array, (n_rows, n_labels), optional
         Label sets.
     weights : array, (n_rows,), optional
         Sample weights.
     groups : array, (n_rows,), optional
-        Name of the group of each row, None for a group of its own.
+        Name of the group of each row; None for a group of its own.
     rounded : bool
         Whether features are rounded to single precision first.
     pairwise : bool
-        Whether the columns of X are its rows, as of a precomputed similarity: they are then compared by
-        what they hold too, whatever their order.
+        Whether the columns of X are its rows, as in a precomputed similarity: the order of the columns then
+        does not matter either.
 
     Examples
     --------
@@ -85,7 +88,7 @@ def row_keys(X: Rows, columns: Keys | None = None) -> Keys:
     ----------
     X : rows, (n_rows, n_columns)
     columns : array of uint64, (n_columns,), optional
-        What tells the columns apart; by default their positions.
+        Distinct keys of the columns; by default from their positions.
 
     Examples
     --------
@@ -108,7 +111,7 @@ def row_keys(X: Rows, columns: Keys | None = None) -> Keys:
 
 
 def _pairwise_keys(S: Rows) -> Keys:
-    """Return a hash of each row of similarities between the rows: of those to all, and of what these have."""
+    """Return a hash of each row of similarities, from its values and the hashes of the other rows."""
     alike = row_keys(S, np.zeros(S.shape[1], dtype=np.uint64))
     return row_keys(S, alike)
 
@@ -118,7 +121,7 @@ def _rounded_keys(X: Rows) -> Keys:
 
 
 def content_units(order: IntArray, groups: Codes | None) -> IntArray:
-    """Return a number for each row, or for its group, that follows from what rows hold.
+    """Return a number for each row, or for its group, that depends on the content of rows only.
 
     Examples
     --------
@@ -137,7 +140,7 @@ def content_units(order: IntArray, groups: Codes | None) -> IntArray:
 
 
 def fold_numbers(units: IntArray, n_folds: int, seed: int) -> IntArray:
-    """Return the number of the fold of each row, from 0; there are no more folds than units.
+    """Return the number of the fold of each row, from 0; there are at most as many folds as units.
 
     Parameters
     ----------
@@ -173,7 +176,7 @@ def drawn_rows(order: IntArray, size: int, seed: Any) -> IntArray:
 def drawn_copies(order: IntArray, weights: FloatArray, size: int, seed: int) -> IntArray:
     """Draw copies of rows without replacement, and return the position of the row of each, sorted.
 
-    A row with a whole weight, and that row repeated as often, give the same draw.
+    A row with an integer weight gives the same draw as that row repeated.
 
     Examples
     --------
@@ -188,19 +191,19 @@ def drawn_copies(order: IntArray, weights: FloatArray, size: int, seed: int) -> 
 
 
 def spaced_rows(order: IntArray, most: int) -> IntArray:
-    """Return the positions of at most so many rows, evenly spaced in the order, sorted."""
+    """Return the positions of at most `most` rows, evenly spaced in the order, sorted."""
     n = len(order)
     return np.sort(order[np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))])
 
 
 def _terms(values: npt.NDArray[Any], columns: Keys) -> Keys:
-    """Return the part of each value in the hash of its row: 0 for a zero, whatever its sign."""
+    """Return the contribution of each value to the hash of its row: 0 for 0.0 and -0.0."""
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     return np.where(values == 0, np.uint64(0), _mixed(bits ^ columns))
 
 
 def _mixed(keys: Keys) -> Keys:
-    """Return the output of splitmix64 for each state: all bits depend on all."""
+    """Return the output of splitmix64 for each state."""
     z = keys + _GOLDEN
     z = (z ^ (z >> np.uint64(30))) * _MIXERS[0]
     z = (z ^ (z >> np.uint64(27))) * _MIXERS[1]
@@ -208,7 +211,7 @@ def _mixed(keys: Keys) -> Keys:
 
 
 def _group_keys(keys: list[npt.NDArray[Any]], codes: Codes) -> Keys:
-    """Return for each row a hash of the rows of its group, whatever their order."""
+    """Return for each row a hash of the rows of its group, independent of their order."""
     rows = np.zeros(len(codes), dtype=np.uint64)
     for key in keys:
         rows = _mixed(rows ^ _bits(key))
@@ -226,7 +229,7 @@ def _object_key(row: Any) -> int:
 
 
 def _content(value: Any) -> bytes:
-    """Return bytes that follow from a value; of an object of another class, its class alone."""
+    """Return bytes that represent a value; for an object of another class, the name of its class."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, int | float | complex):
@@ -239,3 +242,39 @@ def _content(value: Any) -> bytes:
         items = value.items() if isinstance(value, dict) else value
         return b"{%s}" % b",".join(sorted(map(_content, items)))
     return type(value).__qualname__.encode()
+
+
+def group_codes(names: npt.NDArray[Any]) -> Codes:
+    """Return a number for each name of a group; each None is a group of its own.
+
+    Examples
+    --------
+    >>> group_codes(np.array(["b", None, "a", "b", None], dtype=object))
+    array([0, 2, 1, 0, 3])
+    """
+    if names.dtype != object:
+        return np.unique(names, return_inverse=True)[1].astype(np.int64)
+    known: dict[Any, int] = {}
+    codes = np.array([-1 if name is None else known.setdefault(name, len(known)) for name in names.tolist()])
+    alone = codes < 0
+    codes[alone] = len(known) + np.arange(np.count_nonzero(alone))
+    return codes.astype(np.int64)
+
+
+def equal_groups(codes: Codes) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the rows of all groups of one size, (n_groups, size), for each size.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in equal_groups(np.array([0, 2, 1, 0]))]
+    [[[2], [1]], [[0, 3]]]
+    """
+    order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes).tolist():
+        yield order[starts[sizes == size, None] + np.arange(size)]
+
+
+def group_sums(codes: Codes, weights: FloatArray, targets: Rows) -> Rows:
+    """Return the weighted sum of the rows of each group, (n_groups, width), dense or sparse like the rows."""
+    return sp.csr_array((weights, (codes, np.arange(len(codes))))) @ targets

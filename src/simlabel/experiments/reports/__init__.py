@@ -1,19 +1,43 @@
-"""Reports: one self-contained HTML file, and the same as Markdown and LaTeX."""
+"""Reports on comparisons, reproductions and models: one self-contained HTML file, Markdown or LaTeX."""
 
-from simlabel.experiments.reports._build import comparison_report, evaluation_report, reproduction_report
-from simlabel.experiments.reports._html import to_html
-from simlabel.experiments.reports._page import Report
-from simlabel.experiments.reports._text import to_latex, to_markdown
-from simlabel.experiments.reports._write import check_report_path, write_report
+from simlabel.experiments.reports._document import (
+    Cell,
+    Example,
+    Examples,
+    Picture,
+    Pictures,
+    Report,
+    Section,
+    Table,
+    Text,
+    check_report_path,
+    to_html,
+    to_latex,
+    to_markdown,
+    write_report,
+)
+from simlabel.experiments.reports._reports import comparison_report, evaluation_report, reproduction_report
+from simlabel.experiments.reports._sections import comparison_tables, guarantee_table, published_table
 
 __all__ = [
     "comparison_report",
     "reproduction_report",
     "evaluation_report",
+    "comparison_tables",
+    "guarantee_table",
+    "published_table",
     "write_report",
     "check_report_path",
     "to_html",
     "to_markdown",
     "to_latex",
     "Report",
+    "Section",
+    "Table",
+    "Cell",
+    "Text",
+    "Picture",
+    "Pictures",
+    "Example",
+    "Examples",
 ]

@@ -1,4 +1,4 @@
-"""Numbers -> drawings: SVG whose colours come from the page, so that they suit light and dark."""
+"""Drawings of a report: SVG with the colors of the page, so that they fit light and dark mode."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from markupsafe import escape
 
 from simlabel._utils.text import PLAIN, for_figure
 from simlabel._utils.validation import FloatArray
-from simlabel.experiments._statistics import Ranking
+from simlabel.experiments._comparison import Ranking
 
-# Colours that are drawn, and the page's own that take their place
+# colors that are drawn, which `_page_tag` replaces by those of the page
 _INK, _FAINT = "#010101", "#020202"
 _SERIES = ("#030301", "#030302", "#030303", "#030304", "#030305", "#030306")
 _PAGE = {_INK: "var(--ink)", _FAINT: "var(--faint)"} | {
-    colour: f"var(--series-{number})" for number, colour in enumerate(_SERIES, 1)
+    color: f"var(--series-{number})" for number, color in enumerate(_SERIES, 1)
 }
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -36,7 +36,8 @@ _STYLE: Any = {
     **{f"text.{name}": value for name, value in PLAIN.items()},
     "figure.constrained_layout.use": True,
 }
-_ABOVE = 1.25  # the axes, as a share of their height: where a ruler is not in the way of numbers
+_CURVE: Any = {"markersize": 3.5, "linewidth": 1.4}
+_RULER_HEIGHT = 1.25  # above the axes, in units of their height: clear of the numbers
 _numbers = count(1)
 
 
@@ -51,14 +52,14 @@ def _drawing(width: float, height: float) -> Iterator[tuple[Any, Any]]:
 
 
 def _svg(figure: Any, alt: str) -> str:
-    """The drawing as an element for the page, with names of its own and the page's colours."""
+    """Return a drawing as an SVG element with unique ids and the colors of the page."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     number = next(_numbers)
-    # between the tags stand names, which stay as they are
+    # only the tags: the text between them holds names, which must not change
     text = re.sub(r"<[^>]*>", lambda tag: _page_tag(tag[0], number), text)
     width, height = re.findall(r'(?:width|height)="([\d.]+)pt"', text[:400])[:2]
     text = re.sub(r'(width|height)="[\d.]+pt" ', "", text, count=2)
@@ -76,34 +77,28 @@ def _page_tag(tag: str, number: int) -> str:
     return re.sub(r"font: ([\d.]+px) [^;\"]*", r"font: \1 system-ui, sans-serif", tag)
 
 
-def colour(position: int) -> str:
-    """The colour of the n-th series; after the last they begin anew."""
-    return _SERIES[position % len(_SERIES)]
-
-
 def short(name: str, limit: int = 22) -> str:
-    """A name that fits beside an axis."""
+    """Shorten a name to the space next to an axis."""
     shown = for_figure(name)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
 def box_plot(values: Mapping[str, FloatArray], title: str) -> str:
-    """A box for each algorithm, one criterion, over the folds."""
+    """Draw one criterion over the folds, with a box per algorithm."""
     with _drawing(3.6, 0.6 + 0.27 * len(values)) as (figure, axes):
         names = list(values)[::-1]
         line = {"color": _INK, "linewidth": 0.9}
-        boxes = axes.boxplot(
+        axes.boxplot(
             [values[name] for name in names],
             orientation="horizontal",
             widths=0.6,
             patch_artist=True,
+            boxprops={"facecolor": _SERIES[0], "alpha": 0.55, "edgecolor": _INK, "linewidth": 0.9},
             medianprops={"color": _INK, "linewidth": 1.6},
             whiskerprops=line,
             capprops=line,
             flierprops={"marker": "o", "markersize": 3, "markeredgecolor": _INK, "markerfacecolor": "none"},
         )
-        for patch in boxes["boxes"]:
-            patch.set(facecolor=colour(0), alpha=0.55, edgecolor=_INK, linewidth=0.9)
         axes.set_yticks(range(1, len(values) + 1), [short(name) for name in names])
         axes.locator_params(axis="x", nbins=4)
         axes.grid(axis="x", color=_FAINT, linewidth=0.5, alpha=0.5)
@@ -112,41 +107,34 @@ def box_plot(values: Mapping[str, FloatArray], title: str) -> str:
 
 
 def calibration_plot(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
-    """Predicted probability against the share of labels that are true."""
+    """Draw the share of true labels against the predicted probability."""
     with _drawing(4.6, 3.8) as (figure, axes):
         axes.plot([0, 1], [0, 1], color=_FAINT, linestyle="--", linewidth=1)
-        for position, (predicted, observed) in enumerate(curves.values()):
-            axes.plot(
-                predicted,
-                observed,
-                "o-",
-                color=colour(position),
-                markersize=3.5,
-                linewidth=1.4,
-                label=str(position),
-            )
-        axes.set(xlabel="predicted probability", ylabel="share that is true", xlim=(0, 1), ylim=(0, 1))
+        for position, curve in enumerate(curves.values()):
+            color = _SERIES[position % len(_SERIES)]
+            axes.plot(*curve, "o-", color=color, label=str(position), **_CURVE)
+        axes.set(xlabel="predicted probability", ylabel="share of true labels", xlim=(0, 1), ylim=(0, 1))
         legend = axes.legend(frameon=False, fontsize=9)
         for shown, name in zip(legend.get_texts(), curves, strict=True):
-            shown.set_text(short(name))  # as a label of the line, a name that begins with _ would be hidden
-        return _svg(figure, "Calibration curves: predicted probability against the share that is true")
+            shown.set_text(short(name))  # as the label of a line, a name that begins with _ would be hidden
+        return _svg(figure, "Calibration curves: predicted probability against the share of true labels")
 
 
 def tuning_plot(curve: pd.DataFrame, parameter: str, criterion: str, best: float) -> str:
-    """The criterion for each candidate of one parameter, with its standard error."""
+    """Draw the criterion for each candidate of one parameter, with its standard error."""
     with _drawing(4.6, 3.2) as (figure, axes):
+        errors = curve["standard_error"]
         axes.errorbar(
             curve[parameter],
             curve[criterion],
-            yerr=curve["standard_error"],
+            yerr=errors,
             fmt="o-",
-            color=colour(0),
+            color=_SERIES[0],
             ecolor=_FAINT,
-            markersize=3.5,
-            linewidth=1.4,
             capsize=2,
+            **_CURVE,
         )
-        axes.axvline(best, color=colour(1), linestyle="--", linewidth=1.2)
+        axes.axvline(best, color=_SERIES[1], linestyle="--", linewidth=1.2)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter("")
@@ -154,32 +142,13 @@ def tuning_plot(curve: pd.DataFrame, parameter: str, criterion: str, best: float
         return _svg(figure, f"Tuning curve: {criterion} for each candidate of {parameter}")
 
 
-def _ruler(axes: Any, start: float, length: float) -> None:
-    """The axis of the ranks, and above it at its scale how far apart two mean ranks must be."""
-    axes.spines["top"].set_visible(True)
-    style = {"color": _INK, "linewidth": 1.2, "clip_on": False, "transform": axes.get_xaxis_transform()}
-    axes.plot([start, start + length], [_ABOVE, _ABOVE], marker="|", markersize=7, **style)
-    words = f"critical difference {length:.2f}"
-    place = (start + length / 2, _ABOVE)
-    axes.annotate(
-        words,
-        place,
-        (0, 4),
-        axes.get_xaxis_transform(),
-        "offset points",
-        ha="center",
-        va="bottom",
-        fontsize=9,
-    )
-
-
 def rank_plot(ranking: Ranking) -> str | None:
-    """Critical-difference diagram; None where scikit-posthocs is not installed."""
+    """Draw the critical-difference diagram; return None if scikit-posthocs is not installed."""
     if ranking.nemenyi is None:
         return None
     from scikit_posthocs import critical_difference_diagram
 
-    n = len(ranking.mean_ranks)  # the more there are, the closer they stand
+    n = len(ranking.mean_ranks)  # the more algorithms, the closer their ranks
     with _drawing(min(9.0, max(5.4, 4.0 + 0.35 * n)), 1.3 + 0.22 * n) as (figure, axes):
         names = {name: for_figure(name) for name in ranking.mean_ranks}
         drawn = critical_difference_diagram(
@@ -190,9 +159,27 @@ def rank_plot(ranking: Ranking) -> str | None:
             label_fmt_left="{label} ({rank:.2f})\N{EN SPACE}",
             label_fmt_right="\N{EN SPACE}({rank:.2f}) {label}",
             color_palette=dict.fromkeys(names.values(), _INK),
-            crossbar_props={"color": colour(1), "linewidth": 3},
+            crossbar_props={"color": _SERIES[1], "linewidth": 3},
         )
-        for bar in chain.from_iterable(drawn["crossbars"]):  # from sets, whose order differs between runs
+        for bar in chain.from_iterable(drawn["crossbars"]):  # sets, whose order differs between runs
             bar.set_xdata(sorted(bar.get_xdata()))
-        _ruler(axes, min(ranking.mean_ranks.values()), ranking.critical_difference)
+        _draw_ruler(axes, min(ranking.mean_ranks.values()), ranking.critical_difference)
         return _svg(figure, "Critical-difference diagram of the mean ranks")
+
+
+def _draw_ruler(axes: Any, start: float, length: float) -> None:
+    """Draw the axis of the ranks, and above it a line as long as the critical difference."""
+    axes.spines["top"].set_visible(True)
+    transform = axes.get_xaxis_transform()
+    style = {"color": _INK, "linewidth": 1.2, "clip_on": False, "transform": transform}
+    axes.plot([start, start + length], [_RULER_HEIGHT] * 2, marker="|", markersize=7, **style)
+    axes.annotate(
+        f"critical difference {length:.2f}",
+        (start + length / 2, _RULER_HEIGHT),
+        (0, 4),
+        transform,
+        "offset points",
+        ha="center",
+        va="bottom",
+        fontsize=9,
+    )

@@ -1,24 +1,26 @@
-"""The figures behind an explanation's sentences, before they become tables or bars."""
+"""The numbers behind the sentences of an explanation, as rows that become tables or bars."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from simlabel.model.inspection._terms import Neighbors
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from simlabel.model.inspection._explanation import Explanation
 
-NEAREST = 10  # instances among which a sentence counts, and that a picture shows
-SHOWN_WORDS = 8  # in a table
-_NAMES = {1: ("instance",), 2: ("instance", "title")}
+Named = tuple[Any, str | None]  # the id and the title of an instance
+_TINY = 1e-12  # of the sum of absolute contributions: rounding
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a figure: what it is called, what it brings, and what is said of that."""
+    """A row of a table: its names, its value, the length of its bar, and further cells."""
 
     names: tuple[str, ...]
     value: float
@@ -29,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Rows under a heading; `headings` are of their names, of the value and of the notes."""
+    """Rows under a title; `headings` are those of the names, of the value and of the notes."""
 
     title: str
     headings: tuple[str, ...]
@@ -37,105 +39,90 @@ class Bars:
 
     @property
     def largest(self) -> float:
-        """The longest bar."""
+        """The largest absolute value."""
         return max((abs(row.value) for row in self.rows if not row.faint), default=0.0)
 
-
-def _names(why: Explanation, query: int, column: int) -> list[tuple[Any, ...]]:
-    """Of each instance that is listed its id, and of a row of a table its title."""
-    ids, titles = [who for who, _ in why.contributors(query, column)], why.titles(query, column)
-    return [(name,) for name in ids] if titles is None else list(zip(ids, titles, strict=True))
+    def cells(self) -> Iterator[tuple[Bar, list[str]]]:
+        """Yield each row with its cells as texts, one for each heading."""
+        for row in self.rows:
+            cells = [*row.names, f"{row.value:.4g}", *row.notes]
+            yield row, cells + [""] * (len(self.headings) - len(cells))
 
 
 def instance_bars(why: Explanation, query: int, column: int) -> Iterator[Bars]:
-    """The instances that speak for a column, and those against it; the shares of each side add up to 100%."""
-    listed = why.contributors(query, column)
-    whole = float(why.terms.absolute[query, column])
+    """Yield the instances for a column, and those against it; the shares of each side add up to 100%."""
+    listed, whole = why.listed(query, column), float(why.terms.absolute[query, column])
     if not listed or not whole:
         return
-    names = [tuple(map(str, name)) for name in _names(why, query, column)]
+    sides = why.terms.sides(query, column)
+    signed = why.is_learned or sides[1] < -_TINY * whole
     average = float(why.terms.totals[query, column]) / max(1, int(why.terms.counts[column]))
-    sides = zip(("for", "against"), why.terms.sides(query, column), (1, -1), strict=True)
-    apart = why.evidence.is_learned or why.terms.sides(query, column)[1] < -1e-12 * whole
-    headings = (*_NAMES[len(names[0])], "contribution", "share", *(() if apart else ("times the average",)))
-    for title, side, sign in sides:
+    headings = (*_name_headings(why), "contribution", "share", *(() if signed else ("times the average",)))
+    for title, side, sign in zip(("for", "against"), sides, (1, -1), strict=True):
         rows = [
-            Bar(name, value, value / whole, _notes(value, side, None if apart else average))
-            for name, (_, value) in zip(names, listed, strict=True)
-            if value * sign > 1e-12 * whole
+            Bar(_texts(names), value, value / whole, _notes(value, side, None if signed else average))
+            for names, value in listed
+            if value * sign > _TINY * whole
         ]
         rest = side - sum(row.value for row in rows)
-        rest = 0.0 if abs(rest) <= 1e-12 * whole else rest
+        rest = 0.0 if abs(rest) <= _TINY * whole else rest
         if rows or rest:
-            rows.append(_rest(rest, whole, side, len(names[0]), "everything else"))
+            names = ("everything else", "")[: len(_name_headings(why))]
+            rows.append(Bar(names, rest, rest / whole, _notes(rest, side), faint=True))
             beyond = f", beside the mean {why.mean[column]:.3g}" if why.mean.any() else ""
-            yield Bars(f"{title}{beyond}" if apart else "", headings, tuple(rows))
+            yield Bars(f"{title}{beyond}" if signed else "", headings, tuple(rows))
 
 
-def _rest(value: float, whole: float, of: float, width: int, what: str) -> Bar:
-    """All that is not listed."""
-    return Bar((what, *[""] * (width - 1)), value, value / whole, _notes(value, of), faint=True)
+def _name_headings(why: Explanation) -> tuple[str, ...]:
+    return ("instance",) if why.title_column is None else ("instance", "title")
+
+
+def _texts(names: Named) -> tuple[str, ...]:
+    return tuple(str(name) for name in names if name is not None)
 
 
 def _notes(value: float, of: float, average: float | None = None) -> tuple[str, ...]:
-    """The share, whatever its side; of plain sums also how far it is above an instance's average."""
+    """Return the share without its sign and, for sums of positive terms, the multiple of the average."""
     share = f"{abs(value / of):.1%}"
     return (share,) if not average else (share, f"{value / average:.1f}")
 
 
-def nearest_bars(nearest: pd.DataFrame | None) -> Bars | None:
-    if nearest is None or nearest.empty:
-        return None
-    names = [name for name in nearest.columns if name != "similarity"]
+def distinct(instances: Sequence[tuple[Named, float]]) -> list[tuple[Named, float]]:
+    """Return each title once: "Jaws (3 rows)" stands for three rows with that title."""
+    counts = Counter(names[1] for names, _ in instances)
+    found: dict[Any, tuple[Named, float]] = {}
+    for (who, title), similarity in instances:
+        shown = f"{title} ({counts[title]} rows)" if title is not None and counts[title] > 1 else title
+        found.setdefault(who if title is None else title, ((who, shown), similarity))
+    return list(found.values())
+
+
+def neighbors(why: Explanation, found: Neighbors) -> list[tuple[Named, float]]:
+    """Return the names of references with their similarities."""
+    return list(zip(why.names(found.positions), found.similarities.tolist(), strict=True))
+
+
+def nearest_bars(why: Explanation, instances: Sequence[tuple[Named, float]]) -> Bars | None:
+    """Return the most similar instances that have a label; None without any."""
+    rows = tuple(Bar(_texts(names), similarity) for names, similarity in instances)
+    headings = (*_name_headings(why), "similarity")
+    return Bars("the most similar that have it", headings, rows) if rows else None
+
+
+def similar_bars(why: Explanation, query: int, column: int) -> Bars:
+    """Return the most similar instances: above 0 those that have a label, below 0 the others."""
+    having = set(why.having[query][column].positions.tolist())
+    similar = why.similar[query]
     rows = [
-        Bar(tuple(map(str, row[:-1])), float(row[-1]))
-        for row in nearest[[*names, "similarity"]].itertuples(index=False)
+        Bar(_texts(names), value := similarity if at in having else -similarity, value)
+        for at, (names, similarity) in zip(similar.positions.tolist(), neighbors(why, similar), strict=True)
     ]
-    return Bars("the most similar that have it", (*_NAMES[len(names)], "similarity"), tuple(rows))
+    return Bars("the most similar", (*_name_headings(why), "similarity"), tuple(rows))
 
 
-def without_copies(nearest: pd.DataFrame) -> pd.DataFrame:
-    """The same with each title once: "Jaws (3 rows)" stands for three rows of that title."""
-    if "title" not in nearest:
-        return nearest
-    counts = nearest.groupby("title", sort=False)["title"].transform("size")
-    shown = [
-        f"{title} ({n} rows)" if n > 1 else title for title, n in zip(nearest["title"], counts, strict=True)
-    ]
-    return nearest.assign(title=shown).drop_duplicates("title", ignore_index=True)
-
-
-def similar_bars(why: Explanation, query: int, column: int) -> Bars | None:
-    if not why.evidence.is_learned:
-        return None
-    frame = why.evidence.most_similar(query, column, NEAREST)
-    names = [name for name in ("id", "title") if name in frame]
-    rows = [
-        Bar(tuple(map(str, row[:-2])), similarity := float(row[-2]) * (1 if row[-1] else -1), similarity)
-        for row in frame[[*names, "similarity", "has"]].itertuples(index=False)
-    ]
-    return Bars("the most similar", (*_NAMES[len(names)], "similarity"), tuple(rows))
-
-
-def telling_words(why: Explanation, query: int, words: pd.DataFrame | None) -> pd.DataFrame | None:
-    """The words that a sentence and its table show, the most telling first.
-
-    Words of so many rows that they tell a reader little ("of") are left out where there are others. A number
-    or date has a ``direction``: whether it is higher or later than most.
-    """
-    if words is None or words.empty:
-        return None
-    rare = [not why.evidence.is_common(*pair) for pair in zip(words["column"], words["term"], strict=True)]
-    shown = words[rare] if any(rare) else words
-    return shown.assign(direction=[why.evidence.direction(query, column) for column in shown["column"]])
-
-
-def word_bars(words: pd.DataFrame | None, shown: pd.DataFrame | None) -> Bars | None:
-    """Words for a label and against it, each side with all that is not shown; shares add up to 100%."""
-    if words is None or shown is None:
-        return None
-    values = words["contribution"]
-    whole = float(values.abs().sum()) or 1.0
+def word_bars(words: pd.DataFrame, shown: pd.DataFrame) -> Bars:
+    """Return the words for a label and against it, each side with its rest; the shares add up to 100%."""
+    whole = float(words["contribution"].abs().sum()) or 1.0
     rows = []
     for sign, side in ((1, "for"), (-1, "against")):
         here = shown[shown["contribution"] * sign > 0]
@@ -143,7 +130,10 @@ def word_bars(words: pd.DataFrame | None, shown: pd.DataFrame | None) -> Bars | 
         for column, term, value, direction in listed:
             name = f"{term} ({direction})" if direction else term
             rows.append(Bar((name, column), value, value / whole, _notes(value, whole)))
-        rest = float(values[values * sign > 0].sum() - here["contribution"].sum())
-        if abs(rest) > 1e-12 * whole:
-            rows.append(_rest(rest, whole, whole, 2, f"everything else {side} it"))
+        rest = float(
+            words["contribution"][words["contribution"] * sign > 0].sum() - here["contribution"].sum()
+        )
+        if abs(rest) > _TINY * whole:
+            names = (f"everything else {side} it", "")
+            rows.append(Bar(names, rest, rest / whole, _notes(rest, whole), faint=True))
     return Bars("its words", ("word", "column", "contribution", "share"), tuple(rows))

@@ -1,4 +1,4 @@
-"""Why these labels: what a user is shown."""
+"""Why a model predicts these labels: the finished record that a user reads, prints or plots."""
 
 from __future__ import annotations
 
@@ -10,31 +10,46 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simlabel._utils.forks import cached_property
-from simlabel._utils.validation import FloatArray, Rows, check_number
+from simlabel._utils.limits import limits
+from simlabel._utils.rows import blocks, n_rows, take_rows
+from simlabel._utils.text import some_names
+from simlabel._utils.validation import FloatArray, IntArray, Rows, check_number, object_array
 from simlabel.model._model import Model
-from simlabel.model.inspection._columns import columns_frame
-from simlabel.model.inspection._evidence import Evidence, most_telling
-from simlabel.model.inspection._terms import Terms
+from simlabel.model.inspection._features import column_terms, most_telling, word_contributions
+from simlabel.model.inspection._terms import (
+    LargestTerms,
+    Neighbors,
+    Terms,
+    having_each,
+    nearest_of,
+    nearest_of_each,
+    similarities,
+)
+from simlabel.rules import ScoreBlock
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from rich.console import Console, ConsoleOptions, RenderResult
 
+_N_INSTANCES = 10  # that an explanation lists
+_N_SIMILAR = 10  # most similar instances among which sentences count, and that a picture shows
+_N_HAVING = 30  # most similar instances that have a label: several of them may share one title
+_MAX_TITLE = 60  # characters
+
 
 @dataclass(frozen=True)
 class Explanation:
-    """For every query and label, what speaks for it and against it: labelled instances, and words of a table.
+    """For every query and label, the evidence for it and against it: labeled instances, and words of a table.
 
-    Contributions, what the others contributed (`rest`) and, with learned influence, the mean add up
-    to the label's score. The set size is explained in the same way. It prints well: a sentence for each
-    predicted label, then the instances.
+    Contributions, what the others contributed (rest) and, with learned influence, the mean add up
+    to the label's score. The set size is explained in the same way. Printing gives a sentence for each
+    predicted label, then the instances, and computes no similarities.
 
     Attributes
     ----------
     ids : array, (n_references,)
-        What the labelled instances that are summed over are called.
+        Ids of the labeled instances.
     labels : array, (n_labels,)
         Label names.
     sizes : array of int, (n_sizes,)
@@ -44,11 +59,23 @@ class Explanation:
     terms : Terms
         Contributions to the labels and then the sizes, (n_queries, n_labels + n_sizes, top).
     mean : array, (n_labels + n_sizes,)
-        What a score is before any reference is looked at; 0 but for learned influence.
+        The intercept of each score; 0 except for learned influence.
     probabilities : array, (n_queries, n_labels)
-        As `predict_proba` gives them.
+        As `predict_proba` returns them.
     usual : array, (n_labels,)
-        The share of the labelled instances that have each label: what frequency alone would give.
+        The base rate of each label, as the model estimates it.
+    frequencies : array, (n_labels + n_sizes,)
+        The share of the labeled instances, by weight, that have each label and each set size.
+    similar : list of Neighbors
+        For each query the labeled instances that are most similar to it.
+    having : list of dict of int to Neighbors
+        For each query, the most similar that have each described label, or the predicted set size.
+    described : list of list of int
+        For each query the labels that are described: those passed to `explain`, else the predicted ones.
+    describes_predicted : bool
+        Whether these are the predicted ones.
+    top : int or None
+        The number of instances and words to list.
 
     Examples
     --------
@@ -66,25 +93,36 @@ class Explanation:
     ids: npt.NDArray[Any]
     labels: npt.NDArray[Any]
     sizes: npt.NDArray[np.int64]
-    chosen: list[npt.NDArray[np.integer]]
+    chosen: list[IntArray]
     terms: Terms
     mean: FloatArray
     probabilities: FloatArray
     usual: FloatArray
-    _model: Model
+    frequencies: FloatArray
+    similar: list[Neighbors]
+    having: list[dict[int, Neighbors]]
+    described: list[list[int]]
+    describes_predicted: bool
+    top: int | None
+    _sums: FloatArray
+    model: Model
     _given: Rows
     _queries: Rows
-    _feature_names: npt.NDArray[Any] | None = None
-    _title_column: str | None = None
-    _labels: tuple[int, ...] | None = None
-    _top: int | None = None
+    _feature_names: npt.NDArray[Any] | None
+    title_column: str | None
 
     def __len__(self) -> int:
         return len(self.chosen)
 
-    def explained(self, query: int) -> list[int]:
-        """The labels that are described: those that `explain` was given, else the predicted ones."""
-        return self.chosen[query].tolist() if self._labels is None else list(self._labels)
+    @property
+    def has_words(self) -> bool:
+        """Whether a score is a sum over the words of a query, so that `words` can be used."""
+        return self.model.compares_by_words
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether influence is learned, so that similarities do not add up to scores."""
+        return self.model.scorer.stages.influence.learned
 
     @property
     def scores(self) -> FloatArray:
@@ -93,63 +131,78 @@ class Explanation:
 
     @property
     def lift(self) -> FloatArray:
-        """How many times as probable a label is as its frequency makes it, (n_queries, n_labels)."""
+        """The probability of each label as a multiple of its base rate, (n_queries, n_labels)."""
         usual = np.broadcast_to(self.usual, self.probabilities.shape)
         return np.divide(self.probabilities, usual, out=np.full(usual.shape, np.nan), where=usual > 0)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per query, label and contributor; rows "rest" and "mean" complete each label's score.
+        """Return one row per query, label and contributor; "rest" and "mean" complete each label's score.
 
         Columns: ``query``, ``what`` ("label", "rest", "mean" or "size"), ``label`` (a name; None where a
         set size is explained), ``size`` (None where a label is), ``id``, for a table ``title``,
-        ``contribution``, ``share`` of all that speaks for or against (below 0 for what speaks against),
-        ``predicted``.
+        ``contribution``, ``share`` of the sum of absolute contributions (negative for a negative
+        contribution), ``predicted``.
         """
         import pandas as pd
 
         rows = []
-        for query in range(len(self)):
+        for query, chosen in enumerate(self.chosen):
             for k, name in enumerate(self.labels.tolist()):
-                rows += self._rows(query, k, "label", (name, None), k in self.chosen[query])
-            for s, size in enumerate(self.sizes.tolist()):
-                predicted = size == len(self.chosen[query])
-                rows += self._rows(query, len(self.labels) + s, "size", (None, size), predicted)
+                rows += self._frame_rows(query, k, "label", (name, None), k in chosen)
+            for column, size in enumerate(self.sizes.tolist(), len(self.labels)):
+                rows += self._frame_rows(query, column, "size", (None, size), size == len(chosen))
         names = ["query", "what", "label", "size", "id", "title", "contribution", "share", "predicted"]
         columns = dict(zip(names, zip(*rows, strict=True), strict=True))
         objects = {name: pd.Series(columns[name], dtype=object) for name in ("label", "size", "id", "title")}
         frame = pd.DataFrame(columns | objects)
-        return frame if self._title_column is not None else frame.drop(columns="title")
+        return frame if self.title_column is not None else frame.drop(columns="title")
 
-    def contributors(self, query: int, column: int) -> list[tuple[Any, float]]:
-        """(id, contribution) of the references that are listed for one column of the terms."""
-        positions = self.terms.positions[query, column]
-        there = positions >= 0
-        names = self.ids[positions[there]].tolist()
-        return list(zip(names, self.terms.contributions[query, column, there].tolist(), strict=True))
-
-    def titles(self, query: int, column: int) -> list[str] | None:
-        """By what the references of `contributors` are shown beside their ids; None without a table."""
-        positions = self.terms.positions[query, column]
-        used, listed = self._model.scorer.solved.used, positions[positions >= 0]
-        return self.evidence.titles(listed if used is None else used[listed])
-
-    def _rows(self, query: int, k: int, what: str, about: tuple[Any, Any], predicted: bool) -> list[Any]:
-        listed = self.contributors(query, k)
-        titles: Sequence[str | None] = self.titles(query, k) or [None] * len(listed)
-        parts: list[tuple[str, Any, str | None, float]] = [
-            (what, who, title, value) for (who, value), title in zip(listed, titles, strict=True)
-        ]
-        parts.append(("rest", None, None, float(self.terms.rest[query, k])))
+    def _frame_rows(
+        self, query: int, column: int, what: str, about: tuple[Any, Any], predicted: bool
+    ) -> list[Any]:
+        parts = [(what, *names, value) for names, value in self.listed(query, column)]
+        parts.append(("rest", None, None, float(self.terms.rest[query, column])))
         if self.mean.any():
-            parts.append(("mean", None, None, float(self.mean[k])))
-        whole = float(self.terms.absolute[query, k]) or np.nan
+            parts.append(("mean", None, None, float(self.mean[column])))
+        whole = float(self.terms.absolute[query, column]) or np.nan
         return [
             (query, kind, *about, who, title, value, np.nan if kind == "mean" else value / whole, predicted)
             for kind, who, title, value in parts
         ]
 
+    def contributors(self, query: int, column: int) -> list[tuple[Any, float]]:
+        """Return (id, contribution) of the references that are listed for one column of the terms."""
+        return [(names[0], value) for names, value in self.listed(query, column)]
+
+    def listed(self, query: int, column: int) -> list[tuple[tuple[Any, str | None], float]]:
+        """Return the same as `contributors`, with the pair of id and title in place of the id."""
+        positions = self.terms.positions[query, column]
+        there = positions >= 0
+        values = self.terms.contributions[query, column, there].tolist()
+        return list(zip(self.names(positions[there]), values, strict=True))
+
+    def names(self, positions: IntArray) -> list[tuple[Any, str | None]]:
+        """Return the id and the title of some references; None for a title if there is no title column."""
+        ids, rows = self.ids[positions].tolist(), self.model.scorer.references.raw
+        titles: Sequence[str | None] | None = titles_of(self.model, self.title_column, rows, positions)
+        return list(zip(ids, titles or [None] * len(ids), strict=True))
+
+    def score_block(self, query: int) -> ScoreBlock:
+        """Return the scores of a query as the label rule and the calibration take them."""
+        return self.model.scorer.block(self._sums[query : query + 1])
+
+    def direction(self, query: int, column: str) -> str:
+        """Return where a number or date of a query lies among those of the labeled rows, or ""."""
+        encoder = self.model.encoder
+        return "" if encoder is None else encoder.direction(column, self._given[query])
+
+    def query_title(self, query: int) -> str | None:
+        """Return the title of a query; None if there is no title column."""
+        found = titles_of(self.model, self.title_column, self._given, np.array([query]))
+        return None if found is None else found[0]
+
     def nearest(self, query: int, label: Any, n: int = 5) -> pd.DataFrame:
-        """The labelled instances with a label that a query is most similar to.
+        """Return the labeled instances with a label that a query is most similar to.
 
         Parameters
         ----------
@@ -157,7 +210,7 @@ class Explanation:
             Row of the X that was explained.
         label : label name
         n : int
-            How many.
+            The number of instances. Their similarities are computed again.
 
         Returns
         -------
@@ -173,15 +226,28 @@ class Explanation:
               id  similarity
         0  beach         1.0
         """
+        import pandas as pd
+
         check_number("nearest", "n", n, at_least=1, integer=True)
-        return self.evidence.nearest(self._query(query), self._column(label), n)
+        scorer, row, column = self.model.scorer, self._query(query), self._column(label)
+        S, _ = similarities(scorer, self._queries[row : row + 1])
+        found = nearest_of(having_each(scorer.references)[:, [column]].indices, S[0], n)
+        names = self.names(found.positions)
+        frame = pd.DataFrame(
+            {
+                "id": object_array([who for who, _ in names]),
+                "title": [title for _, title in names],
+                "similarity": found.similarities,
+            }
+        )
+        return frame if self.title_column is not None else frame.drop(columns="title")
 
     def words(self, query: int, label: Any) -> pd.DataFrame:
-        """Which words and cells of a query speak for a label and which against it, the most telling first.
+        """Return the contributions of the words and cells of a query to a label, the most telling first.
 
-        For tables that are compared by inner products, as a `Tagger` does it: a score is a sum over words.
-        Characters count for the words that they are in. The contributions and the label's `mean` add up to
-        its score.
+        For tables that are compared by inner products, as `Tagger` does it: a score is a sum over words.
+        Character n-grams count for the words that they are part of. The contributions and the label's `mean`
+        add up to its score.
 
         Parameters
         ----------
@@ -202,10 +268,14 @@ class Explanation:
         >>> tagger.explain(["a hungry shark"]).words(0, "horror")["term"].tolist()[0]
         'shark'
         """
-        return self.evidence.words(self._query(query), [self._column(label)])[0]
+        return self.words_of(self._query(query), [self._column(label)])[0]
+
+    def words_of(self, query: int, columns: list[int]) -> list[pd.DataFrame]:
+        """Return `words` for several labels, given by their positions."""
+        return word_contributions(self.model, self._given[query], self._queries[query : query + 1], columns)
 
     def by_column(self, query: int, label: Any) -> pd.DataFrame:
-        """How much each column of a table speaks for or against a label: `words`, added up.
+        """Return the contribution of each column of a table to a label: the sums of `words`.
 
         Returns
         -------
@@ -215,10 +285,22 @@ class Explanation:
         found = self.words(query, label).groupby("column", sort=False)["contribution"].sum()
         return most_telling(found.reset_index())
 
-    @cached_property
-    def evidence(self) -> Evidence:
-        """What the labelled instances and the words of the queries are asked for."""
-        return Evidence(self._model, self._given, self._queries, self._title_column)
+    def columns(self, query: int, name: Any) -> pd.DataFrame:
+        """Return the columns that make a query and a labeled instance similar, the most telling first.
+
+        For similarities that are a function of a sum over columns (inner product, squared or L1
+        distance). ``term`` adds up to that sum; ``typical`` is the mean of the term over all
+        labeled instances: for a distance, a term far below it means that they agree unusually well.
+        Of sparse rows and of tables, the columns that are empty in both are left out.
+
+        Parameters
+        ----------
+        query : int
+            Row of the X that was explained.
+        name : id of a labeled instance
+            As in `to_frame`.
+        """
+        return column_terms(self.model, self._queries[query : query + 1], name, self._feature_names)
 
     def _query(self, query: int) -> int:
         check_number("explain", "query", query, at_least=0, integer=True)
@@ -227,30 +309,13 @@ class Explanation:
         return query
 
     def _column(self, label: Any) -> int:
-        found = [k for k, name in enumerate(self.labels.tolist()) if name == label]
-        if not found:
-            raise KeyError(f"There is no label {label!r}; there are {self.labels.tolist()!s:.300}.")
-        return found[0]
-
-    def columns(self, query: int, name: Any) -> pd.DataFrame:
-        """Which columns make a query and a labelled instance similar, most telling first.
-
-        For similarities that are a function of a sum over columns (inner product, squared or L1
-        distance). ``term`` adds up to that sum; ``typical`` is the mean of the term over all
-        labelled instances: for a distance, a term far below it says that they agree unusually well.
-        Of sparse rows and of tables, the columns that are empty in both are left out.
-
-        Parameters
-        ----------
-        query : int
-            Row of the X that was explained.
-        name : id of a labelled instance
-            As in `to_frame`.
-        """
-        return columns_frame(self._model, self._queries[query : query + 1], name, self._feature_names)
+        labels = self.labels.tolist()
+        if label not in labels:
+            raise KeyError(f"There is no label {label!r}; there are {labels!s:.300}.")
+        return labels.index(label)
 
     def plot(self, query: int = 0, ax: Axes | None = None, *, words: bool | None = None) -> Axes:
-        """Bars of what speaks for each predicted label of a query, and of what speaks against it.
+        """Draw bars of the evidence for and against each predicted label of a query.
 
         Parameters
         ----------
@@ -258,21 +323,21 @@ class Explanation:
             Row of the X that was explained.
         ax : matplotlib axes, optional
         words : bool, optional
-            Whether to show words of the query, or labelled instances; words where they are known by default.
+            Whether to show words of the query, or labeled instances; words where they are known by default.
         """
-        from simlabel.model.inspection._plot import plot
+        from simlabel.model.inspection._views import plot
 
-        return plot(self, self._query(query), ax, self.evidence.has_words if words is None else words)
+        return plot(self, self._query(query), ax, self.has_words if words is None else words)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from simlabel.model.inspection._render import told
+        from simlabel.model.inspection._views import terminal_lines
 
-        yield from told(self)
+        yield from terminal_lines(self)
 
     def _repr_html_(self) -> str:
-        from simlabel.model.inspection._html import page
+        from simlabel.model.inspection._views import html_page
 
-        return page(self)
+        return html_page(self)
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -283,3 +348,86 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"Explanation of {len(self)} queries and {len(self.labels)} labels; print it to read it"
+
+
+def explain(
+    model: Model,
+    X: Rows,
+    *,
+    top: int | None,
+    labels: Any,
+    feature_names: npt.NDArray[Any] | None,
+    title_column: str | None,
+) -> Explanation:
+    """Explain the predictions for checked queries, as `SMLClassifier.explain` documents it."""
+    if top is not None:
+        check_number("explain", "top", top, at_least=1, integer=True)
+    scorer, references, Q = model.scorer, model.scorer.references, model.normalized(X)
+    described = None if labels is None else _positions(labels, model.labels.classes.tolist())
+    having, V, intercept = having_each(references), scorer.V[:], scorer.solved.intercept
+    terms = LargestTerms(V[:, : having.shape[1]], scorer.solved.used, n_rows(Q), top or _N_INSTANCES)
+    sums, probabilities = np.empty((n_rows(Q), V.shape[1])), np.empty((n_rows(Q), references.n_labels))
+    chosen: list[IntArray] = []
+    similar: list[Neighbors] = []
+    nearest: list[dict[int, Neighbors]] = []
+    for part in blocks(n_rows(Q), max(1, limits().block_bytes // (8 * references.n_rows))):
+        S, psi = similarities(scorer, Q[part])
+        sums[part] = psi @ V
+        terms.add(part, psi, sums[part], None if scorer.known is None else scorer.known.factors(sums[part]))
+        if intercept is not None:
+            sums[part] += intercept
+        scores = scorer.block(sums[part])
+        sets, probabilities[part] = model.choose(scores), model.to_probabilities(scores)
+        chosen += np.split(sets.indices, sets.indptr[1:-1])
+        similar += [nearest_of(np.flatnonzero(row > 0), row, _N_SIMILAR) for row in S]
+        for row, predicted in zip(S, chosen[part], strict=True):
+            size = np.flatnonzero(references.sizes == len(predicted)) + references.n_labels
+            columns = [*(predicted if described is None else described), *size]
+            nearest.append(nearest_of_each(columns, having, row, max(_N_HAVING, top or 0)))
+    return Explanation(
+        ids=references.ids,
+        labels=model.labels.classes,
+        sizes=references.sizes,
+        chosen=chosen,
+        terms=terms.found,
+        mean=np.zeros(V.shape[1]) if intercept is None else intercept,
+        probabilities=probabilities,
+        usual=scorer.label_shares,
+        frequencies=np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
+        similar=similar,
+        having=nearest,
+        described=[each.tolist() if described is None else list(described) for each in chosen],
+        describes_predicted=described is None,
+        top=top,
+        _sums=sums,
+        model=model,
+        _given=X,
+        _queries=Q,
+        _feature_names=feature_names,
+        title_column=title_column,
+    )
+
+
+def _positions(labels: Any, known: list[Any]) -> tuple[int, ...]:
+    """Return the positions of labels, given by their names."""
+    names = [labels] if isinstance(labels, str) else list(labels)
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        named = some_names([repr(name) for name in known])
+        raise ValueError(f"explain: the model has no label {wrong[0]!r}; it has {named}.")
+    return tuple(known.index(name) for name in dict.fromkeys(names))
+
+
+def titles_of(
+    model: Model, column: str | None, rows: Rows, positions: npt.NDArray[np.integer]
+) -> list[str] | None:
+    """Return the cells of the title column in some rows of a table, shortened; None without such a column."""
+    if model.encoder is None or column is None:
+        return None
+    place = model.encoder.names_.index(column)
+    texts = []
+    for row in take_rows(rows, positions):
+        cell = row[place]
+        text = " ".join(cell) if isinstance(cell, tuple) else "(no title)" if cell is None else str(cell)
+        texts.append(text if len(text) <= _MAX_TITLE else text[: _MAX_TITLE - 1].rstrip() + "…")
+    return texts

@@ -1,35 +1,41 @@
-"""The largest terms of each query's sums."""
+"""The largest terms of the sums behind a prediction, and the nearest references."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.limits import limits
-from simlabel._utils.rows import Stack, blocks, n_rows
-from simlabel._utils.validation import FloatArray, Rows
+from simlabel._utils.validation import FloatArray, IntArray, Rows
 from simlabel.model._scorer import Scorer
-from simlabel.sums import Job, ReduceCall, reducer_for
+from simlabel.sums import Job, Keep, ReduceCall, References, prepare, reducer_for
+
+
+class Neighbors(NamedTuple):
+    """Some references and their similarities to a query, the most similar first."""
+
+    positions: IntArray
+    similarities: FloatArray
 
 
 @dataclass(frozen=True)
 class Terms:
-    """For every query and every column of V, what contributed most.
+    """For every query and every column of V, the largest terms of the sum.
 
     Attributes
     ----------
     positions : array of int, (n_queries, n_columns, top)
-        References, the largest contribution first; -1 where there are fewer.
+        Among all references, the largest contribution first; -1 where there are fewer.
     contributions : array, (n_queries, n_columns, top)
         psi(phi(q, x_j)) * V[j, k].
     totals : array, (n_queries, n_columns)
         The sum over all references.
     absolute : array, (n_queries, n_columns)
-        The sum of what they contribute, whatever its sign: shares are of this.
+        The sum of the absolute contributions: shares are fractions of it.
     counts : array of int, (n_columns,)
         How many references can contribute.
     """
@@ -41,103 +47,99 @@ class Terms:
     counts: npt.NDArray[np.int64]
 
     def sides(self, query: int, column: int) -> tuple[float, float]:
-        """What speaks for a column in all, and what speaks against it, below 0."""
+        """Return the sum of the positive terms and the sum of the negative ones."""
         total, absolute = float(self.totals[query, column]), float(self.absolute[query, column])
         return (absolute + total) / 2, (total - absolute) / 2
 
     @property
     def rest(self) -> FloatArray:
-        """What all other references contributed together, (n_queries, n_columns)."""
+        """The contribution of all references that are not listed, (n_queries, n_columns)."""
         return self.totals - self.contributions.sum(axis=2)
 
 
-def largest_terms(scorer: Scorer, Q: Rows, top: int) -> Terms:
-    """Find the terms of the sums over references that are largest; where they differ in sign, of both.
+def having_each(references: References) -> sp.csc_array:
+    """Return the weights of the references that have each label and each set size, column by column."""
+    return sp.csc_array(references.influence[:])[:, : references.n_labels + len(references.sizes)]
 
-    Parameters
-    ----------
-    Q : rows, (n_queries, n_features)
-        Queries, normalized.
-    top : int
-        How many for each query and column.
+
+def similarities(scorer: Scorer, Q: Rows) -> tuple[FloatArray, FloatArray]:
+    """Return the similarities to all references, and the weighted ones to those that are summed over."""
+    stages, references, used = scorer.stages, scorer.references, scorer.solved.used
+    prepared = scorer.prepared if used is None else prepare(references.X, [stages.similarity])
+    jobs = [Job(stages.similarity, None, Keep(references.n_rows))]
+    if stages.weighting is not None:  # one column of V for each reference: terms that are not added up
+        single = reducer_for(stages.weighting, sp.eye_array(references.n_rows).tocsr(), references.weights)
+        jobs.append(Job(stages.similarity, stages.weighting, single))
+    found = stages.by_pairs.reduce(ReduceCall(Q, prepared, jobs, n_jobs=stages.n_jobs))
+    S, psi = (found[i].astype(np.float64, copy=False) for i in (0, -1))
+    return S, psi if used is None else psi[:, used]
+
+
+def nearest_of(positions: IntArray, similar: FloatArray, n: int) -> Neighbors:
+    """Return those of some references that are most similar to a query, at most `n`."""
+    first = positions[np.argsort(-similar[positions], kind="stable")[:n]]
+    return Neighbors(first, similar[first])
+
+
+def nearest_of_each(
+    columns: Iterable[int], having: sp.csc_array, similar: FloatArray, n: int
+) -> dict[int, Neighbors]:
+    """Return the most similar references that have each of some labels or set sizes."""
+    bounds = {int(k): slice(having.indptr[k], having.indptr[k + 1]) for k in columns}
+    return {k: nearest_of(having.indices[part], similar, n) for k, part in bounds.items()}
+
+
+class LargestTerms:
+    """The largest terms of the sums with each column of V, block by block of the queries."""
+
+    def __init__(self, V: Rows, used: IntArray | None, n_queries: int, top: int) -> None:
+        self.magnitudes, self.references = abs(V), np.arange(V.shape[0]) if used is None else used
+        columns = sp.csc_array(V)
+        bounds = list(zip(columns.indptr[:-1], columns.indptr[1:], strict=True))
+        self.columns = [(columns.indices[a:b], columns.data[a:b]) for a, b in bounds]
+        shape = (n_queries, len(self.columns), min(top, V.shape[0]))
+        self.found = Terms(
+            np.full(shape, -1, dtype=np.int64),
+            np.zeros(shape),
+            np.empty(shape[:2]),
+            np.empty(shape[:2]),
+            np.diff(columns.indptr).astype(np.int64) if sp.issparse(V) else np.full(shape[1], V.shape[0]),
+        )
+
+    def add(self, part: slice, psi: FloatArray, sums: FloatArray, factors: FloatArray | None) -> None:
+        """Add some queries with their weighted similarities and sums, which are multiplied by `factors`."""
+        found, by = self.found, np.ones((1, len(self.columns))) if factors is None else factors
+        found.totals[part] = sums[:, : len(self.columns)] * by
+        found.absolute[part] = np.abs(psi) @ self.magnitudes * by
+        for k, (rows, values) in enumerate(self.columns):
+            size = min(len(rows), found.positions.shape[2])
+            if size:
+                best, largest = _largest_of_both_signs(psi[:, rows] * values * by[:, k, None], size)
+                found.contributions[part, k, :size] = largest
+                found.positions[part, k, :size] = np.where(largest == 0.0, -1, self.references[rows[best]])
+
+
+def _largest_of_both_signs(terms: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
+    """Return the columns and the values of the largest terms of each row, from both signs in turn.
+
+    With learned influence, a few large negative terms may outweigh a thousand small positive ones: a reader
+    is shown both.
     """
-    stages, weighting, weights = scorer.stages, scorer.stages.weighting, scorer.references.weights
-    n = scorer.prepared.n_rows
-    width = scorer.references.n_labels + len(scorer.references.sizes)
-    columns = _Columns((scorer.V.whole() if isinstance(scorer.V, Stack) else scorer.V)[:, :width])
-    # the same reduction with one column for each reference: what comes out is not yet added up
-    job = Job(stages.similarity, weighting, reducer_for(weighting, sp.eye_array(n, format="csr"), weights))
-    shape = (n_rows(Q), columns.count, min(top, n))
-    largest = Terms(
-        np.full(shape, -1, dtype=np.int64),
-        np.zeros(shape),
-        np.zeros(shape[:2]),
-        np.zeros(shape[:2]),
-        np.array([len(rows) for rows, _ in columns], dtype=np.int64),
-    )
-    for part in blocks(shape[0], max(1, limits().block_bytes // (8 * n))):
-        call = ReduceCall(Q[part], scorer.prepared, [job], n_jobs=stages.n_jobs)
-        psi = stages.by_pairs.reduce(call)[0].astype(np.float64)
-        factors = None if scorer.known is None else scorer.known_factors(Q[part])
-        for k, (rows, values) in enumerate(columns):
-            terms = psi[:, rows] * values
-            if factors is not None:
-                terms *= factors[:, k, None]
-            largest.totals[part, k] = terms.sum(axis=1)
-            magnitudes = np.abs(terms)
-            largest.absolute[part, k] = magnitudes.sum(axis=1)
-            size = min(shape[2], terms.shape[1])
-            if size == 0:
-                continue
-            best, found = _most_telling(terms, magnitudes, size)
-            largest.contributions[part, k, :size] = found
-            largest.positions[part, k, :size] = rows[best]
-    largest.positions[largest.contributions == 0.0] = -1
-    return largest
-
-
-def _most_telling(
-    terms: FloatArray, magnitudes: FloatArray, size: int
-) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Where the largest of each row are and what they are, the largest first, from both signs in turn.
-
-    Of learned influence a thousand small terms for a label may be outvoted in magnitude by some against it:
-    a reader is shown both sides.
-    """
+    rows = np.arange(len(terms))[:, None]
+    best = _largest(terms, size)
     if terms.min() >= 0.0:
-        best = _largest(magnitudes, size)
-        return best, np.take_along_axis(terms, best, axis=1)
-    sides = [np.maximum(terms, 0.0), np.maximum(-terms, 0.0)]
-    best = np.hstack([_largest(side, size) for side in sides])
-    found = np.take_along_axis(np.hstack(sides), best + np.repeat([0, terms.shape[1]], size), axis=1)
-    turn = np.where(found > 0.0, np.hstack([np.arange(size), np.arange(size) + 0.5]), np.inf)
+        return best, terms[rows, best]
+    best = np.hstack([best, _largest(-terms, size)])
+    found = terms[rows, best]
+    found = np.hstack([np.maximum(found[:, :size], 0.0), np.minimum(found[:, size:], 0.0)])
+    turn = np.where(found == 0.0, np.inf, np.hstack([np.arange(size), np.arange(size) + 0.5]))
     chosen = np.argsort(turn, axis=1, kind="stable")[:, :size]
-    signed = np.take_along_axis(found * np.repeat([1.0, -1.0], size), chosen, axis=1)
-    order = np.argsort(-np.abs(signed), axis=1, kind="stable")
-    places = np.take_along_axis(np.take_along_axis(best, chosen, axis=1), order, axis=1)
-    return places, np.take_along_axis(signed, order, axis=1)
+    order = chosen[rows, np.argsort(-np.abs(found[rows, chosen]), axis=1, kind="stable")]
+    return best[rows, order], found[rows, order]
 
 
-def _largest(values: FloatArray, size: int) -> npt.NDArray[np.int64]:
-    """Where the largest of each row are, the largest first."""
-    if size == values.shape[1]:
-        return np.argsort(-values, axis=1, kind="stable")
+def _largest(values: FloatArray, size: int) -> IntArray:
+    """Return the columns of the largest values of each row, the largest first."""
+    rows = np.arange(len(values))[:, None]
     some = np.sort(np.argpartition(-values, size - 1, axis=1)[:, :size], axis=1)
-    order = np.argsort(-np.take_along_axis(values, some, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(some, order, axis=1)
-
-
-class _Columns:
-    """The columns of V, each as the rows that it has and their values."""
-
-    def __init__(self, V: Rows) -> None:
-        self.V: Rows = sp.csc_array(V) if sp.issparse(V) else np.asarray(V)
-        self.count = int(V.shape[1])
-
-    def __iter__(self) -> Iterator[tuple[npt.NDArray[np.int64], FloatArray]]:
-        if not sp.issparse(self.V):
-            every = np.arange(self.V.shape[0])
-            yield from ((every, self.V[:, k]) for k in range(self.count))
-            return
-        for start, stop in zip(self.V.indptr[:-1], self.V.indptr[1:], strict=True):
-            yield self.V.indices[start:stop], self.V.data[start:stop]
+    return some[rows, np.argsort(-values[rows, some], axis=1, kind="stable")]

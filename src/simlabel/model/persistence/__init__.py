@@ -1,12 +1,16 @@
 """Models in files: safetensors for arrays, JSON for the rest, checksums for all, and never code."""
 
-from simlabel.model.persistence._arrays import Arrays
-from simlabel.model.persistence._container import read_file, write_file
-from simlabel.model.persistence._functions import register
-from simlabel.model.persistence._layout import ModelFileError, told
+from simlabel.model.persistence._checks import check_fitted
+from simlabel.model.persistence._file import (
+    Arrays,
+    ModelFileError,
+    header_checksum,
+    read_file,
+    told,
+    write_file,
+)
 from simlabel.model.persistence._models import model_state, restored_model
-from simlabel.model.persistence._schema import check_fitted
-from simlabel.model.persistence._values import Reader, Writer
+from simlabel.model.persistence._values import CLASSES, Reader, Writer, register
 
 __all__ = [
     "Arrays",
@@ -14,6 +18,8 @@ __all__ = [
     "Reader",
     "Writer",
     "check_fitted",
+    "CLASSES",
+    "header_checksum",
     "model_state",
     "read_file",
     "register",

@@ -1,4 +1,4 @@
-"""A fitted model <-> plain state and arrays."""
+"""A fitted model as plain state and arrays, and back."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from simlabel._utils.validation import object_array
 from simlabel.labels import LabelSpace, UnknownLabels
 from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer
-from simlabel.model.persistence._chunks import restored_chunks
-from simlabel.model.persistence._fits import check_model, check_rows
-from simlabel.model.persistence._layout import State, told
-from simlabel.model.persistence._schema import (
+from simlabel.model.persistence._checks import (
     OUTSIDE,
     PARTS,
     STAGES,
-    check_hierarchy,
     check_labels,
+    check_model,
     check_parts,
+    check_rows,
 )
+from simlabel.model.persistence._chunks import PARTS as CHUNK_PARTS
+from simlabel.model.persistence._chunks import Context, UsedIds, restored_chunks
+from simlabel.model.persistence._file import State, told
 from simlabel.model.persistence._values import Reader, Writer
-from simlabel.ridge import Solved, Stages
+from simlabel.ridge import Stages
 from simlabel.sums import Chunk, References
 
-_ROWS = ("X", "raw")
-_COMPANIONS = ("Y", "weights", "ids", "groups", "unknown")
 _SET_TYPES: dict[str, type] = {kind.__name__: kind for kind in (set, frozenset, list, tuple)}
 _SPARSE_TYPES: dict[str, type] = {
     f"{form}_{kind}": getattr(sp, f"{form}_{kind}")
@@ -38,9 +37,10 @@ _SPARSE_TYPES: dict[str, type] = {
 
 
 def model_state(model: Model, writer: Writer) -> State:
-    """What makes up a model, as JSON; its arrays go to the writer."""
-    scorer, stages = model.scorer, model.scorer.stages
-    encode = writer.encode
+    """Return a model as JSON; its arrays go to the writer."""
+    scorer, stages, encode = model.scorer, model.scorer.stages, writer.encode
+    # influence that is not learned follows from the label sets; the inverse is large and computed again
+    solution = replace(scorer.solved, inverse=None) if stages.influence.learned else None
     return {
         "labels": {
             "kind": model.labels.kind,
@@ -50,22 +50,16 @@ def model_state(model: Model, writer: Writer) -> State:
         },
         **{name: encode(getattr(model, name), name) for name in OUTSIDE},
         **{name: encode(getattr(stages, name), name) for name in STAGES},
-        # what is not learnt follows from the label sets
-        "solution": encode(_saved(scorer.solved) if stages.influence.learned else None, "solution"),
+        "solution": encode(solution, "solution"),
         "sketch": encode(scorer.sketch, "sketch"),
         "next_id": scorer.references.next_id,
         "chunks": [_chunk_state(c, writer, f"chunks/{i}") for i, c in enumerate(scorer.references.chunks)],
     }
 
 
-def _saved(solved: Solved) -> Solved:
-    """Without the inverse, which is large and is computed anew when it is needed."""
-    return replace(solved, inverse=None)
-
-
 def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
     state: State = {"n": len(chunk), "sizes": chunk.sizes.tolist()}
-    for part in (*_ROWS, *_COMPANIONS):
+    for part in CHUNK_PARTS:
         value = getattr(chunk, part)
         if isinstance(value, list):
             value = object_array(value)
@@ -76,18 +70,11 @@ def _chunk_state(chunk: Chunk, writer: Writer, where: str) -> State:
 
 
 def _container_state(space: LabelSpace) -> Any:
-    """What `decode` needs to give back the same kind, as names and dtypes."""
+    """Return the form in which `decode` returns labels, as names and dtypes."""
     if space.kind == "sparse":
         kind, dtype = space.container
         return (_name_in(_SPARSE_TYPES, kind), np.dtype(dtype))
     return _name_in(_SET_TYPES, space.container) if space.kind == "sets" else space.container
-
-
-def _container_of(kind: str, state: Any) -> Any:
-    """The inverse of `_container_state`."""
-    if kind == "sparse":
-        return (_SPARSE_TYPES[state[0]], state[1])
-    return _SET_TYPES[state] if kind == "sets" else state
 
 
 def _name_in(types: dict[str, type], kind: type) -> str:
@@ -99,45 +86,47 @@ def _name_in(types: dict[str, type], kind: type) -> str:
 
 
 def restored_model(state: State, reader: Reader, n_features: int | None, *, mmap: bool) -> Model:
-    """The model that was saved, its parts checked against each other.
+    """Return the model that was saved, with its parts checked against each other.
 
     Parameters
     ----------
     n_features : int or None
-        Of the rows that it takes; None for objects.
+        The number of features of its rows; None for objects.
     mmap : bool
         Whether references are read, and then checked, when they are needed.
     """
     with told("labels"):
-        space = _restored_labels(state["labels"], reader)
+        labels = _restored_labels(state["labels"], reader)
     parts: State = {}
     for name in PARTS:
         with told(name):
             parts[name] = reader.decode(state[name])
     check_parts(parts)
     with told("chunks"):
-        single = space.kind == "single"
-        encoder = parts["encoder"]
-        cells = None if encoder is None else len(encoder.names_)
-        chunks = restored_chunks(state["chunks"], reader, len(space.classes), single, state["next_id"], cells)
+        n_cells = None if parts["encoder"] is None else len(parts["encoder"].names_)
+        ids = UsedIds(state["next_id"])
+        context = Context(reader, len(labels.classes), labels.kind == "single", n_cells, ids)
+        chunks = restored_chunks(state["chunks"], context)
     stages = Stages(**{name: parts[name] for name in STAGES})
     pairwise = stages.similarity.form == "precomputed"
-    references = References.of(chunks, state["next_id"], pairwise=pairwise)
+    references = References.of(chunks, ids.next_id, pairwise=pairwise)
     scorer = Scorer(stages, references, parts["solution"], sketch=parts["sketch"])
-    model = Model(labels=space, scorer=scorer, **{name: parts[name] for name in OUTSIDE})
+    model = Model(labels=labels, scorer=scorer, **{name: parts[name] for name in OUTSIDE})
     check_model(model, n_features)
     if mmap:
         return model
-    references = References.of([chunk.whole() for chunk in chunks], state["next_id"], pairwise=pairwise)
+    references = References.of([chunk.whole() for chunk in chunks], ids.next_id, pairwise=pairwise)
     model = replace(model, scorer=replace(scorer, references=references))
     check_rows(model)
     return model
 
 
-def _restored_labels(labels: State, reader: Reader) -> LabelSpace:
-    kind, classes = labels["kind"], reader.decode(labels["classes"])
-    container = _container_of(kind, reader.decode(labels["container"]))
-    check_labels(kind, classes, container)
-    hierarchy = reader.decode(labels["hierarchy"])
-    check_hierarchy(kind, hierarchy)
+def _restored_labels(state: State, reader: Reader) -> LabelSpace:
+    kind, classes = state["kind"], reader.decode(state["classes"])
+    container, hierarchy = reader.decode(state["container"]), reader.decode(state["hierarchy"])
+    if kind == "sparse":
+        container = (_SPARSE_TYPES[container[0]], container[1])
+    elif kind == "sets":
+        container = _SET_TYPES[container]
+    check_labels(kind, classes, container, hierarchy)
     return LabelSpace(kind, classes, container, hierarchy)

@@ -1,10 +1,16 @@
-"""Sketches: the sum over references in a short form, made at fit, with its error measured."""
+"""Sketches: approximate sums over the references, computed at fit, with their error measured."""
 
-from simlabel.model.sketches._auto import AutoSketch
-from simlabel.model.sketches._base import FittedSketch, Sketch, SketchProblem
-from simlabel.model.sketches._features import FeatureSums, RandomFeatures, Waves
-from simlabel.model.sketches._prototypes import Condense, PrototypeSums
-from simlabel.model.sketches._registry import SKETCHES, fit_sketch, resolve_sketch, what_is_cheaper
+from simlabel.model.sketches._features import FeatureSums, RandomFeatures, Sketch, SketchProblem, Waves
+from simlabel.model.sketches._prototypes import (
+    SKETCHES,
+    AutoSketch,
+    Condense,
+    FittedSketch,
+    PrototypeSums,
+    fit_sketch,
+    resolve_sketch,
+    what_is_cheaper,
+)
 
 __all__ = [
     "SKETCHES",

@@ -1,29 +1,34 @@
-"""A few prototypes in place of the references."""
+"""Prototypes in place of the references, and the choice of a sketch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from simlabel._utils.forks import cached_property
 from simlabel._utils.limits import limits
+from simlabel._utils.registry import Registry
 from simlabel._utils.rows import blocks, dense_rows, n_rows, take_rows
+from simlabel._utils.threads import cached_property
 from simlabel._utils.validation import FloatArray, IntArray, Rows, check_finite, check_number, check_numbers
-from simlabel.model.sketches._base import FittedSketch, Sketch, SketchProblem
+from simlabel.metrics import Truth, average_precision
+from simlabel.model.sketches._features import FeatureSums, RandomFeatures, Sketch, SketchProblem
 from simlabel.similarities import Similarity
-from simlabel.sums import Exact, Job, Plan, Prepared, ReduceCall, References, SumReducer, prepare
+from simlabel.sums import Exact, Job, Plan, Prepared, ReduceCall, References, SumReducer, Weighting, prepare
 
-_LEAST_LEARNT, _LEARNT_PER_PROTOTYPE = 2000, 12  # references that the influence of prototypes is learnt from
+_LEAST_LEARNED, _LEARNED_PER_PROTOTYPE = (
+    2000,
+    12,
+)  # references that the influence of prototypes is learned from
 _PENALTY = 0.01  # on changes of the influence, in units of the mean squared similarity
 
 
 @dataclass(frozen=True)
 class PrototypeSums:
-    """Prototypes with their influence, summed over exactly.
+    """Prototypes and their influence, with exact sums over them.
 
     Attributes
     ----------
@@ -43,7 +48,7 @@ class PrototypeSums:
     words: str
 
     def check(self) -> None:
-        """Raise where the influence is not that of the prototypes."""
+        """Raise if the influence does not fit the prototypes."""
         n = int(self.X.shape[0])
         check_finite(self.X, "prototypes")
         check_numbers("PrototypeSums", "V", self.V, (n, None))
@@ -51,36 +56,36 @@ class PrototypeSums:
 
     @cached_property
     def prepared(self) -> Prepared:
-        """The prototypes made ready."""
+        """The prepared prototypes."""
         return prepare(self.X, [self.similarity], keep_views=True)
 
     @cached_property
     def job(self) -> Job:
-        """What is summed."""
+        """The sum over the prototypes."""
         return Job(self.similarity, None, SumReducer(self.V))
 
     def sums(self, Q: Rows) -> FloatArray:
-        """Sums over the prototypes."""
+        """Return the sums over the prototypes."""
         return Exact().reduce(ReduceCall(Q, self.prepared, [self.job], n_jobs=self.n_jobs))[0]
 
     def own_similarity(self, Q: Rows) -> FloatArray:
-        """None: influence that is learnt has nothing of a single reference in it."""
+        """Return 0: learned influence contains no entry of a single reference."""
         return np.zeros(n_rows(Q))
 
     def plan(self, n_queries: int) -> Plan:
-        """The plan of the sum over prototypes."""
+        """Return the plan of the sum over prototypes."""
         plan = Exact().plan(n_queries, self.prepared, [self.job], self.n_jobs)
-        words = f"asked for by sketch=...: in place of {self.n_references:,} references"
+        words = f"requested by sketch=...: in place of {self.n_references:,} references"
         return replace(plan, how=f"sketched sums: {self.words}", reasons=(*plan.reasons, words))
 
 
 class Condense(Sketch):
-    """Means of groups of references that share a label (k-means), whose influence is learnt.
+    """Means of groups of references that share a label (k-means), with learned influence.
 
-    At first each has the labels of its whole group: with exp(-gamma * distance) a reference counts as
-    much as it is similar to the mean of its group. Then the influence is changed so that the sums over
-    the means are those over the references, by least squares on references left out of their own sums.
-    Each counts by the size of its sums, since only their proportions matter.
+    At first each mean has the labels of its whole group: with exp(-gamma * distance) a reference is weighted
+    by its similarity to the mean of its group. Then the influence is corrected so that the sums over the
+    means approximate those over the references, by least squares on leave-one-out sums. Rows are weighted
+    by the inverse length of their sums, since only proportions matter.
 
     Parameters
     ----------
@@ -104,26 +109,26 @@ class Condense(Sketch):
         self.n = n
 
     def check(self) -> None:
-        """Raise ValueError where n is not a positive whole number."""
+        """Raise ValueError if n is not a positive integer."""
         check_number("Condense", "n", self.n, at_least=1, integer=True)
 
     def why_not(self, similarity: Similarity) -> str | None:
-        """Means must be rows that can be compared."""
+        """Refuse similarities that do not compare features, since means are rows of features."""
         if any(leaf.similarity.form in ("block", "precomputed") for leaf in similarity.leaves()):
             return f"{similarity!r} does not compare features"
         return None
 
     def cost(self, problem: SketchProblem) -> float:
-        """A comparison with each prototype."""
+        """Predict a comparison with each prototype."""
         return float(self.n * (problem.references.X.shape[1] + 20 + problem.V.shape[1]))
 
-    def make(self, problem: SketchProblem) -> FittedSketch:
-        """Group, add up the influence of each group, and correct it."""
+    def make(self, problem: SketchProblem) -> PrototypeSums:
+        """Group the references, add up the influence of each group, and correct it."""
         X, n = problem.references.X[:], problem.references.n_rows
         k = min(self.n, n)
         of = _groups(problem.references, X, k, problem.stages.seed)
         groups = sp.csr_array((np.ones(n), (of, np.arange(n))), shape=(int(of.max()) + 1, n))
-        centers = dense_rows(groups @ X) / groups.sum(axis=1)[:, None]  # of the whole groups, not of batches
+        centers = dense_rows(groups @ X) / groups.sum(axis=1)[:, None]  # of whole groups, not of batches
         centers = np.asarray(centers, dtype=problem.prepared.dtype)
         share = _nearness(problem, centers, of)
         V = (groups @ problem.V.multiply(share[:, None])).toarray()
@@ -134,13 +139,13 @@ class Condense(Sketch):
 
 
 def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> FloatArray:
-    """V, changed so that sums over the prototypes are nearer to those over the references."""
-    rows = problem.others(max(_LEAST_LEARNT, _LEARNT_PER_PROTOTYPE * len(centers)))
+    """Correct V so that sums over the prototypes approximate those over the references."""
+    rows = problem.others(max(_LEAST_LEARNED, _LEARNED_PER_PROTOTYPE * len(centers)))
     few = prepare(centers, [problem.similarity], keep_views=True)
     H, b = np.zeros((len(centers), len(centers))), np.zeros_like(V)
     count = np.asarray(problem.V.sum(axis=0)).ravel()
     for part in blocks(len(rows), limits().block_rows):
-        wanted = problem.left_out(rows[part])
+        wanted = problem.loo_sums(rows[part])
         rest = count - problem.V[rows[part]].toarray()  # a new query sees one more with each of its labels
         wanted *= np.divide(count, rest, out=np.ones_like(rest), where=rest > 0)
         A = problem.stages.similarities(take_rows(problem.references.X, rows[part]), few)
@@ -156,8 +161,8 @@ def _corrected(problem: SketchProblem, centers: FloatArray, V: FloatArray) -> Fl
 
 
 def _groups(references: References, X: Rows, k: int, seed: int) -> IntArray:
-    """About k groups of rows that are alike and share a label, numbered without a gap, (n_rows,)."""
-    from sklearn.cluster import MiniBatchKMeans  # loads half of scikit-learn, and few want it
+    """Return the group of each row: about k groups of similar rows that share a label, numbered from 0."""
+    from sklearn.cluster import MiniBatchKMeans  # a slow import that few need
 
     label, order = _rarest_label(references.settled_Y), references.order
     of = np.empty(len(label), dtype=np.int64)
@@ -176,7 +181,7 @@ def _groups(references: References, X: Rows, k: int, seed: int) -> IntArray:
 
 
 def _rarest_label(Y: sp.csr_array) -> IntArray:
-    """For each row the one of its labels that fewest rows have; -1 for none."""
+    """Return the rarest label of each row; -1 for none."""
     rarity = 1.0 / np.maximum(1.0, np.asarray(Y.sum(axis=0), dtype=np.float64).ravel())
     weighted = sp.csr_array((rarity[Y.indices], Y.indices, Y.indptr), shape=Y.shape)
     rarest = np.asarray(weighted.argmax(axis=1)).ravel().astype(np.int64)
@@ -185,10 +190,10 @@ def _rarest_label(Y: sp.csr_array) -> IntArray:
 
 
 def _nearness(problem: SketchProblem, centers: FloatArray, of: IntArray) -> FloatArray:
-    """How much of a reference its prototype stands for, (n_references,).
+    """Return the similarity of each reference to its prototype, (n_references,).
 
-    exp(-gamma * distance) of a query and a reference is about the product of those of the query and
-    the prototype and of the prototype and the reference, since the ways there have little in common.
+    exp(-gamma * distance) of a query and a reference is about the product of those of query and prototype
+    and of prototype and reference, since the two differences are nearly orthogonal.
     """
     share = np.ones(len(of))
     if not hasattr(problem.similarity, "gamma"):
@@ -202,3 +207,117 @@ def _nearness(problem: SketchProblem, centers: FloatArray, of: IntArray) -> Floa
         S = problem.stages.similarities(take_rows(X, rows), few)
         share[rows] = S[np.arange(len(rows)), place]
     return share
+
+
+FittedSketch = FeatureSums | PrototypeSums
+
+_CANDIDATES: tuple[Sketch, ...] = (
+    Condense(100),
+    Condense(300),
+    RandomFeatures(512),
+    Condense(1000),
+    RandomFeatures(2048),
+    Condense(3000),
+)
+_SMALLEST_GAIN = 2.0  # times faster than exact sums; less is not worth an error
+
+
+class AutoSketch(Sketch):
+    """Use the cheapest sketch that keeps the average precision.
+
+    Training rows are scored by exact and sketched leave-one-out sums. If no cheaper sketch is good enough,
+    the sums stay exact.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest loss of average precision.
+
+    Examples
+    --------
+    >>> from simlabel import SMLClassifier
+    >>> model = SMLClassifier(sketch=AutoSketch(tolerance=0.01)).fit([[0.0], [1.0]], [{"a"}, {"b"}])
+    >>> model.sketch_ is None  # two references are few enough
+    True
+    """
+
+    name = "auto"
+    file_key = "sketching.AutoSketch"
+
+    def __init__(self, tolerance: float = 0.015) -> None:
+        self.tolerance = tolerance
+
+    def check(self) -> None:
+        """Raise ValueError if the tolerance is negative."""
+        check_number("AutoSketch", "tolerance", self.tolerance, at_least=0)
+
+    def make(self, problem: SketchProblem) -> FittedSketch | None:
+        """Compute the cheapest sketch that is good enough, or return None."""
+        n, n_features = problem.references.n_rows, int(problem.references.X.shape[1])
+        exact_cost = n * (n_features + 20.0)
+        known = [c for c in _CANDIDATES if c.why_not(problem.similarity) is None]
+        known = [c for c in known if c.cost(problem) * _SMALLEST_GAIN < exact_cost]
+        truth = Truth.of(problem.references.settled_Y[problem.checked])
+        wanted = _precision(truth, problem.exact) - self.tolerance if known else 0.0
+        for candidate in sorted(known, key=lambda c: c.cost(problem)):
+            fitted = candidate.make(problem)
+            if _precision(truth, problem.sketched(fitted)) >= wanted:
+                return fitted
+        return None
+
+
+def _precision(truth: Truth, sums: FloatArray) -> float:
+    """Return the average precision; 0 if no row has a label."""
+    return float(np.nan_to_num(average_precision(truth, sums[:, : truth.Y.shape[1]])))
+
+
+SKETCHES: Registry[Sketch] = Registry("sketch", Sketch, [AutoSketch, Condense, RandomFeatures])
+_LARGEST_ERROR = 0.5  # sine of 30 degrees: larger errors are mostly noise
+
+
+def resolve_sketch(spec: Any, similarity: Similarity, weighting: Weighting | None) -> Sketch | None:
+    """Turn None, a name or an object into a sketch; raise ValueError if it is not possible."""
+    if spec is None:
+        return None
+    sketch = SKETCHES.resolve(spec)
+    sketch.check()
+    if weighting is not None:
+        raise ValueError(
+            f"sketch={spec!r} sums before the weighting {weighting!r} could be applied: use one of them."
+        )
+    reason = sketch.why_not(similarity)
+    if reason is not None:
+        raise ValueError(f"sketch={spec!r} is not possible: {reason}.")
+    return sketch
+
+
+_WORTH_SAYING = 5  # times fewer rows to compare with
+
+
+def what_is_cheaper(similarity: Similarity, n_references: int) -> str | None:
+    """Describe a faster approximation, its gain and loss; None if there is none."""
+    few = Condense(300)
+    gain = n_references / few.n
+    if gain < _WORTH_SAYING or few.why_not(similarity) is not None:
+        return None
+    return (
+        f"cheaper: sketch='auto' takes the cheapest sketch that loses at most "
+        f"{AutoSketch().tolerance} of average precision, measured at fit; {few!r} compares with {gain:,.0f} "
+        f"times fewer rows. So does sampler={few.n}, which is right on average and loses more"
+    )
+
+
+def fit_sketch(sketch: Sketch, problem: SketchProblem) -> FittedSketch | None:
+    """Compute a sketch, and raise ValueError if its leave-one-out sums of training rows are mostly noise."""
+    fitted: FittedSketch | None = sketch.make(problem)
+    if fitted is None or isinstance(sketch, AutoSketch):
+        return fitted
+    error = problem.error(fitted)
+    if not error <= _LARGEST_ERROR:
+        raise ValueError(
+            f"{sketch!r} gives sums that point elsewhere than the exact ones with {problem.similarity!r}: "
+            f"the mean sine of the angle is {error:.2f} on {len(problem.checked)} training rows left out of "
+            f"their own sums, so they are mostly noise. Narrow similarities have small sums, but the noise "
+            f"of a sketch does not shrink with them. Use more columns or prototypes, another sketch, or none."
+        )
+    return fitted

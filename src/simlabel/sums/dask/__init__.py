@@ -1,10 +1,18 @@
-"""The same sums on many machines: Dask's workers hold the references, and what they give is merged.
+"""The same sums on many machines: Dask's workers hold the references, and their results are merged.
 
 Needs ``pip install 'simlabel[dask]'``.
 """
 
-from simlabel.sums.dask._collections import labels_here, remote_rows
-from simlabel.sums.dask._connection import ClusterError, find_client, local_client
+from simlabel.sums.dask._client import ClusterError, find_client, local_client
 from simlabel.sums.dask._engine import DaskEngine
+from simlabel.sums.dask._remote import as_rows, labels_here, remote_rows
 
-__all__ = ["ClusterError", "DaskEngine", "find_client", "labels_here", "local_client", "remote_rows"]
+__all__ = [
+    "ClusterError",
+    "DaskEngine",
+    "as_rows",
+    "find_client",
+    "labels_here",
+    "local_client",
+    "remote_rows",
+]

@@ -1,24 +1,28 @@
-"""The engine that sends the sums to Dask's workers."""
+"""The engine that sends the sums to Dask's workers, and the shards of references there."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from simlabel._utils.limits import limits
-from simlabel._utils.rows import blocks
-from simlabel._utils.validation import FloatArray, check_number
-from simlabel.sums._auto import resolve_engine
-from simlabel.sums._contract import Engine, Job, Plan, Progress, ReduceCall
-from simlabel.sums._exact import Exact
+from simlabel._utils.rows import LazyRows, blocks, n_rows, pieces
+from simlabel._utils.validation import FloatArray, Rows, check_number
+from simlabel.sums._base import Engine, Job, Plan, Progress, ReduceCall
+from simlabel.sums._pairs import Exact
 from simlabel.sums._prepared import Prepared
-from simlabel.sums.dask._connection import (
+from simlabel.sums._reducers import Exclude, Join
+from simlabel.sums._running import Shard, aligned, close, cut_jobs, make_shard, shard_rows
+from simlabel.sums._sums import resolve_engine
+from simlabel.sums.dask._client import (
     PATIENCE,
+    Client,
     ClusterError,
     DataLost,
     Future,
@@ -26,29 +30,125 @@ from simlabel.sums.dask._connection import (
     find_client,
     sent,
     thread_counts,
+    tree,
 )
-from simlabel.sums.dask._spread import Sent, Spread
-from simlabel.sums.dask._tasks import Results, join_results, reduce_block, tree
-from simlabel.sums.running import close
+from simlabel.sums.dask._remote import RemoteRows
 
-_KEPT = "dask"  # where a job keeps its shards
+_SPREAD = "dask"  # key of a job's cache
+_LOST = ("cancelled", "lost", "error")
+
+
+class Sent:
+    """A cache of array blocks on workers, as long as the arrays exist here."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], tuple[Any, Future]] = {}
+
+    def block(self, client: Client, whole: Rows, part: slice, worker: str) -> Future:
+        """Return the rows `part` of an array on some worker; send them if none has them."""
+        key = (id(whole), part.start, part.stop)
+        known = self._known.get(key)
+        if known is not None and known[0]() is whole and known[1].status not in _LOST:
+            return known[1]
+        block = sent(client, whole[part], worker)
+        if not isinstance(whole, list):  # lists have no weak references
+            self._known[key] = weakref.ref(whole, lambda _: self._known.pop(key, None)), block
+        return block
+
+
+class Spread:
+    """Shards of the references on workers: computed there, and again if they are lost.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected.
+    prepared, jobs
+        What is reduced.
+    known : Sent
+        Blocks that workers have already.
+    patience : float
+        Seconds to wait for a first worker.
+    """
+
+    def __init__(
+        self, client: Client, prepared: Prepared, jobs: Sequence[Job], known: Sent, patience: float
+    ) -> None:
+        self.client, self.prepared, self.jobs, self.known = client, prepared, tuple(jobs), known
+        self.patience = patience
+        threads = sum(thread_counts(client, patience).values())
+        self.rows = list(_cut(prepared.X, threads))
+        self._shards: list[Future | None] = [None] * len(self.rows)
+        self._beside: list[Any] = [None] * len(self.rows)
+
+    def is_for(self, client: Client, prepared: Prepared, jobs: Sequence[Job]) -> bool:
+        """Whether these are the shards of a reduction."""
+        same = len(jobs) == len(self.jobs) and all(a is b for a, b in zip(jobs, self.jobs, strict=True))
+        return same and self.client is client and self.prepared is prepared
+
+    def shards(self) -> list[Future]:
+        """Return all shards; missing or lost ones are computed."""
+        workers: list[str] = []
+        for i, shard in enumerate(self._shards):
+            if shard is None or shard.status in _LOST:
+                workers = workers or sorted(thread_counts(self.client, self.patience))
+                self._shards[i] = self._computed(i, workers[i % len(workers)])
+        return list(self._shards)
+
+    def _computed(self, i: int, worker: str) -> Future:
+        rows, dtype = self.rows[i], self.prepared.dtype
+        cut = cut_jobs(self.jobs, rows)
+        jobs = sent(self.client, cut, worker)
+        X = self._block(rows, worker)
+        self._beside[i] = (jobs, X)  # held: a lost shard may be computed again from them
+        return self.client.submit(_built, X, jobs, rows, dtype, pure=False)
+
+    def _block(self, rows: slice, worker: str) -> Any:
+        """Return a block as input of a task: on a worker already, read by the worker, or sent to it."""
+        at = 0
+        for piece in pieces(self.prepared.X):
+            n = n_rows(piece)
+            if rows.start < at + n:
+                part = slice(rows.start - at, rows.stop - at)
+                if isinstance(piece, RemoteRows):
+                    return piece.part(part).blocks[0]
+                if isinstance(piece, LazyRows):
+                    return piece.part(part)
+                return self.known.block(self.client, piece, part, worker)
+            at += n
+        raise IndexError(f"There are no rows {rows}.")
+
+    def __reduce__(self) -> Any:
+        return type(None), ()  # a connection is not part of a model's state
+
+
+def _cut(X: Rows, threads: int) -> Iterator[slice]:
+    """Yield shards: blocks on workers as they are, other rows evenly for all threads."""
+    n = sum(n_rows(piece) for piece in pieces(X))
+    largest = max(limits().fewest_shard_rows, -(-n // (limits().shards_per_thread * max(1, threads))))
+    at = 0
+    for piece in pieces(X):
+        cuts = piece.cuts() if isinstance(piece, RemoteRows) else shard_rows(piece, largest)
+        for part in cuts:
+            yield slice(at + part.start, at + part.stop)
+        at += n_rows(piece)
 
 
 class DaskEngine(Engine):
     """The sums on a Dask cluster: workers reduce the references they hold, and the results are joined.
 
-    A worker that dies is replaced by others: what it held is sent again, or computed again.
+    If a worker dies, others replace it: its data are sent or computed again.
 
     Parameters
     ----------
     client : distributed.Client, str or None
         Connected to the cluster; the address of its scheduler; or None for the current client.
     local : str or engine
-        How a worker computes the sums over what it holds.
+        Engine of a worker for the references it holds.
     on_block : callable, optional
-        Called with (pairs done, pairs in all) from time to time.
+        Called with (pairs done, pairs in total) from time to time.
     patience : float
-        Seconds after which work is given up where there is no scheduler or no worker.
+        Seconds without a scheduler or a worker after which `ClusterError` is raised.
 
     Examples
     --------
@@ -76,30 +176,32 @@ class DaskEngine(Engine):
 
     @property
     def at_home(self) -> Engine:
-        """What computes on one machine."""
+        """The engine on one machine."""
         return resolve_engine(self.local)
 
     def check(self) -> None:
-        """Raise ValueError where a setting is not understood."""
+        """Raise ValueError if a parameter is invalid."""
         check_number("DaskEngine", "patience", self.patience, above=0)
         if isinstance(self.at_home, DaskEngine):
-            raise ValueError("DaskEngine: local is what a worker does by itself; give 'auto', or Exact(...).")
+            raise ValueError(
+                "DaskEngine: local is the engine of a worker by itself: pass 'auto' or Exact(...)."
+            )
 
     def why_not(self, prepared: Prepared, jobs: Sequence[Job]) -> str | None:
-        """A matrix in place of references."""
-        if any(leaf.similarity.form == "precomputed" for leaf in prepared.leaves.values()):
+        """Refuse precomputed matrices."""
+        if "precomputed" in prepared.forms:
             return "a precomputed matrix has no references that workers could hold"
         return None
 
     def ready(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
-        """Send the references; what is lost on the way is sent when it is needed."""
+        """Send the references; lost ones are sent again when needed."""
         with contextlib.suppress(DataLost):
             self._spread(prepared, jobs).shards()
 
     def plan(
         self, n_queries: int, prepared: Prepared, jobs: Sequence[Job], n_jobs: int | None = None
     ) -> Plan:
-        """What a worker does, and how many there are."""
+        """Return the plan of one worker, and the number of workers."""
         threads = thread_counts(find_client(self.client, self.patience), self.patience)
         plan = Exact().plan(n_queries, prepared, jobs, 1)
         n, workers = sum(threads.values()), f"{len(threads)} worker{'s' * (len(threads) != 1)}"
@@ -107,42 +209,44 @@ class DaskEngine(Engine):
         return replace(plan, how=f"{plan.how}, in shards", threads=n, reasons=(*plan.reasons, words))
 
     def reduce(self, call: ReduceCall) -> list[FloatArray]:
-        """The results of all jobs; each pair is visited, also where the queries are the references."""
+        """Compute the results of all jobs; a symmetric call visits each pair twice."""
         reason = self.why_not(call.prepared, call.jobs)
         if reason is not None:
             raise ValueError(f"DaskEngine is not possible: {reason}.")
         spread = self._spread(call.prepared, call.jobs)
-        asked = list(blocks(call.n_queries, self._queries_per_task(spread, call.n_queries))) or [slice(0, 0)]
+        batches = list(blocks(call.n_queries, self._queries_per_task(spread, call.n_queries))) or [
+            slice(0, 0)
+        ]
         done: dict[int, Results] = {}
         attempts = limits().cluster_attempts
         for attempt in range(attempts):
             try:
-                self._attempt(spread, call, asked, done)
+                self._attempt(spread, call, batches, done)
                 break
             except DataLost:
                 time.sleep(limits().cluster_pause * attempt)
         else:
-            raise ClusterError(f"Workers died in {attempts} attempts, each time with data; given up.")
-        joined = [np.concatenate(each) for each in zip(*(done[i] for i in range(len(asked))), strict=True)]
+            raise ClusterError(f"Workers died with data in each of {attempts} attempts: check the cluster.")
+        joined = [np.concatenate(each) for each in zip(*(done[i] for i in range(len(batches))), strict=True)]
         return close(call.jobs, joined, call.exclude, call.prepared.dtype)
 
     def _attempt(
-        self, spread: Spread, call: ReduceCall, asked: Sequence[slice], done: dict[int, Results]
+        self, spread: Spread, call: ReduceCall, batches: Sequence[slice], done: dict[int, Results]
     ) -> None:
-        """Ask for the blocks of queries that are not done yet."""
+        """Reduce the blocks of queries that are not done yet."""
         client, shards = spread.client, spread.shards()
-        missing = [i for i in range(len(asked)) if i not in done]
+        missing = [i for i in range(len(batches)) if i not in done]
         parts: list[Future] = []
         ends: list[Future] = []
-        held: list[Future] = []  # until all is there; see `tree`
+        held: list[Future] = []  # until all results are there; see `tree`
         for i in missing:
-            queries = sent(client, (call.Q[asked[i]], call.excluded(asked[i])))
-            mine = client.map(reduce_block, shards, queries=queries, engine=self.at_home, pure=False)
-            parts += mine
-            joined = tree(client, mine, join_results, [job.reducer.joined for job in spread.jobs])
+            queries = sent(client, (call.Q[batches[i]], call.excluded(batches[i])))
+            shares = client.map(_reduced, shards, queries=queries, engine=self.at_home, pure=False)
+            parts += shares
+            joined = tree(client, shares, _joined, [job.reducer.join for job in spread.jobs])
             ends.append(joined[-1])
             held += [queries, *joined]
-        n, n_before = call.n_queries, sum(asked[i].stop - asked[i].start for i in done)
+        n, n_before = call.n_queries, sum(batches[i].stop - batches[i].start for i in done)
 
         def watch() -> None:
             if self.on_block is not None:
@@ -169,10 +273,10 @@ class DaskEngine(Engine):
 
     def _spread(self, prepared: Prepared, jobs: Sequence[Job]) -> Spread:
         client = find_client(self.client, self.patience)
-        spread: Spread | None = jobs[0].kept.get(_KEPT)
+        spread: Spread | None = jobs[0].cache.get(_SPREAD)
         if spread is None or not spread.is_for(client, prepared, jobs):
             spread = Spread(client, prepared, jobs, self._sent, self.patience)
-            jobs[0].kept[_KEPT] = spread
+            jobs[0].cache[_SPREAD] = spread
         return spread
 
     @property
@@ -190,5 +294,26 @@ class DaskEngine(Engine):
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name != "_sent_blocks"}
         if self.client is not None and not isinstance(self.client, str):
-            state["client"] = self.client.scheduler.address  # a connection does not travel, its address does
+            state["client"] = self.client.scheduler.address  # a connection cannot be pickled, its address can
         return state
+
+
+# What runs on the workers.
+
+Results = list[FloatArray]  # of each job
+
+
+def _built(X: Rows, jobs: Sequence[Job], rows: slice, dtype: np.dtype[Any]) -> Shard:
+    """Return a shard of rows in memory, or that are read here."""
+    return make_shard(X[:], jobs, rows, dtype)
+
+
+def _reduced(shard: Shard, queries: tuple[Rows, Exclude | None], engine: Engine) -> Results:
+    """Reduce a shard for a block of queries, on the thread of the task."""
+    Q, exclude = queries
+    return shard.reduce(engine, aligned(Q), exclude, n_jobs=1)
+
+
+def _joined(parts: Sequence[Results], joins: Sequence[Join]) -> Results:
+    """Join the results of some shards, in the order of their references."""
+    return [each(results) for each, results in zip(joins, zip(*parts, strict=True), strict=True)]

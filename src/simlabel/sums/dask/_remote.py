@@ -1,21 +1,32 @@
-"""Rows that lie on the workers of a cluster, block by block."""
+"""Rows on the workers of a cluster, and Dask collections as X and y."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from simlabel._utils.rows import Columns, LazyRows, Stack, joined
-from simlabel._utils.validation import Rows
-from simlabel.sums.dask._connection import Client, ClusterError, DataLost, Future, collect, sent
-from simlabel.sums.dask._tasks import call, look, merge_all, take, tree
+from simlabel._utils.validation import Rows, check_sparse
+from simlabel.labels import check_indicator_dense
+from simlabel.sums.dask._client import (
+    Client,
+    ClusterError,
+    DataLost,
+    Future,
+    collect,
+    find_client,
+    sent,
+    tree,
+)
 
 
 class RemoteRows(LazyRows):
-    """Blocks of rows on workers; the function goes to them, they do not come.
+    """Blocks of rows on workers; functions are sent to them.
 
     Parameters
     ----------
@@ -24,103 +35,97 @@ class RemoteRows(LazyRows):
     blocks : list of Future
         Arrays or CSR matrices with the same columns.
     known : list of tuple, optional
-        Rows, columns, dtype and sparseness of each block; asked for by default.
+        Rows, columns, dtype and sparseness of each block; queried by default.
     """
 
     remote = True
 
     def __init__(self, client: Client, blocks: Sequence[Future], known: Sequence[Any] | None = None) -> None:
         self.client = client
-        looks = gathered(client, client.map(look, list(blocks), pure=False)) if known is None else known
-        there = [(block, each) for block, each in zip(blocks, looks, strict=True) if each[0]]
+        shapes = gathered(client, client.map(_shape, list(blocks), pure=False)) if known is None else known
+        there = [(block, each) for block, each in zip(blocks, shapes, strict=True) if each[0]]
         self.blocks = [block for block, _ in there]
         self.known = [each for _, each in there]
         self.starts = [0, *np.cumsum([each[0] for each in self.known]).tolist()]
-        _, width, self.dtype, self.sparse = there[0][1] if there else looks[0]
+        _, width, self.dtype, self.sparse = there[0][1] if there else shapes[0]
         self.shape = (int(self.starts[-1]), width)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, tuple):
-            whole, columns = index
-            if whole != slice(None):
-                raise TypeError("Of rows on workers, columns are chosen for all rows: X[:, columns].")
+            rows, columns = index
+            if rows != slice(None):
+                raise TypeError("Select columns of rows on workers for all rows: X[:, columns].")
             return self.mapped(Columns(columns))
-        if not isinstance(index, slice):
-            return self._taken(np.asarray(index))
-        parts = [self.client.submit(take, block, rows, pure=False) for block, rows in self._touched(index)]
-        return joined(gathered(self.client, parts)) if parts else self[0:1][0:0]
+        if isinstance(index, slice):
+            parts = [self._selected(i, rows) for i, rows in self._touched(index)]
+            return joined(gathered(self.client, parts)) if parts else self[0:1][0:0]
+        rows = np.asarray(index)
+        of = np.searchsorted(self.starts, rows, side="right") - 1
+        parts = [self._selected(i, rows[of == i] - self.starts[i]) for i in np.unique(of).tolist()]
+        order = np.argsort(np.argsort(of, kind="stable"), kind="stable")
+        return Stack(gathered(self.client, parts)).whole()[order]
 
-    def _touched(self, index: slice) -> Iterator[tuple[Future, slice]]:
+    def _selected(self, i: int, rows: Any) -> Future:
+        return self.client.submit(_selected, self.blocks[i], rows, pure=False)
+
+    def _touched(self, index: slice) -> Iterator[tuple[int, slice]]:
+        """Yield the blocks that a slice touches, and the rows of each."""
         start, stop, _ = index.indices(len(self))
         for i in range(max(0, bisect_right(self.starts, start) - 1), len(self.blocks)):
             low, high = max(start, self.starts[i]), min(stop, self.starts[i + 1])
             if low >= stop:
                 return
-            yield self.blocks[i], slice(low - self.starts[i], high - self.starts[i])
-
-    def _taken(self, rows: Any) -> Rows:
-        of = np.searchsorted(self.starts, rows, side="right") - 1
-        asked = np.unique(of).tolist()
-        parts = [
-            self.client.submit(take, self.blocks[i], rows[of == i] - self.starts[i], pure=False)
-            for i in asked
-        ]
-        order = np.argsort(np.argsort(of, kind="stable"), kind="stable")
-        return Stack(gathered(self.client, parts)).whole()[order]
+            yield i, slice(low - self.starts[i], high - self.starts[i])
 
     def part(self, rows: slice) -> RemoteRows:
-        """Some of the rows; whole blocks are the same blocks."""
+        """Return some of the rows; whole blocks are not copied."""
         touched = list(self._touched(rows))
-        counts = {block.key: each[0] for block, each in zip(self.blocks, self.known, strict=True)}
-        whole = all((at.start, at.stop) == (0, counts[block.key]) for block, at in touched)
-        if whole:
-            first = bisect_right(self.starts, rows.indices(len(self))[0]) - 1
-            some = slice(first, first + len(touched))
-            return RemoteRows(self.client, self.blocks[some], self.known[some])
-        return RemoteRows(
-            self.client, [self.client.submit(take, block, at, pure=False) for block, at in touched]
-        )
+        if all((at.start, at.stop) == (0, self.known[i][0]) for i, at in touched):
+            blocks, known = ([every[i] for i, _ in touched] for every in (self.blocks, self.known))
+            return RemoteRows(self.client, blocks, known)
+        return RemoteRows(self.client, [self._selected(i, at) for i, at in touched])
 
     def taken(self, rows: Any) -> RemoteRows:
-        """Rows of one block by their positions, left where they are."""
+        """Return rows of a single block by their positions, on the same worker."""
         if len(self.blocks) != 1:
-            raise TypeError("Positions are taken from one block at a time.")
-        return RemoteRows(
-            self.client, [self.client.submit(take, self.blocks[0], np.asarray(rows), pure=False)]
-        )
+            raise TypeError("Positions are selected from one block at a time.")
+        return RemoteRows(self.client, [self._selected(0, np.asarray(rows))])
 
     def mapped(self, step: Callable[[Rows], Rows]) -> RemoteRows:
-        """The rows as a function gives them, on the same workers."""
+        """Return the rows that a function returns for these, on the same workers."""
         return RemoteRows(self.client, self.client.map(step, self.blocks, pure=False))
 
     def cuts(self) -> Iterator[slice]:
-        """Block by block."""
+        """Yield the rows of each block."""
         return (slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False))
 
     def asked(self, each: Callable[..., Any], *companions: Any) -> Callable[[], list[Any]]:
         """Send a function to every block, with its part of the companions."""
-        asked, held = self._asked(each, companions)
-        return lambda: gathered(self.client, asked, held)
+        results, held = self._submitted(each, companions)
+        return lambda: gathered(self.client, results, held)
 
     def folded(self, each: Callable[..., Any], merge: Callable[[Any, Any], Any], *companions: Any) -> Any:
-        """Send a function to every block, and merge on the workers, in a tree."""
-        asked, held = self._asked(each, companions)
-        joined = tree(self.client, asked, merge_all, merge)
-        return gathered(self.client, joined[-1:], [*held, *joined])[0]
+        """Send a function to every block, and merge the results on the workers, in a tree."""
+        results, held = self._submitted(each, companions)
+        merged = tree(self.client, results, _merged, merge)
+        return gathered(self.client, merged[-1:], [*held, *merged])[0]
 
-    def _asked(self, each: Callable[..., Any], companions: Sequence[Any]) -> tuple[list[Future], list[Any]]:
-        """What was asked, and what is to be held until the answers are there."""
-        asked = []
-        function = _beside(self.client, each)  # once, since it may hold a lot
+    def _submitted(
+        self, each: Callable[..., Any], companions: Sequence[Any]
+    ) -> tuple[list[Future], list[Any]]:
+        """Return futures, and what must be held until their results are there."""
+        results = []
+        function = sent(self.client, each)  # once, since it may contain large arrays
         held = [function]
         for block, rows in zip(self.blocks, self.cuts(), strict=True):
-            others = [_beside(self.client, other[rows]) for other in companions]
+            others = [other[rows] for other in companions]
+            others = [part if isinstance(part, range) else sent(self.client, part) for part in others]
             held += others
-            asked.append(self.client.submit(call, function, block, *others, pure=False))
-        return asked, held
+            results.append(self.client.submit(_called, function, block, *others, pure=False))
+        return results, held
 
     def together(self, pieces: Sequence[Any]) -> Sequence[LazyRows]:
-        """All of them as one, where all lie on the same cluster."""
+        """Return all of them as one, if all are on the same cluster."""
         if not all(isinstance(piece, RemoteRows) and piece.client is self.client for piece in pieces):
             return pieces
         blocks = [block for piece in pieces for block in piece.blocks]
@@ -130,16 +135,88 @@ class RemoteRows(LazyRows):
         return np.array, (self[:],)
 
 
-def _beside(client: Client, part: Any) -> Any:
-    """What goes with a task: a few numbers in it, anything large beside it."""
-    return part if isinstance(part, range) else sent(client, part)
-
-
 def gathered(client: Client, futures: Sequence[Future], held: Sequence[Any] = ()) -> list[Any]:
-    """The results of futures; what is lost is lost. What they need is held until they are there."""
+    """Return the results of futures, whose inputs are held until then; lost data are an error."""
     try:
         return collect(client, futures)
     except DataLost:
         raise ClusterError(
-            "A worker has died with data that nobody else had; repeat, with what can be computed again."
+            "A worker has died with the only copy of some data: repeat with data that can be recomputed."
         ) from None
+
+
+def remote_rows(X: Any, client: Any = None) -> RemoteRows:
+    """Return a Dask array or data frame as rows that stay on the workers.
+
+    Parameters
+    ----------
+    X : dask array or data frame, (n_rows, n_features)
+        Blocks of columns are merged.
+    client : distributed.Client, str or None
+        As in `DaskEngine`.
+    """
+    client = find_client(client)
+    blocks = _blocks(X, client)  # held until the rows are there
+    return RemoteRows(client, client.map(as_rows, blocks, pure=False))
+
+
+def labels_here(y: Any, client: Any = None) -> Any:
+    """Return a Dask y in local memory: labels are small, and every stage reads them.
+
+    A 0/1 array or frame is checked on the workers.
+    """
+    client = find_client(client)
+    frame = hasattr(y, "columns")
+    if len(y.shape) == 1 or (len(y.shape) == 2 and y.shape[1] == 1 and not frame):
+        return y.compute()
+    blocks = _blocks(y, client)
+    parts = gathered(client, client.map(_checked, blocks, frame=frame, pure=False), blocks)
+    if not frame:
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
+
+
+def _blocks(collection: Any, client: Client) -> list[Future]:
+    """Return futures of the blocks of rows."""
+    if hasattr(collection, "columns"):
+        delayed = collection.to_delayed()
+    elif len(collection.shape) != 2:
+        raise ValueError(f"Expected a two-dimensional Dask array, got shape {collection.shape}.")
+    else:
+        delayed = collection.rechunk({1: -1}).to_delayed().ravel().tolist()
+    return list(client.compute(list(delayed)))
+
+
+# What runs on the workers.
+
+
+def as_rows(block: Any) -> Rows:
+    """Return a block of a Dask collection as rows."""
+    if sp.issparse(block):
+        return sp.csr_array(check_sparse(block, "X"))
+    return np.ascontiguousarray(block.to_numpy() if hasattr(block, "to_numpy") else block)
+
+
+def _checked(block: Any, frame: bool) -> Any:
+    names = np.asarray(block.columns, dtype=object) if frame else None
+    check_indicator_dense(block.to_numpy() if frame else np.asarray(block), names)
+    return block
+
+
+def _selected(block: Rows, rows: Any) -> Rows:
+    return block[rows]
+
+
+def _called(function: Callable[..., Any], block: Rows, *companions: Any) -> Any:
+    return function(block, *companions)
+
+
+def _merged(parts: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    return reduce(merge, parts)
+
+
+def _shape(block: Rows) -> tuple[int, int, np.dtype[Any], bool]:
+    """Return rows, columns, dtype, and whether the block is sparse."""
+    return int(block.shape[0]), int(block.shape[1]), np.dtype(block.dtype), bool(sp.issparse(block))

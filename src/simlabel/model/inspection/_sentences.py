@@ -1,0 +1,298 @@
+"""The sentences of an explanation and the tables behind them, for a terminal, a notebook or a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlabel._utils.text import percent
+from simlabel.model.inspection._bars import (
+    Bars,
+    Named,
+    distinct,
+    instance_bars,
+    nearest_bars,
+    neighbors,
+    similar_bars,
+    word_bars,
+)
+from simlabel.model.inspection._decisions import (
+    HARDLY_MORE,
+    LIKELY,
+    compare_with_rate,
+    counts_labels,
+    fills_a_place,
+    is_likely,
+    why_given,
+    why_not_given,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simlabel.model.inspection._explanation import Explanation
+
+_N_WORDS, _N_ROWS = 3, 3  # that a sentence names
+_TABLE_WORDS = 8
+_FREQUENT = 0.3  # of all rows
+_TELLING = 0.25  # of the largest contribution: words with less are not named
+_COMMON, _ENOUGH_ROWS = (
+    0.15,
+    50,
+)  # the share of the rows from which on a word tells little, if there are enough
+
+
+@dataclass(frozen=True)
+class Told:
+    """Why a label, or a number of labels: one sentence, and the numbers behind it.
+
+    Attributes
+    ----------
+    name, heading, sentence : str
+        A label, or a number of labels; the same with its probability; and why.
+    words : Bars or None
+        Of a table whose scores are sums over words, their contributions.
+    instances : tuple of Bars
+        The labeled instances that speak for it, and those against it.
+    nearest : Bars or None
+        With learned influence, the most similar instances that have the label.
+    similar : Bars or None
+        With learned influence, the most similar instances: above 0 those that have it, below the others.
+    """
+
+    name: str
+    heading: str
+    sentence: str
+    words: Bars | None
+    instances: tuple[Bars, ...]
+    nearest: Bars | None = None
+    similar: Bars | None = None
+
+    @property
+    def shown(self) -> tuple[Bars, ...]:
+        """The tables to print: words and the most similar instances, or else instances."""
+        parts = (self.words, self.nearest) if self.words is not None else (self.nearest, *self.instances)
+        return tuple(bars for bars in parts if bars is not None)
+
+
+def headline(why: Explanation, query: int) -> str:
+    """Return the title of a query and its predicted labels."""
+    title = why.query_title(query)
+    names = ", ".join(str(why.labels[k]) for k in why.chosen[query]) or "no label"
+    return f"Query {query}{'' if title is None else f', {title!r}'}: {names}"
+
+
+def told(why: Explanation, query: int) -> Iterator[Told]:
+    """Yield why each described label, and why so many of them if the number follows from similarities."""
+    described = why.described[query]
+    words: Sequence[pd.DataFrame | None] = [None] * len(described)
+    if why.has_words and described:
+        words = why.words_of(query, described)
+    for k, frame in zip(described, words, strict=True):
+        yield _label_told(why, query, k, frame)
+    n = len(why.chosen[query])
+    if counts_labels(why) and why.describes_predicted and n in why.sizes:
+        yield _count_told(why, query, n)
+
+
+def _label_told(why: Explanation, query: int, k: int, words: pd.DataFrame | None) -> Told:
+    instances = neighbors(why, why.having[query][k])
+    table = named = None
+    if words is not None and not words.empty:
+        shown = _informative(why, query, words).head(why.top or _TABLE_WORDS)
+        table, named = word_bars(words, shown), shown.head(_TABLE_WORDS)
+    if k in why.chosen[query]:
+        aside, sentence = why_given(why, query, k), _reasons_for(why, query, k, named, instances)
+    else:
+        aside, sentence = why_not_given(why, query, k), _both_sides(why, query, k, named, instances)
+    heading = f"{why.labels[k]}, {percent(why.probabilities[query, k])} likely"
+    return Told(
+        str(why.labels[k]),
+        heading,
+        f"{heading}{aside}: {sentence}",
+        table,
+        tuple(instance_bars(why, query, k)),
+        nearest_bars(why, distinct(instances)[: why.top or _N_ROWS]) if why.is_learned else None,
+        similar_bars(why, query, k) if why.is_learned else None,
+    )
+
+
+def _count_told(why: Explanation, query: int, n: int) -> Told:
+    """Say why so many labels are predicted: the bounds of the rule, or similar rows."""
+    column = len(why.labels) + int(np.searchsorted(why.sizes, n))
+    count = "1 label" if n == 1 else f"{n} labels"
+    votes, rule = (why.terms.totals[query] + why.mean)[len(why.labels) :], why.model.rule
+    voted = int(why.sizes[np.argmax(votes)])
+    if voted < n == rule.minimum:
+        reason = f"every row gets at least so many; similar rows have {voted}"
+    elif voted > n == rule.maximum:
+        reason = f"no row gets more; similar rows have {voted}"
+    else:
+        reason = _compared(why, query, column, count, neighbors(why, why.having[query][column]))
+    gets = "the label that scores highest" if n == 1 else f"the {n} labels that score highest"
+    return Told(
+        count,
+        count,
+        f"{count}: the row gets {gets}, since {reason}",
+        None,
+        tuple(instance_bars(why, query, column)),
+        similar=similar_bars(why, query, column) if why.is_learned else None,
+    )
+
+
+def _informative(why: Explanation, query: int, words: pd.DataFrame) -> pd.DataFrame:
+    """Drop words of so many rows that they tell a reader little ("of"), unless there are no others.
+
+    A number or date gets a ``direction``: whether it is higher or later than most.
+    """
+    encoder = why.model.encoder
+    assert encoder is not None
+    enough = why.model.scorer.references.n_rows >= _ENOUGH_ROWS
+    pairs = zip(words["column"], words["term"], strict=True)
+    rare = [not (enough and encoder.row_share(*pair) > _COMMON) for pair in pairs]
+    shown = words[rare] if any(rare) else words
+    return shown.assign(direction=[why.direction(query, column) for column in shown["column"]])
+
+
+Instances = Sequence[tuple[Named, float]]
+
+
+def _reasons_for(
+    why: Explanation, query: int, k: int, words: pd.DataFrame | None, instances: Instances
+) -> str:
+    """Say why a label is predicted: which words, and whether similar rows agree."""
+    compared = _compared(why, query, k, "it", instances)
+    named = "" if words is None else _because(why, words)
+    if not named or not why.is_learned:
+        return f"{named}; {compared}" if named else compared
+    have, n = _count_similar(why, query, k)
+    if n and not have:
+        return f"{named}, not because of similar rows: {compared}"
+    if n and have / n < LIKELY and is_likely(why, query, k):
+        return f"{named}, more than because of similar rows: {compared}"
+    return f"{named}; {compared}"
+
+
+def _both_sides(
+    why: Explanation, query: int, k: int, words: pd.DataFrame | None, instances: Instances
+) -> str:
+    """Say what speaks for a label that is not predicted, and what against it."""
+    parts = []
+    for side, sign in (("for", 1), ("against", -1)):
+        found = (
+            [] if words is None else words[words["contribution"] * sign > 0]["term"].head(_N_WORDS).tolist()
+        )
+        if found:
+            parts.append(f"{side} it: {', '.join(map(repr, found))}")
+    similar = any(similarity > 0 for _, similarity in instances)
+    parts.append(_compared(why, query, k, "it", instances) if similar else "no row that has it is similar")
+    return "; ".join(parts)
+
+
+def _compared(why: Explanation, query: int, column: int, what: str, instances: Instances) -> str:
+    """Say how many similar rows have a label or a set size, and which are the closest of them.
+
+    With learned influence, similarities do not add up to scores, and the most similar rows are counted;
+    otherwise the share of the similarity is given. If neither is above the base rate, the label is predicted
+    for being frequent, and that comes first.
+    """
+    similar = [each for each in instances if each[1] > 0]
+    if not similar:
+        return "similar to nothing, so the most frequent is taken"
+    usual = float(why.frequencies[column])
+    if usual == 1:
+        return f"all rows have {what}"
+    return (_counted if why.is_learned else _summed)(why, query, column, what, usual, similar)
+
+
+def _count_similar(why: Explanation, query: int, column: int) -> tuple[int, int]:
+    """Return how many of the most similar rows have a label or a set size, and how many rows these are."""
+    similar = why.similar[query].positions
+    return int(np.isin(similar, why.having[query][column].positions).sum()), len(similar)
+
+
+def _counted(why: Explanation, query: int, column: int, what: str, usual: float, similar: Instances) -> str:
+    have, n = _count_similar(why, query, column)
+    if have > 1:
+        having, closest = f"{have} of the {n} most similar rows have {what}", f"; {_closest(similar, have)}"
+    elif have:
+        having, closest = f"1 of the {n} most similar rows ({_listed(_first(similar, 1))}) has {what}", ""
+    else:
+        names = _first(similar)
+        is_or_are = f"has {what} is" if len(names) == 1 else f"have {what} are"
+        having = f"none of the {n} most similar rows has {what}"
+        closest = f"; the closest that {is_or_are} {_listed(names)}"
+    note = ""  # if words decided, the sentence has said so
+    if column < len(why.labels) and (have or not why.has_words):
+        note = compare_with_rate(why, query, column, have / n)
+    if not _is_usual(usual, have / n):
+        return f"{having}, while {percent(usual)} of all rows do{note}{closest}"
+    more, frequent = _how_much_more(have / n, usual), _frequent(why, query, column)
+    return f"{frequent}, {percent(usual)} of all rows have {what}; {having}, {more} often{note}{closest}"
+
+
+def _summed(why: Explanation, query: int, column: int, what: str, usual: float, similar: Instances) -> str:
+    sums = why.terms.totals[query]
+    share = float(sums[column] / sums[len(why.labels) :].sum())
+    note = "" if column >= len(why.labels) else compare_with_rate(why, query, column, share)
+    rows = f"rows that have {what} are {percent(usual)} of all rows and make up"
+    if not _is_usual(usual, share):
+        return f"{rows} {percent(share)} of the resemblance{note}; {_closest(similar)}"
+    more, frequent = _how_much_more(share, usual), _frequent(why, query, column)
+    return f"{frequent}; {rows} {more} of the resemblance, {percent(share)}{note}; {_closest(similar)}"
+
+
+def _is_usual(usual: float, share: float) -> bool:
+    """Return whether a label is frequent, and similar rows have it hardly more often."""
+    return usual >= _FREQUENT and share <= HARDLY_MORE * usual
+
+
+def _how_much_more(share: float, usual: float) -> str:
+    if round(share, 2) == round(usual, 2):
+        return "no more"
+    return "hardly more" if share > usual else "less"
+
+
+def _frequent(why: Explanation, query: int, column: int) -> str:
+    if column >= len(why.labels):
+        return "this is the usual number"
+    filled = fills_a_place(why, query, column)
+    return "the most frequent label fills the place" if filled else "it is frequent"
+
+
+def _closest(similar: Instances, among: int | None = None) -> str:
+    names = _first(similar, among)
+    return f"the closest {'is' if len(names) == 1 else 'are'} {_listed(names)}"
+
+
+def _first(similar: Instances, among: int | None = None) -> list[str]:
+    """Return the first rows by their titles, each title once, or by their ids, quoted."""
+    n = len(distinct(similar[:among]))
+    return [repr(who if title is None else title) for (who, title), _ in distinct(similar)[: min(_N_ROWS, n)]]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *some, last = names
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+def _because(why: Explanation, words: pd.DataFrame) -> str:
+    """Name the words that speak for a label most, by column, and where numbers lie."""
+    positive = words[words["contribution"] > 0].head(_N_WORDS)
+    positive = positive[positive["contribution"] >= _TELLING * positive["contribution"].max()]
+    assert why.model.encoder is not None
+    texts = {column.name for column in why.model.encoder.columns_ if column.kind == "text"}
+    in_columns, numbers = [], []
+    for column, part in positive.groupby("column", sort=False):
+        terms, direction = part["term"].tolist(), part["direction"].iloc[0]
+        if direction:
+            numbers.append(f"{column} {terms[0]} is {direction}")
+            continue
+        noun = "" if column not in texts else "the word " if len(terms) == 1 else "the words "
+        in_columns.append(f"{noun}{', '.join(map(repr, terms))} in {column}")
+    reasons = [f"because of {_listed(in_columns)}"] if in_columns else []
+    reasons += [f"because {_listed(numbers)}"] if numbers else []
+    return " and ".join(reasons)
