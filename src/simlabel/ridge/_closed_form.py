@@ -164,16 +164,12 @@ def left_out_by_penalty(
 ) -> LeftOut:
     """Return a function from the penalty to leave-one-out scores.
 
-    Exact scores need one factor for each penalty. Rough ones, for comparing penalties, use a factor in
-    single precision or, for few rows, one eigendecomposition for all penalties. (For 400 rows that takes as
-    long as three factors, without blocking other threads; for 2,400, as long as six.)
-
     Parameters
     ----------
     S, targets, weights, groups
         As in `ridge_solution`.
     rough_from : float, optional
-        The smallest penalty, if single precision is enough.
+        The smallest penalty, if single precision is enough: for comparing penalties.
 
     Examples
     --------
@@ -184,16 +180,9 @@ def left_out_by_penalty(
     True
     """
     trace = float(np.diag(S) @ weights)  # no eigenvalue is larger
-    if rough_from is None or np.finfo(np.float32).eps * trace > _DIGITS * rough_from:
-        return _by_factor(S, targets, weights, groups, np.float64)
-    if groups is not None or len(S) > limits().eigenvector_rows:
-        return _by_factor(S, targets, weights, groups, np.float32)
-    return _by_eigenvectors(S, targets, weights)
+    exact = rough_from is None or np.finfo(np.float32).eps * trace > _DIGITS * rough_from
+    dtype: Any = np.float64 if exact else np.float32
 
-
-def _by_factor(
-    S: FloatArray, targets: FloatArray, weights: FloatArray, groups: Codes | None, dtype: Any
-) -> LeftOut:
     def left_out(penalty: float) -> FloatArray:
         inverse = cholesky_factor(S, penalty / weights, dtype)
         invert_lower_in_place(inverse)
@@ -217,21 +206,3 @@ def _gram_blocks(rows: FloatArray) -> Within:
             return np.asarray(some @ some.transpose(0, 2, 1), dtype=np.float64)
 
     return within
-
-
-def _by_eigenvectors(S: FloatArray, targets: FloatArray, weights: FloatArray) -> LeftOut:
-    """Use the eigenvectors of W^1/2 S W^1/2, in single precision."""
-    root, M = np.sqrt(weights), S.astype(np.float32)
-    if (weights != 1.0).any():
-        M *= np.outer(root, root).astype(np.float32)
-    values, vectors = np.linalg.eigh(M)
-    values, squares = np.maximum(values, 0.0).astype(np.float64), np.square(vectors)
-    projected = vectors.T @ (root[:, None] * with_ones(targets)).astype(np.float32)
-
-    def left_out(penalty: float) -> FloatArray:
-        shrunk = (1.0 / (values + penalty)).astype(np.float32)
-        AY1 = root[:, None] * (vectors @ (shrunk[:, None] * projected)).astype(np.float64)
-        diagonal = weights * (squares @ shrunk).astype(np.float64)
-        return left_out_scores(AY1, diagonal, targets, weights, penalty).astype(np.float32)
-
-    return left_out

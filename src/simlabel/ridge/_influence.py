@@ -159,14 +159,12 @@ class Solved:
         """Raise ValueError if the arrays are inconsistent or not finite."""
         check_numbers("Solved", "V", self.V, (None, None))
         width = self.V.shape[1]
-        if self.intercept is not None:
-            check_numbers("Solved", "intercept", self.intercept, (width,))
-        if self.left_out is not None:
-            check_numbers("Solved", "left_out", self.left_out, (None, width))
+        shapes = {"intercept": (width,), "left_out": (None, width), "inverse": (len(self.V), len(self.V))}
+        for name, shape in shapes.items():
+            if getattr(self, name) is not None:
+                check_numbers("Solved", name, getattr(self, name), shape)
         if self.scale is not None:
             check_numbers("Solved", "scale", self.scale, (width,), above=0)
-        if self.inverse is not None:
-            check_numbers("Solved", "inverse", self.inverse, (len(self.V), len(self.V)))
         check_number("Solved", "residual", self.residual, at_least=0, also=(None,))
         if self.used is not None:
             check_numbers("Solved", "used", self.used, (len(self.V),), kinds="i", at_least=0)

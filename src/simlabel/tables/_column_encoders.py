@@ -257,7 +257,7 @@ def _linear_spline(values: FloatArray, knots: FloatArray) -> FloatArray:
     if len(where) == 1:
         return out
     inside = np.clip(values, where[0], where[-1])
-    right = np.clip(np.searchsorted(where, inside, side="left"), 1, len(where) - 1)
+    right = np.clip(np.searchsorted(where, inside), 1, len(where) - 1)
     share = (inside - where[right - 1]) / (where[right] - where[right - 1])
     rows = np.arange(len(values))
     out[rows, first[right - 1]] = 1.0 - share
