@@ -116,7 +116,7 @@ def _product(A: Any, M: Block) -> Block:
     return sparse_product(A, M) if sp.issparse(A) else np.asarray(A @ M, dtype=M.dtype)
 
 
-class ColumnSearch:
+class ConjugateGradients:
     """Conjugate gradients for each column by itself."""
 
     def __init__(self, system: RidgeSystem) -> None:
@@ -149,7 +149,7 @@ class ColumnSearch:
         return out
 
 
-class BlockSearch(ColumnSearch):
+class BlockConjugateGradients(ConjugateGradients):
     """Conjugate gradients with the directions of all columns.
 
     The last directions outlive a round: a new start would find again what they are conjugate to.
@@ -201,7 +201,7 @@ class RidgeSystem:
     """The matrix s Z Z' s + penalty, with s the square roots of the weights, and a preconditioner."""
 
     #: class that takes the steps; all columns have one matrix, and so share their directions
-    search: ClassVar[type[ColumnSearch]] = BlockSearch
+    search: ClassVar[type[ConjugateGradients]] = BlockConjugateGradients
     #: whether starting from a nearby solution saves more than it costs
     begins_near: ClassVar[bool] = True
 
@@ -290,7 +290,7 @@ class RidgeSystem:
 class MaskedSystem(RidgeSystem):
     """Systems with weights of their own for each column, (n_rows, n_columns): 0 for unknown targets."""
 
-    search = ColumnSearch
+    search = ConjugateGradients
 
     def __init__(
         self, products: SimilarityProducts, sketch: Block, weights: FloatArray, penalty: float

@@ -20,7 +20,7 @@ from simlabel._utils.threads import held_blas
 from simlabel._utils.validation import FloatArray, IntArray
 from simlabel.ridge._conjugate_gradients import (
     Block,
-    ColumnSearch,
+    ConjugateGradients,
     RidgeSystem,
     SimilarityProducts,
     Stopped,
@@ -191,7 +191,7 @@ def exact_enough(products: SimilarityProducts, weights: FloatArray, penalty: flo
 class FactoredSystem(RidgeSystem):
     """The matrix s Z Z' s + penalty, with its factor in single precision as the preconditioner."""
 
-    search = ColumnSearch  # few steps are needed for any column
+    search = ConjugateGradients  # few steps are needed for any column
     begins_near = False
 
     def __init__(self, products: SimilarityProducts, weights: FloatArray, penalty: float) -> None:
