@@ -1,4 +1,4 @@
-"""Ridge on plain inner products, beyond the size of a matrix of all references, against that matrix."""
+"""Ridge on inner products of many rows, compared with the closed form on the similarity matrix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(rng, n=N, p=P):
 
 
 def beyond(n_columns=0, **changes):
-    """No matrix of the references is small enough, and of the columns only up to so many."""
+    """Allow no matrix of the references, and a Gram matrix of at most so many columns."""
     changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6, "factor_bytes": 0} | changes
     return changed_limits(exact_bytes=24 * n_columns**2, **changes)
 
@@ -55,7 +55,7 @@ def solved(fitted):
 
 
 def without_fold(ridge, Z, fold, left):
-    """The scores of a fold's rows, from a matrix of all references with less weight on them."""
+    """Return the scores of a fold's rows by the closed form with less weight on them."""
     kept = ridge.weights - np.where(fold, left, 0.0)
     there, T = kept > 0, ridge.targets.toarray()
     mean = kept @ T / kept.sum()
@@ -73,7 +73,7 @@ def without_fold(ridge, Z, fold, left):
     size=st.sampled_from([1e-12, 1.0, 1e12]),
 )
 @settings(max_examples=5)
-def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, weighted, penalty, size):
+def test_equals_the_closed_form(similarity, few_columns, seed, sparse, weighted, penalty, size):
     rng = np.random.default_rng(seed)
     X, Y = rows(rng)
     if isinstance(similarity, Linear):  # the same problem in other units
@@ -107,9 +107,7 @@ def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, 
     tile_side=st.sampled_from([7, 35, 70, 100]),
 )
 @settings(max_examples=5)
-def test_by_a_factor_leave_one_out_is_exact_too(
-    similarity, grouped, seed, weighted, penalty, size, tile_side
-):
+def test_factor_gives_exact_leave_one_out(similarity, grouped, seed, weighted, penalty, size, tile_side):
     rng = np.random.default_rng(seed)
     X, Y = rows(rng)
     if isinstance(similarity, Linear):  # the same problem in other units
@@ -129,7 +127,7 @@ def test_by_a_factor_leave_one_out_is_exact_too(
     assert found.residual <= TOLERANCE
 
 
-def test_a_penalty_too_small_for_single_precision_is_left_to_iteration(rng):
+def test_iteration_if_the_penalty_is_too_small_for_single_precision(rng):
     X, Y = rows(rng)
     X = sp.csr_array(X)
     with beyond(factor_bytes=2 * N**2), warnings.catch_warnings():
@@ -166,7 +164,7 @@ def test_groups_are_left_out_whole(rng):
 @pytest.mark.parametrize("n_columns", [P + 1, 0])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
 @pytest.mark.parametrize("inducing", ["auto", None])
-def test_a_model_scores_as_the_exact_one(rng, kind, n_columns, inducing):
+def test_model_equals_the_closed_form(rng, kind, n_columns, inducing):
     X, Y = rows(rng)
     exact = model().fit(X, Y)
     with beyond(n_columns):
@@ -190,14 +188,14 @@ def test_products_of_few_features_too(rng):
 @pytest.mark.parametrize(
     ("similarity", "inducing"), [(RBF(1.0), "auto"), (Quadratic(), "auto"), (Cosine(), 9)], ids=repr
 )
-def test_what_is_still_summed_over_some(rng, similarity, inducing):
+def test_inducing_rows_for_other_similarities(rng, similarity, inducing):
     X, Y = rows(rng)
     with beyond(inducing_rows=9):
         assert len(solved(model(similarity, inducing=inducing).fit(X, Y)).used) == 9
 
 
 @pytest.mark.parametrize("mixing", [False, True])
-def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch, mixing):
+def test_change_equals_a_new_solution_from_a_nearby_start(rng, monkeypatch, mixing):
     X, Y = rows(rng)
     columns = []
     plain = _conjugate_gradients.RidgeSystem.solve
@@ -223,8 +221,8 @@ def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch
 
 
 @pytest.mark.parametrize("mixing", [False, True])
-def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mixing):
-    """What is left over of all labels lies in the directions of the row and of the mean."""
+def test_change_of_one_row_is_solved_in_few_columns(rng, monkeypatch, mixing):
+    """The residuals of all labels lie in the directions of the row and of the mean."""
     X, _ = rows(rng)
     Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
     solve, in_few = _conjugate_gradients.RidgeSystem.solve, _conjugate_gradients.RidgeSystem.in_few
@@ -248,7 +246,7 @@ def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mix
     assert columns[0] <= 3 < min(width)  # later ones have what the solution before has left over, too
 
 
-def test_labels_that_come_later(rng):
+def test_new_labels(rng):
     X, _ = rows(rng)
     y = [{"a"} if x[0] > 0 else {"b"} for x in X[:60]] + [{"a", "new"}] * 10
     with beyond():
@@ -259,7 +257,7 @@ def test_labels_that_come_later(rng):
     np.testing.assert_allclose(taught.label_weights(Q)[:, order], fresh.label_weights(Q), atol=1e-6)
 
 
-def test_what_is_left_over_is_in_the_file(rng, tmp_path):
+def test_residual_is_saved(rng, tmp_path):
     X, Y = rows(rng)
     with beyond():
         far = model().fit(X, Y)
@@ -269,7 +267,7 @@ def test_what_is_left_over_is_in_the_file(rng, tmp_path):
     np.testing.assert_array_equal(again.label_weights(X), far.label_weights(X))
 
 
-def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
+def test_convergence_warning(rng, monkeypatch):
     X, Y = rows(rng)
     monkeypatch.setattr(_conjugate_gradients, "_STEPS", 1)
     monkeypatch.setattr(_conjugate_gradients, "_ROUNDS", 1)
@@ -297,7 +295,7 @@ def test_sparse_products(seed, width):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_columns_that_are_alike_are_one_and_those_of_one_row_none(seed):
+def test_identical_columns_are_merged_and_columns_of_one_row_removed(seed):
     rng = np.random.default_rng(seed)
     Z = sp.random_array((12, 9), density=0.3, rng=rng).toarray()
     Z = np.column_stack([Z, Z[:, rng.integers(0, 9, 15)], np.eye(12)])  # the same again, and of one row each
@@ -308,7 +306,7 @@ def test_columns_that_are_alike_are_one_and_those_of_one_row_none(seed):
     np.testing.assert_allclose(products.of_rows(some)(M[some]), Z[some] @ Z[some].T @ M[some], atol=1e-12)
 
 
-def test_labels_that_are_alike_have_one_direction(rng):
+def test_identical_labels_have_one_direction(rng):
     X, Y = rows(rng)
     Y = np.column_stack([Y, Y, 1 - Y])
     weights = np.ones(N)

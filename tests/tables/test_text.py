@@ -18,7 +18,7 @@ TEXTS = st.lists(st.text(CHARACTERS, max_size=25), min_size=1, max_size=5)
 
 
 def read(counted):
-    """What was counted, row by row."""
+    """Return the counts of each row as a dict."""
     rows = []
     for i in range(counted.counts.shape[0]):
         places = slice(*counted.counts.indptr[i : i + 2])
@@ -28,7 +28,7 @@ def read(counted):
 
 
 @given(TEXTS)
-def test_words_and_characters_are_those_of_plain_loops(texts):
+def test_words_and_characters_match_plain_loops(texts):
     words, characters = ANALYSES["text"](texts, "")
     assert read(words) == [Counter(naive_tables.words(text)) for text in texts]
     assert read(characters) == [Counter(naive_tables.characters(text)) for text in texts]
