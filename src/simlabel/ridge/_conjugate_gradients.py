@@ -198,25 +198,24 @@ class BlockConjugateGradients(ConjugateGradients):
 
 
 class RidgeSystem:
-    """The matrix s Z Z' s + penalty, with s the square roots of the weights, and a preconditioner."""
+    """The matrix s Z Z' s + penalty, and a preconditioner, which subclasses define.
+
+    s are the square roots of the weights, which are those of all columns, (n_rows,), or of each,
+    (n_rows, n_columns).
+    """
 
     #: class that takes the steps; all columns have one matrix, and so share their directions
     search: ClassVar[type[ConjugateGradients]] = BlockConjugateGradients
     #: whether starting from a nearby solution saves more than it costs
     begins_near: ClassVar[bool] = True
 
-    def __init__(
-        self, products: SimilarityProducts, sketch: Block, weights: FloatArray, penalty: float
-    ) -> None:
+    def __init__(self, products: SimilarityProducts, weights: FloatArray, penalty: float) -> None:
         self.products, self.penalty = products, penalty
-        self.scale = np.sqrt(weights)[:, None]
-        self.features: Block = sketch * self.scale.astype(np.float32)
-        self.inverse = _preconditioner(self.features, penalty)
+        self.scale = np.sqrt(weights).reshape(len(weights), -1)
 
     def precondition(self, R: Block, at: IntArray) -> Block:
         """Solve approximately for R, but for a factor; `at` are the columns' positions."""
-        inner = self.inverse @ (self.features.T @ R.astype(np.float32, copy=False))
-        return R - self.features @ inner
+        raise NotImplementedError
 
     def times(self, x: Block, at: IntArray) -> Block:
         """Return the product with x; `at` are the columns' positions."""
@@ -287,15 +286,31 @@ class RidgeSystem:
         return x, float((_lengths(rest) / lengths).max(initial=0.0))
 
 
+class SketchedSystem(RidgeSystem):
+    """A system with a preconditioner from a sketch of the similarities."""
+
+    def __init__(
+        self, products: SimilarityProducts, sketch: Block, weights: FloatArray, penalty: float
+    ) -> None:
+        super().__init__(products, weights, penalty)
+        self.features: Block = sketch * self.scale.astype(np.float32)
+        self.inverse = _preconditioner(self.features, penalty)
+
+    def precondition(self, R: Block, at: IntArray) -> Block:
+        """Solve approximately for R, but for a factor; `at` are the columns' positions."""
+        inner = self.inverse @ (self.features.T @ R.astype(np.float32, copy=False))
+        return R - self.features @ inner
+
+
 class MaskedSystem(RidgeSystem):
-    """Systems with weights of their own for each column, (n_rows, n_columns): 0 for unknown targets."""
+    """Sketched systems of which each column has weights of its own: 0 for unknown targets."""
 
     search = ConjugateGradients
 
     def __init__(
         self, products: SimilarityProducts, sketch: Block, weights: FloatArray, penalty: float
     ) -> None:
-        self.products, self.penalty, self.scale = products, penalty, np.sqrt(weights)
+        super().__init__(products, weights, penalty)
         self.sketch = sketch[:, : limits().masked_columns]
         scales = self.scale.T.astype(np.float32)
         self.inverses: Block = np.stack([_preconditioner(self.sketch * s[:, None], penalty) for s in scales])

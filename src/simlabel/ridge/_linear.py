@@ -29,6 +29,7 @@ from simlabel.ridge._conjugate_gradients import (
     MatrixProducts,
     RidgeSystem,
     SimilarityProducts,
+    SketchedSystem,
     Stopped,
 )
 from simlabel.ridge._leave_one_out import OwnColumnCorrection, RidgeSolution, sums_without_groups
@@ -203,7 +204,7 @@ class LinearRidge:
             if self.known is not None:
                 known = self.known[there]
                 return lambda part: MaskedSystem(some, seen, weights[:, None] * known[:, part], penalty)
-            one = RidgeSystem(some, seen, weights, penalty)
+            one = SketchedSystem(some, seen, weights, penalty)
             return lambda part: one
 
         mean = self._mean(self.weights)

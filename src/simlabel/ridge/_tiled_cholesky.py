@@ -57,13 +57,14 @@ class Tiles:
             for i, row in enumerate(self.parts)
         ]
 
-    def put(self, rows: slice, columns: slice, values: Block) -> None:
+    def put(self, columns: slice, values: Block) -> None:
         """Write some columns of one tile, for all rows from the first of the tile on."""
         j = columns.start // self.side
-        inside = slice(columns.start - self.parts[j].start, columns.stop - self.parts[j].start)
+        first = self.parts[j].start
+        inside = slice(columns.start - first, columns.stop - first)
         for i in range(j, len(self.parts)):
             part = self.parts[i]
-            self.at[i][j][:, inside] = values[part.start - rows.start : part.stop - rows.start]
+            self.at[i][j][:, inside] = values[part.start - first : part.stop - first]
 
     def add_to_diagonal(self, values: FloatArray) -> None:
         """Add numbers, (n,), to the diagonal."""
@@ -195,8 +196,7 @@ class FactoredSystem(RidgeSystem):
     begins_near = False
 
     def __init__(self, products: SimilarityProducts, weights: FloatArray, penalty: float) -> None:
-        self.products, self.penalty = products, penalty
-        self.scale = np.sqrt(weights)[:, None]
+        super().__init__(products, weights, penalty)
         self.tiles = _similarity_tiles(products, self.scale.ravel(), penalty)
         self.tiles.factor()
 
@@ -225,7 +225,7 @@ def _similarity_tiles(products: SimilarityProducts, scale: FloatArray, penalty: 
             out = np.empty((n - part.start, width), dtype=np.float32)
             sparse_times_dense(below.indptr, below.indices, below.data, dense, out)
             dense[few.col] = 0.0
-            tiles.put(slice(part.start, n), columns, out[:, : columns.stop - columns.start])
+            tiles.put(columns, out[:, : columns.stop - columns.start])
 
     run_tasks(fill, tiles.parts, products.threads)
     tiles.add_to_diagonal(np.broadcast_to(own, n))
