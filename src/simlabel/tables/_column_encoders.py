@@ -108,7 +108,7 @@ class TermColumn(FittedColumn):
         parts = [v.encoded(each, width) for v, each in zip(self.vocabularies, counts, strict=True)]
         if len(parts) == 1:
             return parts[0]
-        block = sp.csr_array(parts[0] + parts[1])
+        block: sp.csr_array = parts[0] + parts[1]
         n_parts = sum(np.diff(part.indptr) > 0 for part in parts)
         block.data /= np.sqrt(np.repeat(n_parts, np.diff(block.indptr)))
         return block

@@ -183,7 +183,7 @@ class TableEncoder(BaseEstimator):
             weight = weights.get(name, 1.0)
             if weight > 0:
                 weighted = block if weight == 1.0 else block * np.sqrt(weight)
-                whole = sp.csr_array(whole + weighted) if whole.nnz else weighted
+                whole = whole + weighted if whole.nnz else weighted
         whole.sort_indices()
         return whole
 

@@ -62,7 +62,10 @@ def _numbered(items: Sequence[Iterable[str]]) -> tuple[IntArray, IntArray, list[
 
 
 def _counts(row: IntArray, column: IntArray, shape: tuple[int, int]) -> sp.csr_array:
-    return sp.csr_array(sp.coo_array((np.ones(len(row)), (row, column)), shape=shape))
+    """Return how often each pair of row and column occurs."""
+    codes, counts = np.unique(row * shape[1] + column, return_counts=True)
+    ends = np.searchsorted(codes, np.arange(shape[0] + 1) * shape[1])
+    return sp.csr_array((counts.astype(np.float64), codes % max(1, shape[1]), ends), shape=shape)
 
 
 def plain(text: str) -> str:
@@ -108,6 +111,10 @@ def texts(cells: Sequence[Cell], separator: str) -> tuple[Counted, ...]:
     What a token consists of is found once for all texts.
     """
     documents = [plain(whole_text(c)).split() for c in cells]
+    if len(documents) == 1:  # direct counting is faster for a single prediction
+        words_of_one = [word for token in documents[0] for word in _words(token)]
+        pairs = [f"{a} {b}" for a, b in pairwise(words_of_one)]
+        return counted([words_of_one + pairs]), counted([[g for t in documents[0] for g in _grams(t)]])
     row, token, tokens = _numbered(documents)
     inside = counted([_grams(token) for token in tokens])
     in_rows = _counts(row, token, (len(cells), len(tokens)))
