@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .stamps/installed
 
-.PHONY: demo demo-serve docs dist test test-slow fuzz lint bench install clean
+.PHONY: demo demo-serve docs dist test test-slow coverage fuzz lint bench install clean
 .DELETE_ON_ERROR:
 
 $(STAMP): pyproject.toml constraints.txt
@@ -34,6 +34,10 @@ test: lint
 
 test-slow: lint
 	$(BIN)/pytest -n 2 -m slow --timeout 3600
+
+# branch coverage of src; compiled loops run outside of Python and are not counted
+coverage: $(STAMP)
+	$(BIN)/pytest -n 2 -m 'not slow' --cov=simlabel --cov-branch --cov-report=term:skip-covered
 
 # the site, in docs/_build/html: the examples run, warnings are errors, and then links, addresses and spelling are checked
 docs: $(STAMP)

@@ -34,7 +34,7 @@ def test_queries_and_new_rows_that_overflow_are_refused(rng):
     model = SMLClassifier(RBF(1.0), normalizer="zscore").fit(X, y)
     known = model.decision_function(X)
     for call in (model.predict, lambda Q: model.partial_fit(Q, [{"a"}])):
-        with pytest.raises(ValueError, match="makes NaN or infinity of some rows"):
+        with pytest.raises(ValueError, match="produces NaN or infinity for some rows"):
             call([[1e200, -1e200]])
     np.testing.assert_array_equal(model.decision_function(X), known)
 

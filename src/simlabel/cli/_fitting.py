@@ -16,7 +16,7 @@ from simlabel._utils.progress import heard_by, shown_progress
 from simlabel._utils.text import some_names
 from simlabel.cli._console import Terminal, count, note, say, show_table
 from simlabel.cli._models import label_sets_of, named_columns
-from simlabel.cli._options import Reading, ColumnOptions, check_columns
+from simlabel.cli._options import ColumnOptions, Reading, check_columns
 from simlabel.cli._rows import (
     LabelCell,
     LabelSource,

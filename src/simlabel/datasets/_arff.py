@@ -14,7 +14,7 @@ import arff
 import numpy as np
 
 from simlabel.datasets._arff_header import Header, read_header, unescape, without_comment
-from simlabel.datasets._columns import TRUTH, Attribute, Block, Missing, Table, blocks, read_columns
+from simlabel.datasets._columns import TRUTH, Attribute, Block, Missing, SourceTable, blocks, read_columns
 from simlabel.datasets._dataset import Dataset, set_name, stem
 from simlabel.datasets._errors import DatasetError, check_regular, quote
 from simlabel.datasets._format import NAMES, Format, split_names
@@ -49,13 +49,15 @@ def read_arff(
     return read_columns(_table(header, lines, path), positions, missing, set_name(path))
 
 
-def _table(header: Header, lines: Iterator[tuple[int, str]], path: Path, n_rows: int | None = None) -> Table:
+def _table(
+    header: Header, lines: Iterator[tuple[int, str]], path: Path, n_rows: int | None = None
+) -> SourceTable:
     rows = _ArffRows(lines, len(header.attributes), path)
     found = blocks(rows, len(header.attributes), n_rows)
     if rows.sparse:
         limit = max(_IMPLIED_ALWAYS, path.stat().st_size) if n_rows is None else None
         found = _with_implied(found, header.attributes, path, limit)
-    return Table(path, header.attributes, lambda _: found, sparse=rows.sparse)
+    return SourceTable(path, header.attributes, lambda _: found, sparse=rows.sparse)
 
 
 def _with_implied(
@@ -232,7 +234,7 @@ def _parse_labels(text: str) -> Labels:
     return text if text.lower().endswith(".xml") else split_names(text)
 
 
-def _open(path: Path, max_gib: float | None, rows: int) -> Table:
+def _open(path: Path, max_gib: float | None, rows: int) -> SourceTable:
     lines = numbered_lines(path, max_gib)
     return _table(read_header(lines, path), lines, path, rows)
 

@@ -14,7 +14,7 @@ from urllib.error import URLError
 import numpy as np
 from sklearn.datasets import fetch_openml
 
-from simlabel.datasets._columns import Attribute, Block, Missing, Table, read_columns
+from simlabel.datasets._columns import Attribute, Block, Missing, SourceTable, read_columns
 from simlabel.datasets._csv import CSV
 from simlabel.datasets._dataset import TEST, TRAIN, Dataset, LabelColumns, part_number, set_name, stem
 from simlabel.datasets._errors import DatasetError
@@ -170,7 +170,7 @@ def fetch(name: str, *, missing: Missing = "error") -> Dataset:
         for j, column in enumerate(columns)
     )
     attributes = [Attribute(str(column)) for column in frame.columns]
-    table = Table(
+    table = SourceTable(
         Path(source), attributes, lambda _: iter([Block(range(1, len(frame) + 1), cells)]), in_lines=False
     )
     dataset = read_columns(table, LabelColumns(tuple(map(str, fetched.target_names))), missing, name)

@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 @dataclass
-class Table:
+class SourceTable:
     """A table of labeled rows while it is read.
 
     Attributes
@@ -189,7 +189,7 @@ def _by_column(cells: list[Any], width: int) -> Iterator[tuple[int, IntArray, Ar
 class _Column:
     """A column that grows block by block: numbers, truths, or codes of texts."""
 
-    def __init__(self, table: Table, attribute: Attribute, is_label: bool, missing: Missing) -> None:
+    def __init__(self, table: SourceTable, attribute: Attribute, is_label: bool, missing: Missing) -> None:
         self.attribute, self._table, self._is_label, self._missing = attribute, table, is_label, missing
         self.codes: dict[str, int] | None = None
         # None until the first cell, if the type is inferred
@@ -317,7 +317,9 @@ def _label(value: Any) -> float:
     return number
 
 
-def read_columns(table: Table, labels: LabelColumns | Sequence[int], missing: Missing, name: str) -> Dataset:
+def read_columns(
+    table: SourceTable, labels: LabelColumns | Sequence[int], missing: Missing, name: str
+) -> Dataset:
     """Encode a table as a data set.
 
     Numbers are features, booleans and texts for them are 0 and 1, other texts are a feature for each text. A
@@ -352,7 +354,7 @@ def read_columns(table: Table, labels: LabelColumns | Sequence[int], missing: Mi
 
 
 def encode(
-    table: Table, choice: LabelColumns | Sequence[int], missing: Missing = "error"
+    table: SourceTable, choice: LabelColumns | Sequence[int], missing: Missing = "error"
 ) -> tuple[list[Entries], int, sp.csr_array, Sequence[str]]:
     """Read all rows: return the entries of features, the number of rows, Y and the label names."""
     separator = None

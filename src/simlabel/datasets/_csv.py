@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import pandas as pd
 
-from simlabel.datasets._columns import Attribute, Missing, Table, blocks, read_columns
+from simlabel.datasets._columns import Attribute, Missing, SourceTable, blocks, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError
 from simlabel.datasets._format import NAMES, Format
@@ -208,7 +208,7 @@ def read_csv(
     return read_columns(table, choice, missing, set_name(path))
 
 
-def _open(reading: TableChunks, label_column: str | None = None) -> Table:
+def _open(reading: TableChunks, label_column: str | None = None) -> SourceTable:
     check_delimiter(reading.delimiter)
     records, path = _records(reading), reading.path
     names = [name.strip() for name in next(records)[1]]
@@ -229,7 +229,7 @@ def _open(reading: TableChunks, label_column: str | None = None) -> Table:
             yield line, cells
 
     attributes = [Attribute(name) for name in names]
-    return Table(path, attributes, lambda _: blocks(rows(), len(names), reading.rows), typed=False)
+    return SourceTable(path, attributes, lambda _: blocks(rows(), len(names), reading.rows), typed=False)
 
 
 CSV = Format(

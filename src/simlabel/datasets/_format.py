@@ -16,7 +16,7 @@ from simlabel.datasets._columns import (
     WIDE,
     Array,
     Entries,
-    Table,
+    SourceTable,
     finite_number,
     finite_numbers,
     joined_columns,
@@ -217,7 +217,7 @@ class FeatureChunks:
             message = f"expected {self.width} features, as the model has, found {width}"
             raise DatasetError(message, self.path)
 
-    def table_blocks(self, table: Table) -> Iterator[Rows]:
+    def table_blocks(self, table: SourceTable) -> Iterator[Rows]:
         """Yield arrays or CSR arrays of the rows of a table.
 
         A column of the table that has the name of a feature holds numbers or truths. A column ``a``, if the

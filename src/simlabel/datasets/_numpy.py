@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from simlabel._utils.rows import open_rows
 from simlabel._utils.validation import Rows, check_sparse
-from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, Table, encode
+from simlabel.datasets._columns import LARGEST_INDEX, Attribute, Block, SourceTable, encode
 from simlabel.datasets._dataset import (
     TEST,
     Dataset,
@@ -295,7 +295,7 @@ def _read_labels(file: Path, separator: str, max_gib: float | None) -> Labels:
     frame, rows = read.frame, np.arange(len(read.frame))
     columns = ((j, rows, frame.iloc[:, j].to_numpy(object)) for j in range(frame.shape[1]))
     attributes = [Attribute(str(name)) for name in frame.columns]
-    table = Table(file, attributes, lambda _: iter([Block(read.lines, columns)]))
+    table = SourceTable(file, attributes, lambda _: iter([Block(read.lines, columns)]))
     column = LabelColumns(label_column=attributes[0].name, separator=separator)
     return encode(table, column if len(attributes) == 1 else range(len(attributes)))[2:]
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simlabel._utils.validation import Rows
-from simlabel.datasets._columns import Array, Attribute, Block, Missing, Table, read_columns
+from simlabel.datasets._columns import Array, Attribute, Block, Missing, SourceTable, read_columns
 from simlabel.datasets._dataset import Dataset, LabelColumns, set_name
 from simlabel.datasets._errors import DatasetError, check_memory, quote
 from simlabel.datasets._format import NAMES, FeatureChunks, Format
@@ -169,7 +169,7 @@ def read_parquet(
         return read_columns(table, choice, missing, set_name(path))
 
 
-def _table(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | None) -> Table:
+def _table(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | None) -> SourceTable:
     def blocks(used: Sequence[int] | None) -> Iterator[Block]:
         start = 1
         for part in _parts(file, path, rows, max_gib):
@@ -181,7 +181,7 @@ def _table(file: pq.ParquetFile, path: Path, rows: int | None, max_gib: float | 
             start += len(at)
 
     attributes = [Attribute(str(name)) for name in file.schema_arrow.names]
-    return Table(path, attributes, blocks, in_lines=False)
+    return SourceTable(path, attributes, blocks, in_lines=False)
 
 
 def _values(column: pa.ChunkedArray) -> Array:

@@ -24,11 +24,34 @@ from simlabel.sums._running import (
     run_tasks,
     shard_rows,
 )
-from simlabel.sums._samplers import SAMPLERS, draw, resolve_sampler
+from simlabel.sums._samplers import (
+    SAMPLERS,
+    Balanced,
+    Distribution,
+    Sampler,
+    UniformSampler,
+    draw,
+    resolve_sampler,
+)
 from simlabel.sums._sums import ENGINES, Auto, is_objects, resolve_engine, similarity_sums
-from simlabel.sums._weightings import WEIGHTINGS, CustomWeighting, Weighting, resolve_weighting
+from simlabel.sums._weightings import (
+    WEIGHTINGS,
+    CustomWeighting,
+    Cutoff,
+    Power,
+    TopK,
+    Weighting,
+    resolve_weighting,
+)
 
 __all__ = [
+    "Power",
+    "TopK",
+    "Cutoff",
+    "Balanced",
+    "Distribution",
+    "Sampler",
+    "UniformSampler",
     "DEFAULT_MEMORY_MIB",
     "ENGINES",
     "AllPairs",
