@@ -85,7 +85,10 @@ def table_cells(X: Any) -> Cells:
         return _from_columns(range(width), [X[:, k].tolist() for k in range(width)])
     if isinstance(X, Mapping):
         return _from_columns(X, [_as_list(values) for values in X.values()])
-    rows = _as_list(X)
+    return _from_rows(_as_list(X))
+
+
+def _from_rows(rows: list[Any]) -> Cells:
     dicts = [isinstance(row, Mapping) for row in rows]
     if rows and all(dicts):
         keys = list(dict.fromkeys(name for row in rows for name in row))
