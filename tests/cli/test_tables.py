@@ -127,8 +127,8 @@ def test_columns_that_are_missing_or_new_and_words_that_are_unknown_are_reported
     write_csv("new.csv", new)
     result = shell("predict", "films.simlabel", "new.csv", "--chunk-rows", 3)
     messages = stderr_of(result)
-    assert messages.count("column 'section' is not there and counts as empty") == 1
-    assert messages.count("column 'rating' is new and is not looked at") == 1
+    assert messages.count("column 'section' is missing and is treated as empty") == 1
+    assert messages.count("column 'rating' is new and is ignored") == 1
     assert "column 'synopsis': in 4 of 25 rows there is nothing that the model knows" in messages
     assert len(result.stdout.splitlines()) == 26
 

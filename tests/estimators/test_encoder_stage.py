@@ -48,7 +48,7 @@ def test_it_is_the_same_as_encoding_first(options, tmp_path):
     for each in (model, again):
         each.partial_fit([{"t": "whales", "n": 9}], [{"sea"}], ids=["w"]).forget([0])
     np.testing.assert_allclose(again.label_weights(ASKED), model.label_weights(ASKED), rtol=1e-9)
-    with pytest.warns(TableWarning, match="'n' is not there"):
+    with pytest.warns(TableWarning, match="'n' is missing"):
         model.predict([{"t": "a boat"}])
 
 
@@ -151,7 +151,7 @@ def test_an_embedding_in_a_folder(tmp_path):
         (lambda texts: [[float("nan")]] * len(texts), ValueError, "finite numbers for each"),
         (lambda texts: [["a"]] * len(texts), ValueError, "one row of finite numbers for each text"),
         (lambda texts: [[1.0]] * (len(texts) - 1), ValueError, "one row of finite numbers for each text"),
-        (lambda texts: np.ones((len(texts), 1 + len(texts))), ValueError, "it is not the same one"),
+        (lambda texts: np.ones((len(texts), 1 + len(texts))), ValueError, "pass the same embedding"),
     ],
     ids=["no folder", "no source", "numbers", "nan", "texts", "too few", "another width"],
 )

@@ -8,7 +8,6 @@ import pytest
 from film_tables import films
 from simlabel import SMLClassifier, Tagger
 from simlabel.ridge import Ridge
-from simlabel.ridge._ridge import Ridge as Solver
 
 
 def problem(rng, n=30):
@@ -58,8 +57,8 @@ def test_a_table_too():
 def test_what_is_learnt_is_solved_for_once(rng, monkeypatch, change):
     X, y, names = problem(rng)
     model = SMLClassifier("linear", influence=Ridge(0.3)).fit(X, y, ids=names)
-    calls, updated = [], Solver.updated
-    monkeypatch.setattr(Solver, "updated", lambda self, *args: calls.append(1) or updated(self, *args))
+    calls, updated = [], Ridge.updated
+    monkeypatch.setattr(Ridge, "updated", lambda self, *args: calls.append(1) or updated(self, *args))
     if change == "exchange":
         model.exchange(["r1"], X[:1], [{"a"}], ids=["r1"])
     else:

@@ -65,9 +65,9 @@ def test_rows_in_parts_and_columns_in_any_order(fitted):
 
 def test_absent_and_new_columns_are_told_and_predicted(fitted):
     tagger, new = fitted
-    with pytest.warns(TableWarning, match="'tags', 'extra' is new and is not looked at"):
+    with pytest.warns(TableWarning, match="'tags', 'extra' is new and is ignored"):
         assert len(tagger.predict(new.assign(extra=1))) == 12
-    with pytest.warns(TableWarning, match="'synopsis' is not there and counts as empty"):
+    with pytest.warns(TableWarning, match="'synopsis' is missing and is treated as empty"):
         assert len(tagger.predict(new.drop(columns=["synopsis", "tags"]))) == 12
     with pytest.raises(ValueError, match="none of the columns that the model was fitted on"):
         tagger.predict(new[["id"]])

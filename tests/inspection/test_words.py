@@ -16,8 +16,7 @@ from simlabel.experiments.reports import evaluation_report
 from simlabel.metrics import evaluate
 from simlabel.model.inspection import told
 from simlabel.ridge import Ridge
-from simlabel.tables import Column, TableEncoder, label_sets, title_column
-from simlabel.tables._cells import Cells
+from simlabel.tables import Cells, Column, TableEncoder, label_sets, title_column
 
 FILMS = pd.DataFrame(
     {

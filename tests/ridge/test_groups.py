@@ -1,4 +1,4 @@
-"""Learned influence against solutions that really leave each row's group out."""
+"""Learned influence compared with solutions without each row's group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def problem(seed, n=16):
-    """Rows of which some are nearly copies of others, groups of several sizes, and some rows in none."""
+    """Return rows with near duplicates, groups of several sizes, and rows without a group."""
     rng = np.random.default_rng(seed)
     X, Y = rng.random((n, 3)), (rng.random((n, 3)) < 0.4).astype(int)
     X[3] = X[2]
@@ -31,7 +31,7 @@ def left_out(score, X, groups):
 
 @given(seed=SEEDS, penalty=st.floats(0.05, 10), weighted=st.booleans())
 @settings(max_examples=25)
-def test_ridge_is_solved_without_the_group(seed, penalty, weighted):
+def test_ridge_without_the_group(seed, penalty, weighted):
     X, Y, groups, rng = problem(seed)
     w = rng.random(16) * 3 + 0.1 if weighted else np.ones(16)
     model = SMLClassifier(RBF(1.5), normalizer=None, influence=Ridge(penalty))
@@ -62,7 +62,7 @@ def test_inducing_rows_are_fitted_without_the_group(change_limits, block_rows, s
 
 
 @pytest.mark.parametrize("influence", [Ridge(0.3), Ridge(0.3, inducing=5), Ridge(0.3, mixing=True)], ids=str)
-def test_rows_that_are_each_a_group_are_left_out_as_without_groups(influence):
+def test_groups_of_one_row_equal_no_groups(influence):
     X, Y, _, _ = problem(7, n=40)
     alone = SMLClassifier(RBF(1.0), influence=influence, random_state=0).fit(X, Y)
     groups = [f"row {i}" if i % 3 else None for i in range(40)]
@@ -72,15 +72,15 @@ def test_rows_that_are_each_a_group_are_left_out_as_without_groups(influence):
 
 
 @pytest.mark.parametrize("inducing", [None, 4])
-def test_where_all_rows_are_one_group_nothing_is_known(inducing):
+def test_one_group_of_all_rows(inducing):
     X, Y, _, _ = problem(2)
     model = SMLClassifier(RBF(1.0), influence=Ridge(0.5, inducing=inducing), random_state=0)
     model.fit(X, Y, groups=["film"] * 16)
     np.testing.assert_allclose(model.leave_one_out(), np.zeros((16, 3)), atol=1e-6)
 
 
-def test_copies_no_longer_flatter_the_search():
-    """Labels are noise but for copies: with copies in sight leave-one-out looks perfect."""
+def test_groups_remove_optimistic_bias_of_duplicates():
+    """Labels are noise except for duplicates, with which leave-one-out looks perfect."""
     rng, copies = np.random.default_rng(0), np.repeat(np.arange(30), 2)
     X, Y = rng.random((30, 3))[copies], (rng.random((30, 4)) < 0.4).astype(int)[copies]
     tuned = [

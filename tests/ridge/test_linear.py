@@ -1,4 +1,4 @@
-"""Ridge on plain inner products, beyond the size of a matrix of all references, against that matrix."""
+"""Ridge on inner products of many rows, compared with the closed form on the similarity matrix."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from simlabel import SMLClassifier, load
 from simlabel._utils.kernels import sparse_times_dense
 from simlabel._utils.limits import changed_limits
-from simlabel.ridge import RetuneWarning, Ridge, _conjugate
-from simlabel.ridge._closed_form import ridge_solution
-from simlabel.ridge._factored import exact_enough, worth_a_factor
-from simlabel.ridge._linear import _TOLERANCE, LinearRidge, linear_form
-from simlabel.ridge._products import SimilarityProducts
+from simlabel.ridge import (
+    LinearRidge,
+    RetuneWarning,
+    Ridge,
+    _conjugate_gradients,
+    linear_form,
+    ridge_solution,
+)
+from simlabel.ridge._conjugate_gradients import SimilarityProducts
+from simlabel.ridge._linear import TOLERANCE
+from simlabel.ridge._tiled_cholesky import exact_enough, worth_a_factor
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial, Quadratic
 
 N, P = 70, 30
@@ -32,7 +38,7 @@ def rows(rng, n=N, p=P):
 
 
 def beyond(n_columns=0, **changes):
-    """No matrix of the references is small enough, and of the columns only up to so many."""
+    """Allow no matrix of the references, and a Gram matrix of at most so many columns."""
     changes = {"sketched_columns": 6, "iterated_bytes": 8 * N * 6, "factor_bytes": 0} | changes
     return changed_limits(exact_bytes=24 * n_columns**2, **changes)
 
@@ -49,7 +55,7 @@ def solved(fitted):
 
 
 def without_fold(ridge, Z, fold, left):
-    """The scores of a fold's rows, from a matrix of all references with less weight on them."""
+    """Return the scores of a fold's rows by the closed form with less weight on them."""
     kept = ridge.weights - np.where(fold, left, 0.0)
     there, T = kept > 0, ridge.targets.toarray()
     mean = kept @ T / kept.sum()
@@ -67,7 +73,7 @@ def without_fold(ridge, Z, fold, left):
     size=st.sampled_from([1e-12, 1.0, 1e12]),
 )
 @settings(max_examples=5)
-def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, weighted, penalty, size):
+def test_equals_the_closed_form(similarity, few_columns, seed, sparse, weighted, penalty, size):
     rng = np.random.default_rng(seed)
     X, Y = rows(rng)
     if isinstance(similarity, Linear):  # the same problem in other units
@@ -85,8 +91,8 @@ def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, 
     if few_columns:
         np.testing.assert_allclose(found.left_out, wanted.left_out, rtol=1e-6, atol=1e-6)
         return
-    assert 0 < found.residual <= _TOLERANCE
-    for fold in ridge._folds():
+    assert 0 < found.residual <= TOLERANCE
+    for fold in ridge.folds():
         scores = without_fold(ridge, Z, fold, np.minimum(weights, 1.0))
         np.testing.assert_allclose(found.left_out[fold], scores, atol=0.03)
 
@@ -101,9 +107,7 @@ def test_as_the_matrix_of_all_references(similarity, few_columns, seed, sparse, 
     tile_side=st.sampled_from([7, 35, 70, 100]),
 )
 @settings(max_examples=5)
-def test_by_a_factor_leave_one_out_is_exact_too(
-    similarity, grouped, seed, weighted, penalty, size, tile_side
-):
+def test_factor_gives_exact_leave_one_out(similarity, grouped, seed, weighted, penalty, size, tile_side):
     rng = np.random.default_rng(seed)
     X, Y = rows(rng)
     if isinstance(similarity, Linear):  # the same problem in other units
@@ -120,17 +124,17 @@ def test_by_a_factor_leave_one_out_is_exact_too(
     np.testing.assert_allclose(found.V, wanted.V, rtol=1e-6, atol=1e-6 * np.abs(wanted.V).max())
     np.testing.assert_allclose(found.mean, wanted.mean)
     np.testing.assert_allclose(found.left_out, wanted.left_out, atol=1e-3)
-    assert found.residual <= _TOLERANCE
+    assert found.residual <= TOLERANCE
 
 
-def test_a_penalty_too_small_for_single_precision_is_left_to_iteration(rng):
+def test_iteration_if_the_penalty_is_too_small_for_single_precision(rng):
     X, Y = rows(rng)
     X = sp.csr_array(X)
     with beyond(factor_bytes=2 * N**2), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ridge = LinearRidge(linear_form(Linear(), X), X, sp.csr_array(Y.astype(float)), np.ones(N), 1e-6)
-        products, unit = ridge._products()
-        assert not exact_enough(products, *ridge._in_units(unit), seed=0)
+        products, _ = ridge.operator
+        assert not exact_enough(products, *ridge.in_units(), seed=0)
         V = ridge.solution().V
     wanted = ridge_solution((X @ X.T).toarray(), Y, np.ones(N), 1e-6).V
     np.testing.assert_allclose(V, wanted, atol=1e-3 * np.abs(wanted).max())
@@ -149,7 +153,7 @@ def test_groups_are_left_out_whole(rng):
         form = linear_form(Cosine(), X)
         ridge = LinearRidge(form, X, sp.csr_array(Y.astype(float)), weights, 0.3, groups=groups)
         left_out = ridge.solution().left_out
-    folds = np.array(list(ridge._folds()))
+    folds = np.array(list(ridge.folds()))
     assert (folds.sum(axis=0) == 1).all()
     assert folds.any(axis=1).all()
     for fold in folds:
@@ -160,7 +164,7 @@ def test_groups_are_left_out_whole(rng):
 @pytest.mark.parametrize("n_columns", [P + 1, 0])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
 @pytest.mark.parametrize("inducing", ["auto", None])
-def test_a_model_scores_as_the_exact_one(rng, kind, n_columns, inducing):
+def test_model_equals_the_closed_form(rng, kind, n_columns, inducing):
     X, Y = rows(rng)
     exact = model().fit(X, Y)
     with beyond(n_columns):
@@ -184,24 +188,24 @@ def test_products_of_few_features_too(rng):
 @pytest.mark.parametrize(
     ("similarity", "inducing"), [(RBF(1.0), "auto"), (Quadratic(), "auto"), (Cosine(), 9)], ids=repr
 )
-def test_what_is_still_summed_over_some(rng, similarity, inducing):
+def test_inducing_rows_for_other_similarities(rng, similarity, inducing):
     X, Y = rows(rng)
     with beyond(inducing_rows=9):
         assert len(solved(model(similarity, inducing=inducing).fit(X, Y)).used) == 9
 
 
 @pytest.mark.parametrize("mixing", [False, True])
-def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch, mixing):
+def test_change_equals_a_new_solution_from_a_nearby_start(rng, monkeypatch, mixing):
     X, Y = rows(rng)
     columns = []
-    plain = _conjugate.RidgeSystem.solve
+    plain = _conjugate_gradients.RidgeSystem.solve
 
     def solve(self, B, tolerance, start=None, stopped=lambda: False):
         if tolerance < 1e-6:
             columns.append(start is not None)
         return plain(self, B, tolerance, start, stopped)
 
-    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", solve)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "solve", solve)
     with beyond(), warnings.catch_warnings():
         warnings.simplefilter("error", RetuneWarning)
         taught = model(mixing=mixing).fit(X[:60], Y[:60])
@@ -217,11 +221,11 @@ def test_a_change_equals_a_fresh_solution_and_takes_fewer_steps(rng, monkeypatch
 
 
 @pytest.mark.parametrize("mixing", [False, True])
-def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mixing):
-    """What is left over of all labels lies in the directions of the row and of the mean."""
+def test_change_of_one_row_is_solved_in_few_columns(rng, monkeypatch, mixing):
+    """The residuals of all labels lie in the directions of the row and of the mean."""
     X, _ = rows(rng)
     Y, width, columns = (rng.random((N, 12)) < 0.3).astype(int), [], []
-    solve, in_few = _conjugate.RidgeSystem.solve, _conjugate.RidgeSystem.in_few
+    solve, in_few = _conjugate_gradients.RidgeSystem.solve, _conjugate_gradients.RidgeSystem.in_few
 
     def noted(self, B, tolerance, start=None, stopped=lambda: False):
         self.noted = start is not None
@@ -233,8 +237,8 @@ def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mix
         columns.extend([found[0].shape[1]] if self.noted else [])
         return found
 
-    monkeypatch.setattr(_conjugate.RidgeSystem, "solve", noted)
-    monkeypatch.setattr(_conjugate.RidgeSystem, "in_few", few)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "solve", noted)
+    monkeypatch.setattr(_conjugate_gradients.RidgeSystem, "in_few", few)
     with beyond(iterated_bytes=1 << 20):
         taught = model(mixing=mixing).set_params(n_jobs=1).fit(X, Y)
         assert not columns
@@ -242,7 +246,7 @@ def test_what_one_row_changes_is_solved_for_in_few_columns(rng, monkeypatch, mix
     assert columns[0] <= 3 < min(width)  # later ones have what the solution before has left over, too
 
 
-def test_labels_that_come_later(rng):
+def test_new_labels(rng):
     X, _ = rows(rng)
     y = [{"a"} if x[0] > 0 else {"b"} for x in X[:60]] + [{"a", "new"}] * 10
     with beyond():
@@ -253,7 +257,7 @@ def test_labels_that_come_later(rng):
     np.testing.assert_allclose(taught.label_weights(Q)[:, order], fresh.label_weights(Q), atol=1e-6)
 
 
-def test_what_is_left_over_is_in_the_file(rng, tmp_path):
+def test_residual_is_saved(rng, tmp_path):
     X, Y = rows(rng)
     with beyond():
         far = model().fit(X, Y)
@@ -263,11 +267,11 @@ def test_what_is_left_over_is_in_the_file(rng, tmp_path):
     np.testing.assert_array_equal(again.label_weights(X), far.label_weights(X))
 
 
-def test_it_says_when_iteration_does_not_get_there(rng, monkeypatch):
+def test_convergence_warning(rng, monkeypatch):
     X, Y = rows(rng)
-    monkeypatch.setattr(_conjugate, "_STEPS", 1)
-    monkeypatch.setattr(_conjugate, "_ROUNDS", 1)
-    with beyond(), pytest.warns(ConvergenceWarning, match=r"penalty=1e-07.*leaves over.*Raise it"):
+    monkeypatch.setattr(_conjugate_gradients, "_STEPS", 1)
+    monkeypatch.setattr(_conjugate_gradients, "_ROUNDS", 1)
+    with beyond(), pytest.warns(ConvergenceWarning, match=r"penalty=1e-07.*did not converge.*raise it"):
         model(Linear(), penalty=1e-7).fit(X, Y)
 
 
@@ -291,7 +295,7 @@ def test_sparse_products(seed, width):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_columns_that_are_alike_are_one_and_those_of_one_row_none(seed):
+def test_identical_columns_are_merged_and_columns_of_one_row_removed(seed):
     rng = np.random.default_rng(seed)
     Z = sp.random_array((12, 9), density=0.3, rng=rng).toarray()
     Z = np.column_stack([Z, Z[:, rng.integers(0, 9, 15)], np.eye(12)])  # the same again, and of one row each
@@ -302,7 +306,7 @@ def test_columns_that_are_alike_are_one_and_those_of_one_row_none(seed):
     np.testing.assert_allclose(products.of_rows(some)(M[some]), Z[some] @ Z[some].T @ M[some], atol=1e-12)
 
 
-def test_labels_that_are_alike_have_one_direction(rng):
+def test_identical_labels_have_one_direction(rng):
     X, Y = rows(rng)
     Y = np.column_stack([Y, Y, 1 - Y])
     weights = np.ones(N)
@@ -312,4 +316,4 @@ def test_labels_that_are_alike_have_one_direction(rng):
     Z = ridge.form(X)
     wanted = ridge_solution(Z @ Z.T, Y, weights, 0.3).V
     np.testing.assert_allclose(found.V, wanted, atol=1e-6 * np.abs(wanted).max())
-    assert found.residual <= _TOLERANCE
+    assert found.residual <= TOLERANCE

@@ -1,4 +1,4 @@
-"""Leave-one-out with a vocabulary: as if the row's text had come after all others were read."""
+"""Leave-one-out with a vocabulary: as if the vocabulary had been learned without the row."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from sklearn.preprocessing import normalize
 
 from simlabel import AutoSMLClassifier, SMLClassifier, load
 from simlabel._utils.limits import changed_limits
-from simlabel.ridge import Ridge
-from simlabel.ridge._linear import LinearRidge, linear_form
+from simlabel.ridge import LinearRidge, Ridge, linear_form
 from simlabel.similarities import RBF, Cosine, Linear, Polynomial
 
 WORDS = [f"{a}{b}" for a in "bdfgklmnpr" for b in "aeiou"]
 
 
-def made_texts(rng, n):
-    """Texts of words of which many are in one text alone."""
+def random_texts(rng, n):
+    """Return texts in which many words occur in one text only."""
     chance = 1.0 / np.arange(1, len(WORDS) + 1)
     return [" ".join(rng.choice(WORDS, 6, p=chance / chance.sum())) for _ in range(n)]
 
 
 def left_out(model):
-    """As solved for: labels and set sizes."""
+    """Return the leave-one-out scores of the solution."""
     return model._model.scorer.solved.left_out[:, : len(model.classes_)]
 
 
@@ -40,26 +39,26 @@ def plain_model(similarity, penalty, **settings):
 
 
 @given(seed=st.integers(0, 10**6), similarity=st.sampled_from([Cosine(), RBF(0.8), Polynomial(2, 1.0)]))
-def test_a_row_is_asked_as_a_new_text_would_be(seed, similarity):
+def test_leave_one_out_treats_a_row_as_a_new_text(seed, similarity):
     rng = np.random.default_rng(seed)
-    texts, Y = made_texts(rng, 12), (rng.random((12, 3)) < 0.4).astype(int)
+    texts, Y = random_texts(rng, 12), (rng.random((12, 3)) < 0.4).astype(int)
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
     found = left_out(plain_model(similarity, 0.3).fit(X, Y))
     for i in range(12):
         rest = np.arange(12) != i
         reader = CountVectorizer().fit([text for text, there in zip(texts, rest, strict=True) if there])
-        # the others have all their words; what is asked has those that they know
+        # the others have all their words; the query has those that they know
         known = np.isin(np.array(sorted(set(" ".join(texts).split()))), reader.get_feature_names_out())
-        asked = sp.csr_array(X[[i]].toarray() * known)
+        queries = sp.csr_array(X[[i]].toarray() * known)
         # sizes and labels that the row alone has are no columns without it
         without = SMLClassifier(similarity, influence=Ridge(0.3), calibration=None).fit(X[rest], Y[rest])
-        np.testing.assert_allclose(found[i], without.label_weights(asked)[0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[i], without.label_weights(queries)[0], rtol=1e-9, atol=1e-9)
 
 
 @given(seed=st.integers(0, 10**6))
-def test_a_group_is_left_out_with_the_words_that_only_it_has(seed):
+def test_group_is_left_out_with_its_own_words(seed):
     rng = np.random.default_rng(seed)
-    texts, Y, groups = made_texts(rng, 12), (rng.random((12, 2)) < 0.5).astype(int), rng.integers(0, 4, 12)
+    texts, Y, groups = random_texts(rng, 12), (rng.random((12, 2)) < 0.5).astype(int), rng.integers(0, 4, 12)
     groups[:2] = 0, 1  # at least two groups
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
     found = left_out(plain_model(RBF(0.8), 0.3).fit(X, Y, groups=groups))
@@ -67,8 +66,8 @@ def test_a_group_is_left_out_with_the_words_that_only_it_has(seed):
         rest = groups != groups[i]
         known = np.asarray(X[rest].sum(axis=0)).ravel() > 0
         without = SMLClassifier(RBF(0.8), influence=Ridge(0.3), calibration=None).fit(X[rest], Y[rest])
-        asked = sp.csr_array(X[[i]].toarray() * known)
-        np.testing.assert_allclose(found[i], without.label_weights(asked)[0], rtol=1e-9, atol=1e-9)
+        queries = sp.csr_array(X[[i]].toarray() * known)
+        np.testing.assert_allclose(found[i], without.label_weights(queries)[0], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -77,9 +76,9 @@ def test_a_group_is_left_out_with_the_words_that_only_it_has(seed):
 )
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=5)
-def test_by_a_factor_as_by_the_matrix_of_all_pairs(similarity, grouped, seed):
+def test_factor_equals_the_closed_form(similarity, grouped, seed):
     rng = np.random.default_rng(seed)
-    texts, Y = made_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
+    texts, Y = random_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
     groups = rng.integers(0, 15, 40) if grouped else None
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
     wanted = left_out(plain_model(similarity, 0.3).fit(X, Y, groups=groups))
@@ -89,25 +88,25 @@ def test_by_a_factor_as_by_the_matrix_of_all_pairs(similarity, grouped, seed):
 
 
 @pytest.mark.parametrize("similarity", [Cosine(), Polynomial(1, 2.0)], ids=repr)
-def test_by_iteration_a_fold_is_left_out_with_its_words(similarity):
+def test_iteration_leaves_out_folds_with_their_own_words(similarity):
     rng = np.random.default_rng(6)
-    texts, Y = made_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(float)
+    texts, Y = random_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(float)
     X = sp.csr_array(normalize(CountVectorizer().fit_transform(texts).astype(float)))
     with changed_limits(exact_bytes=0, sketched_columns=6, factor_bytes=0):
         ridge = LinearRidge(linear_form(similarity, X), X, sp.csr_array(Y), np.ones(40), 0.3, vocabulary=True)
         found = ridge.solution().left_out
     constant = 2.0 if isinstance(similarity, Polynomial) else 0.0
-    for fold in ridge._folds():
+    for fold in ridge.folds():
         rest = X[~fold].toarray()
-        asked = normalize(X[fold].toarray() * (rest > 0).any(axis=0))
+        queries = normalize(X[fold].toarray() * (rest > 0).any(axis=0))
         S, mean = rest @ rest.T + constant, Y[~fold].mean(axis=0)
         V = np.linalg.solve(S + 0.3 * np.eye(len(rest)), Y[~fold] - mean)
-        np.testing.assert_allclose(found[fold], (asked @ rest.T + constant) @ V + mean, atol=0.02)
+        np.testing.assert_allclose(found[fold], (queries @ rest.T + constant) @ V + mean, atol=0.02)
 
 
 def test_weights_are_copies_which_share_their_words():
     rng = np.random.default_rng(0)
-    texts, Y = made_texts(rng, 10), (rng.random((10, 2)) < 0.5).astype(int)
+    texts, Y = random_texts(rng, 10), (rng.random((10, 2)) < 0.5).astype(int)
     X, weights = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float)), np.arange(10) % 3 + 1
     weighted = left_out(plain_model(RBF(0.8), 0.3).fit(X, Y, sample_weight=weights.astype(float)))
     copied = left_out(
@@ -119,7 +118,7 @@ def test_weights_are_copies_which_share_their_words():
 @pytest.mark.parametrize("mixing", [False, True])
 def test_teaching_and_forgetting_equal_a_fresh_fit(mixing):
     rng = np.random.default_rng(1)
-    texts, Y = made_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
+    texts, Y = random_texts(rng, 40), (rng.random((40, 3)) < 0.4).astype(int)
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
     model = plain_model(RBF(0.8), 0.3, mixing=mixing).fit(X[:25], Y[:25])
     for part in (slice(25, 32), slice(32, 40)):
@@ -131,9 +130,9 @@ def test_teaching_and_forgetting_equal_a_fresh_fit(mixing):
 
 
 @pytest.mark.parametrize("mmap", [False, True])
-def test_a_file_keeps_it(mmap, tmp_path):
+def test_saved_model(mmap, tmp_path):
     rng = np.random.default_rng(5)
-    texts, Y = made_texts(rng, 30), (rng.random((30, 3)) < 0.4).astype(int)
+    texts, Y = random_texts(rng, 30), (rng.random((30, 3)) < 0.4).astype(int)
     X = sp.csr_array(CountVectorizer().fit_transform(texts).astype(float))
     model = plain_model(RBF(0.8), 0.3, mixing=True).fit(X[:25], Y[:25])
     model.save(tmp_path / "texts")
@@ -156,16 +155,16 @@ def test_dense_rows_have_no_words():
 @pytest.mark.parametrize(
     ("reader", "words"), [(CountVectorizer(), True), (HashingVectorizer(n_features=4096), False)]
 )
-def test_auto_knows_a_vocabulary_by_columns_that_all_are_in_some_row(reader, words):
+def test_auto_detects_a_vocabulary(reader, words):
     rng = np.random.default_rng(3)
-    texts = made_texts(rng, 120)
+    texts = random_texts(rng, 120)
     Y = np.array([[word in text for word in ("ba", "be", "bi")] for text in texts]).astype(int)
     X = sp.csr_array(reader.fit_transform(texts).astype(float))
     assert AutoSMLClassifier(random_state=0).fit(X, Y).influence_.vocabulary is words
 
 
-def test_new_rows_score_as_rows_that_were_left_out_do():
-    """Half of the words of a text are in no other, and of the others one speaks for each of its labels."""
+def test_scores_of_new_and_left_out_rows_have_the_same_spread():
+    """Half of the words of a text occur in no other; each label has words that indicate it."""
     rng = np.random.default_rng(4)
 
     def drawn(n, first):

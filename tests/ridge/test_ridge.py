@@ -1,4 +1,4 @@
-"""Learned influence against a solution that really leaves each row out."""
+"""Learned influence compared with solutions without each row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import naive
 from similarity_cases import SIMILARITY_CASES
 from simlabel import SMLClassifier
-from simlabel.ridge import LabelMean, Ridge
+from simlabel.ridge import LabelMean, Ridge, ridge_targets
+from simlabel.ridge._nystroem import NystroemFeatures, feature_solution
 from simlabel.similarities import RBF, Function, Laplacian, Polynomial, Precomputed
 from simlabel.sums import TopK
 
@@ -19,7 +20,7 @@ POSITIVE_DEFINITE = [case for case in SIMILARITY_CASES if case.similarity.positi
 
 
 def ridge_scores(query, X, targets, weights, phi, penalty):
-    """S_q (S + penalty W^-1)^-1 (Y - mean) + mean, from the plain similarities of rows that are there."""
+    """Return S_q (S + penalty W^-1)^-1 (Y - mean) + mean, for rows of positive weight."""
     there = [i for i, w in enumerate(weights) if w > 1e-12]
     X, targets, weights = [X[i] for i in there], targets[there], np.asarray(weights)[there]
     if not there:
@@ -78,18 +79,15 @@ def test_all_rows_inducing_is_the_exact_solution(seed, weighted):
     w = rng.integers(1, 4, 14).astype(float) if weighted else np.ones(14)
     exact = SMLClassifier(Laplacian(1.0), normalizer=None, influence=Ridge(0.3, inducing=None))
     exact.fit(X, Y, sample_weight=w)
-    from simlabel.ridge._inducing import InducingFeatures, inducing_solution
-    from simlabel.ridge._pairs import ridge_targets
-
     references = exact._model.scorer.references
     scorer = exact._model.scorer
-    features = InducingFeatures(scorer.prepared, Laplacian(1.0), scorer.stages.engine, None)
-    solution = inducing_solution(features, references.X, ridge_targets(references), w, 0.3)
+    features = NystroemFeatures(scorer.prepared, Laplacian(1.0), scorer.stages.engine, None)
+    solution = feature_solution(features, references.X, ridge_targets(references), w, 0.3)
     solved = exact._model.scorer.solved
     np.testing.assert_allclose(solution.left_out, solved.left_out, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(solution.mean, solved.intercept)
     S = np.array([[naive.laplacian(1.0)(q, x) for x in X.tolist()] for q in Q.tolist()])
-    np.testing.assert_allclose(S @ solution.V, S @ solved.V, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(S @ features.to_influence(solution.V), S @ solved.V, rtol=1e-4, atol=1e-5)
 
 
 def test_few_inducing_rows_are_a_least_squares_fit():
@@ -115,7 +113,7 @@ def test_few_inducing_rows_are_a_least_squares_fit():
     np.testing.assert_allclose(model.leave_one_out(), left, rtol=1e-4, atol=1e-5)
 
 
-def test_set_sizes_are_learnt_too():
+def test_set_sizes_are_learned():
     X, Y, Q, _ = problem(2, n=30)
     model = SMLClassifier(RBF(2.0), normalizer=None, influence=Ridge(0.3)).fit(X, Y)
     sizes = np.unique(Y.sum(axis=1))
@@ -170,7 +168,7 @@ def test_kinds_of_x(kind):
     np.testing.assert_allclose(model.label_weights(kind(Q)), wanted, rtol=1e-3, atol=1e-4)
 
 
-def test_what_cannot_be_learnt_is_named():
+def test_invalid_similarities():
     X, Y, _, _ = problem(5)
     with pytest.raises(ValueError, match=r"positive definite.*rbf, laplacian"):
         SMLClassifier(Function(lambda a, b: float(a @ b)), influence="ridge").fit(X, Y)
@@ -184,11 +182,11 @@ def test_what_cannot_be_learnt_is_named():
 
 
 @pytest.mark.parametrize("penalty", ["auto", 0.1])
-def test_a_precomputed_matrix_has_no_rows_to_sum_over_a_few_of(penalty):
+def test_precomputed_matrix_refuses_inducing_rows(penalty):
     X, Y, _, _ = problem(6)
     S = X @ X.T
     influence = Ridge(penalty, inducing=5)
-    with pytest.raises(ValueError, match=r"5 inducing references .* use Ridge\(inducing=None\)"):
+    with pytest.raises(ValueError, match=r"5 inducing references .* Use Ridge\(inducing=None\)"):
         SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)
     influence = Ridge(penalty, inducing=None)
     SMLClassifier(Precomputed(positive_definite=True), normalizer=None, influence=influence).fit(S, Y)
@@ -205,7 +203,7 @@ def test_a_precomputed_matrix_has_no_rows_to_sum_over_a_few_of(penalty):
     ids=["never", "always", "some", "one label"],
 )
 @pytest.mark.parametrize("X", [np.ones((6, 3)), np.arange(18.0).reshape(6, 3)], ids=["equal rows", "rows"])
-def test_odd_data_have_a_clear_result(X, Y):
+def test_degenerate_data(X, Y):
     for similarity in ("rbf", Polynomial("auto", "auto")):
         y = sp.csr_array(Y)
         model = SMLClassifier(similarity, influence="ridge", label_rule="auto", calibration="loo").fit(X, y)
@@ -219,7 +217,7 @@ def test_odd_data_have_a_clear_result(X, Y):
     assert np.isfinite(single.label_weights(X)).all()
 
 
-def test_similarities_beyond_all_numbers_are_refused_with_what_to_do(rng):
+def test_overflowing_similarities_are_refused(rng):
     X = 1e22 * rng.normal(size=(40, 6))  # to the power of 16
     with pytest.raises(ValueError, match="no influence can be learnt from it: bring rows to one length"):
         SMLClassifier(Polynomial(8, 1.0), normalizer=None, influence="ridge").fit(X, X[:, :2] > 0)

@@ -19,8 +19,8 @@ def batch(rng, n, n_labels):
     return rng.random((n, 3)), y, rng.integers(1, 4, n).astype(float)
 
 
-class Life:
-    """A model with learned influence, and beside it the rows that it should know."""
+class Tracked:
+    """A model with learned influence, and the rows that it should know."""
 
     def __init__(self, rng, model, n=25):
         self.rng, self.model, self.rows = rng, model, {}
@@ -49,12 +49,12 @@ class Life:
         return fresh
 
 
-def check(life, rng):
+def check(tracked, rng):
     Q = rng.random((5, 3))
-    fresh = life.refitted()
-    np.testing.assert_allclose(life.model.label_weights(Q), fresh.label_weights(Q), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(life.model.leave_one_out(), fresh.leave_one_out(), rtol=1e-8, atol=1e-8)
-    V = life.model._model.scorer.solved.V
+    fresh = tracked.refitted()
+    np.testing.assert_allclose(tracked.model.label_weights(Q), fresh.label_weights(Q), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(tracked.model.leave_one_out(), fresh.leave_one_out(), rtol=1e-8, atol=1e-8)
+    V = tracked.model._model.scorer.solved.V
     wanted = fresh._model.scorer.solved.V
     np.testing.assert_allclose(V, wanted, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
 
@@ -77,23 +77,23 @@ STEPS = st.lists(
 )
 def test_any_sequence_equals_a_refit(steps, seed, penalty, mixing):
     rng = np.random.default_rng(seed)
-    life = Life(rng, SMLClassifier(RBF(2.0), influence=Ridge(penalty, mixing=mixing), normalizer=None))
+    tracked = Tracked(rng, SMLClassifier(RBF(2.0), influence=Ridge(penalty, mixing=mixing), normalizer=None))
     for what, *how in steps:
-        getattr(life, what)(*how)
-    check(life, rng)
+        getattr(tracked, what)(*how)
+    check(tracked, rng)
 
 
 @pytest.mark.parametrize("similarity", [RBF(0.05), Laplacian(3.0)])
 def test_rounding_does_not_add_up(similarity, rng):
     """A hundred small steps at the least penalty, where the similarities are close to singular."""
-    life = Life(rng, SMLClassifier(similarity, influence=Ridge(0.003), normalizer=None), n=60)
+    tracked = Tracked(rng, SMLClassifier(similarity, influence=Ridge(0.003), normalizer=None), n=60)
     for _ in range(50):
-        life.teach(3, 4)
-        life.forget(0.04)
-    check(life, rng)
+        tracked.teach(3, 4)
+        tracked.forget(0.04)
+    check(tracked, rng)
 
 
-def test_steps_do_not_solve_anew(rng, monkeypatch):
+def test_updates_do_not_compute_a_new_solution(rng, monkeypatch):
     X, y, _ = batch(rng, 40, 3)
     model = SMLClassifier(RBF(2.0), influence=Ridge(0.1)).fit(X, y).partial_fit(X[:2], y[:2])
 
@@ -139,7 +139,7 @@ def test_inducing_rows_are_held_and_forgotten(rng):
     np.testing.assert_allclose(model.label_weights(Q), S @ V + mean, rtol=1e-5, atol=1e-6)
 
 
-def test_it_says_when_a_retune_is_due(rng, change_limits):
+def test_retune_warning(rng, change_limits):
     X, y, _ = batch(rng, 40, 3)
     model = SMLClassifier(RBF(2.0), influence="ridge").fit(X[:30], y[:30])
     change_limits(exact_bytes=3 * 8 * 35**2, inducing_rows=10)

@@ -1,4 +1,4 @@
-"""Whatever people call a table becomes names and plain cells, or is refused by name and place."""
+"""Tables of any type become names and plain cells, or an error names the place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from simlabel.tables import Cells, table_cells
-from simlabel.tables._cells import cell
 
 ROWS = [("Jaws", 1975, 8.1), ("54", None, None), ("Alien", 1979, 8.5)]
 TABLE = Cells(("title", "year", "mark"), ROWS)
@@ -52,8 +51,8 @@ TABLE = Cells(("title", "year", "mark"), ROWS)
         ({"x": [1, "ä"]}, '{"x": [1, "ä"]}'),
     ],
 )
-def test_a_cell_is_plain(value, expected):
-    found = cell(value)
+def test_values_become_plain_cells(value, expected):
+    ((found, _),) = table_cells([{"x": value, "y": 1}]).rows
     assert found == expected
     assert type(found) is type(expected)
 
@@ -72,13 +71,13 @@ def test_a_cell_is_plain(value, expected):
     ],
     ids=["pandas", "objects", "polars", "lazy", "columns", "dicts", "series of dicts", "cells"],
 )
-def test_every_kind_of_table_is_the_same(make):
+def test_all_table_types_give_the_same_cells(make):
     columns = {name: [row[k] for row in ROWS] for k, name in enumerate(TABLE.names)}
     assert table_cells(make(columns)) == TABLE
 
 
 @pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series, iter])
-def test_texts_are_a_table_of_one_column(make):
+def test_texts_become_one_column(make):
     assert table_cells(make(["a shark", "an alien"])) == Cells(("text",), [("a shark",), ("an alien",)])
 
 
@@ -96,13 +95,13 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
     [Unreadable(), HOLDS_ITSELF, {(1, 2): 3}, Decimal("sNaN"), Fraction(10**400), 10**5000],
     ids=["no text", "holds itself", "keys", "signalling", "fraction", "digits"],
 )
-def test_a_cell_that_cannot_be_read_is_named(value):
+def test_unreadable_cell_error_names_column_and_row(value):
     with pytest.raises(ValueError, match=rf"column 'b', row 1: a cell of type {type(value).__name__} cannot"):
         table_cells([{"b": "whole"}, {"b": value}])
 
 
 @pytest.mark.parametrize(
-    ("X", "error", "said"),
+    ("X", "error", "message"),
     [
         ("a text", TypeError, "got 'a text'"),
         (None, TypeError, "got None"),
@@ -120,6 +119,6 @@ def test_a_cell_that_cannot_be_read_is_named(value):
     ],
     ids=str,
 )
-def test_what_is_no_table_is_refused(X, error, said):
-    with pytest.raises(error, match=said):
+def test_invalid_tables(X, error, message):
+    with pytest.raises(error, match=message):
         table_cells(X)

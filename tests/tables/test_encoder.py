@@ -1,4 +1,4 @@
-"""Encoded rows equal those of plain loops and of scikit-learn, and depend on nothing but the cells."""
+"""Encoded rows equal those of plain loops and of scikit-learn, and depend only on the cells."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def close(found, expected):
         assert one == pytest.approx(other, rel=1e-12, abs=1e-15)
 
 
-def text_rows(known, asked, column="t", weight=1.0):
-    """What the rows of a column of texts become, with the terms and weights of known ones."""
+def text_rows(known, queries, column="t", weight=1.0):
+    """Encode a column of texts with the terms and weights of known ones."""
     words = naive_tables.idf([naive_tables.words(text or "") for text in known])
     characters = naive_tables.idf([naive_tables.characters(text or "") for text in known])
-    blocks = [naive_tables.text_block(text or "", words, characters) for text in asked]
+    blocks = [naive_tables.text_block(text or "", words, characters) for text in queries]
     return [
         {
             kind: {(column, t): math.sqrt(weight) * v for (k, t), v in block.items() if k == kind}
@@ -60,7 +60,7 @@ def text_rows(known, asked, column="t", weight=1.0):
 
 
 def parts(encoder, rows):
-    """Words and characters apart: a term may be both."""
+    """Separate words and characters: a term may be both."""
     X = encoder.encode(rows).toarray()
     found = []
     for row in X:
@@ -72,12 +72,12 @@ def parts(encoder, rows):
     return found
 
 
-@given(known=st.lists(CELLS, min_size=1, max_size=5), asked=st.lists(CELLS, min_size=1, max_size=3))
-def test_texts_are_those_of_plain_loops(known, asked):
-    known, asked = table_cells({"t": known}), table_cells({"t": asked})
+@given(known=st.lists(CELLS, min_size=1, max_size=5), queries=st.lists(CELLS, min_size=1, max_size=3))
+def test_texts_match_plain_loops(known, queries):
+    known, queries = table_cells({"t": known}), table_cells({"t": queries})
     encoder = TableEncoder({"t": "text"}, {"t": 2.5}).fit(known)
-    expected = text_rows(known.column("t"), asked.column("t"), weight=2.5)
-    for one, other in zip(parts(encoder, asked.rows), expected, strict=True):
+    expected = text_rows(known.column("t"), queries.column("t"), weight=2.5)
+    for one, other in zip(parts(encoder, queries.rows), expected, strict=True):
         for kind in ("word", "gram"):
             assert one[kind] == pytest.approx(other[kind], rel=1e-12, abs=1e-15)
 
@@ -90,15 +90,15 @@ def test_texts_are_those_of_plain_loops(known, asked):
     ],
     ids=["words", "characters"],
 )
-def test_texts_are_those_of_scikit_learn(part, options):
+def test_texts_match_scikit_learn(part, options):
     texts = [text for text in TEXTS if text.isascii()] * 2 + ["sharks and news of 1975, in a-b"]
     encoder = TableEncoder({"text": "text"}).fit(table_cells(texts))
     vocabulary = encoder.fitted_[0].vocabularies[part]
     theirs = TfidfVectorizer(sublinear_tf=True, **options).fit(texts)
-    asked = [*texts, "an unknown shark"]
-    X = encoder.encode(table_cells(asked).rows)[:, vocabulary.slots].toarray()
-    both = np.array([bool(text.strip()) for text in asked])[:, None]
-    expected = theirs.transform(asked).toarray()
+    queries = [*texts, "an unknown shark"]
+    X = encoder.encode(table_cells(queries).rows)[:, vocabulary.slots].toarray()
+    both = np.array([bool(text.strip()) for text in queries])[:, None]
+    expected = theirs.transform(queries).toarray()
     order = [theirs.vocabulary_[term] for term in vocabulary.terms.tolist()]
     assert len(order) == len(theirs.vocabulary_)
     np.testing.assert_allclose(X * np.sqrt(2.0) * both, expected[:, order], rtol=1e-12, atol=1e-15)
@@ -108,14 +108,14 @@ def test_texts_are_those_of_scikit_learn(part, options):
     st.lists(st.none() | st.integers(-50, 50) | st.floats(-1e3, 1e3), min_size=2, max_size=30),
     st.none() | st.floats(-2e3, 2e3),
 )
-def test_numbers_are_those_of_plain_loops(known, asked):
+def test_numbers_match_plain_loops(known, queries):
     values = [float(v) for v in known if v is not None] or [0.0]
     encoder = TableEncoder({"n": "number"}).fit(table_cells({"n": known}))
     spread = float(np.std(values))
     if 0 < spread <= 1e-9 * max(1.0, max(map(abs, values))):
         return  # as good as constant
-    expected = naive_tables.number_block(asked, values)
-    block = encoder.encode(table_cells({"n": [asked]}).rows).toarray()[0]
+    expected = naive_tables.number_block(queries, values)
+    block = encoder.encode(table_cells({"n": [queries]}).rows).toarray()[0]
     dense = np.zeros(encoder.width_)
     knots = encoder.fitted_[0].knots[0].tolist()
     for name, value in expected.items():
@@ -130,7 +130,7 @@ def test_numbers_are_those_of_plain_loops(known, asked):
 
 
 def test_all_blocks_together():
-    """Each at its root weight; numbers and dates share one; an empty cell adds nothing."""
+    """Blocks have the square root of their weight; numbers share one; an empty cell adds nothing."""
     table = table_cells(
         {
             "t": ["a shark", "a whale", None],
@@ -159,7 +159,7 @@ def test_all_blocks_together():
     close(mine, [{k[1]: v for k, v in row.items()} for row in named(alone, [row[:1] for row in table.rows])])
 
 
-def test_parts_rows_and_columns_in_any_order():
+def test_encoding_does_not_depend_on_the_order_of_rows_or_columns():
     table = table_cells({"t": TEXTS, "n": [1, None, 3, 4, 5, 6, 7], "k": list("aabbcca")})
     encoder = TableEncoder({"t": "text", "k": "category"}).fit(table)
     whole = named(encoder, table.rows)
@@ -171,11 +171,11 @@ def test_parts_rows_and_columns_in_any_order():
     close(named(other, turned.rows), whole)
 
 
-def test_columns_that_are_absent_or_new_are_told():
+def test_missing_and_new_columns_warn():
     encoder = TableEncoder().fit(table_cells({"t": ["a b", "c d"], "n": [1, 2], "same": [1, 1]}))
-    with pytest.warns(TableWarning, match="column 'n' is not there and counts as empty"):
+    with pytest.warns(TableWarning, match="column 'n' is missing and is treated as empty"):
         assert encoder.aligned(table_cells({"t": ["a"], "same": [1]})) == [("a", None, 1)]
-    with pytest.warns(TableWarning, match="column 'new', 'more' is new and is not looked at"):
+    with pytest.warns(TableWarning, match="column 'new', 'more' is new and is ignored"):
         assert encoder.aligned(table_cells({"new": [0], "n": [3], "t": ["a"], "more": [0]})) == [
             ("a", 3, None)
         ]
@@ -188,14 +188,14 @@ def test_columns_that_are_absent_or_new_are_told():
         assert encoder.aligned(table_cells({"n": [3], "t": ["a"]})) == [("a", 3, None)]
 
 
-def test_a_table_that_says_nothing_takes_any_other():
+def test_table_without_used_columns_accepts_any_other():
     encoder = TableEncoder().fit(table_cells({"same": [1, 1]}))
     with pytest.warns(TableWarning, match="'x' is new"):
         rows = encoder.aligned(table_cells({"x": ["a"]}))
     assert encoder.encode(rows).nnz == 0
 
 
-def test_cells_of_which_nothing_is_known_are_counted():
+def test_cells_without_known_terms_are_counted():
     encoder = TableEncoder({"k": "category"}).fit(table_cells({"t": ["a b", "c d"], "k": ["x", "y"]}))
     assert encoder.unseen([("qq", "x"), (None, "z"), ("a", "z")]) == {"t": 1, "k": 2}
 
@@ -210,7 +210,7 @@ print(hashlib.sha256(X.data.tobytes() + X.indices.tobytes() + X.indptr.tobytes()
 """
 
 
-def test_the_same_bytes_in_another_process():
+def test_encoding_is_the_same_in_another_process():
     table = table_cells(TEXTS)
     X = TableEncoder({"text": "text"}).fit(table).encode(table.rows)
     mine = hashlib.sha256(X.data.tobytes() + X.indices.tobytes() + X.indptr.tobytes()).hexdigest()
@@ -221,16 +221,16 @@ def test_the_same_bytes_in_another_process():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "message"),
     [
-        ({"columns": "text"}, TypeError, "columns must be a dict by names of columns, got 'text'"),
-        ({"weights": [1.0]}, TypeError, r"weights must be a dict by names of columns, got \[1.0\]"),
+        ({"columns": "text"}, TypeError, "columns must be a dict by column names, got 'text'"),
+        ({"weights": [1.0]}, TypeError, r"weights must be a dict by column names, got \[1.0\]"),
         ({"weights": {"t": -1.0}}, ValueError, r"weights\['t'\]"),
-        ({"weights": {"u": 1.0}}, ValueError, "no block 'u' to weigh; there are 't'"),
+        ({"weights": {"u": 1.0}}, ValueError, "there is no block 'u'; there are 't'"),
         ({"columns": {"u": "text"}}, ValueError, "no column 'u'"),
     ],
     ids=str,
 )
-def test_wrong_parameters(options, error, said):
-    with pytest.raises(error, match=said):
+def test_wrong_parameters(options, error, message):
+    with pytest.raises(error, match=message):
         TableEncoder(**options).fit(table_cells({"t": ["a b", "c d"]}))

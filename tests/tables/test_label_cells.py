@@ -1,4 +1,4 @@
-"""Label cells as people write them: lists in texts, hashtags, empty cells; and vectors in feature cells."""
+"""Label cells: lists in texts, hashtags, empty cells; and vectors in feature cells."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("how", WRITTEN)
-def test_lists_in_texts_are_lists(how):
+def test_lists_in_texts(how):
     y = WRITTEN[how]
     expected = [set(each) for each in SETS]
     assert label_sets(y, separator_for(y, "auto")) == expected
@@ -52,12 +52,12 @@ def test_empty_cells_are_untagged(nothing):
     assert Tagger(empty="none").fit(X, y).n_references_ == 14
 
 
-def test_empty_sets_of_the_caller_mean_none():
+def test_empty_sets_mean_no_labels():
     y = [{"sea"}, {"sea"}, {"love"}, set()] * 3
     assert Tagger().fit(PLOTS, y).n_references_ == 12
 
 
-def test_empty_must_be_known_and_some_row_tagged():
+def test_invalid_empty_and_no_tagged_row():
     with pytest.raises(ValueError, match="'untagged' or 'none', got 'all'"):
         Tagger(empty="all").fit(PLOTS, ["sea"] * 12)
     with pytest.raises(ValueError, match="all 3 rows are untagged"):
@@ -73,7 +73,7 @@ def test_vectors_in_cells_are_refused(cell, columns):
     Tagger({"vector": "ignore"}).fit(X, SETS)
 
 
-def test_an_explanation_in_which_nothing_counts_is_shown():
+def test_explanation_without_terms_is_shown():
     X = pd.DataFrame({"v": [["x"], ["y"], ["z"], ["w"]] * 3})
     model = Tagger().fit(X, [{"a"}, {"b"}, {"a"}, {"b"}] * 3)
     found = model.explain(pd.DataFrame({"v": [["unseen"]]}))

@@ -1,4 +1,4 @@
-"""Labels as tables hold them, and columns that give them away."""
+"""Labels in tables, and columns that contain them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAN = float("nan")
         ([None, None], None, [set(), set()]),
     ],
 )
-def test_separators_are_guessed_and_empty_cells_have_no_label(make, y, separator, sets):
+def test_separators_and_empty_cells(make, y, separator, sets):
     y = make(y)
     assert separator_for(y, "auto") == separator
     assert label_sets(y, separator) == sets
@@ -49,18 +49,18 @@ def test_separators_are_guessed_and_empty_cells_have_no_label(make, y, separator
     ],
     ids=lambda y: f"{type(y).__name__}: {y}",
 )
-def test_other_forms_stay_as_they_are(y):
+def test_other_forms_of_y_are_unchanged(y):
     assert separator_for(y, "auto") is None
     assert label_sets(y, None) is y
 
 
 @pytest.mark.parametrize(("wanted", "found"), [("/", "/"), (None, None), ("auto", ";")])
-def test_what_the_user_says_about_separators_holds(wanted, found):
+def test_given_separator_is_used(wanted, found):
     assert separator_for(["a/b;c", "c"], wanted) == found
 
 
 @pytest.mark.parametrize("wrong", ["", 3, ["|"]])
-def test_what_is_no_separator(wrong):
+def test_invalid_separators(wrong):
     with pytest.raises(ValueError, match="label_separator must be a text, None or 'auto', got"):
         separator_for(["a"], wrong)
 
@@ -71,7 +71,7 @@ def leaks(table, y, columns=None):
     return leaking_columns(cells, TableEncoder(columns).fit(cells), space.classes, Y)
 
 
-def test_a_column_that_holds_the_labels():
+def test_leaking_column():
     y = [{"sea"}, {"sea", "sun"}, {"wood"}, {"sun"}, set()] * 4
     table = {
         "listed": ["; ".join(sorted(labels)).upper() for labels in y],

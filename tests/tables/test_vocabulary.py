@@ -1,4 +1,4 @@
-"""Rows that come and go: what a term weighs is held, what only forgotten rows had is gone."""
+"""Changes of rows: weights of terms are held, terms of forgotten rows only are removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def weights(encoder):
     return {t: (w, n) for t, w, n in zip(words.terms, words.weights, words.counts.tolist(), strict=True)}
 
 
-def test_known_words_keep_their_weight_and_new_ones_are_as_if_seen_once():
+def test_known_words_keep_their_weight_and_new_words_get_that_of_one_row():
     before = encoder_of(["sea sun", "sea", "wood"])
     after, X = before.taught(table_cells(["sea new", "new sea"]).rows)
     old, new = weights(before), weights(after)
@@ -38,14 +38,14 @@ def test_known_words_keep_their_weight_and_new_ones_are_as_if_seen_once():
 
 
 @given(first=TEXTS, more=TEXTS)
-def test_to_teach_and_forget_is_to_have_done_nothing(first, more):
+def test_teaching_then_forgetting_restores_the_encoder(first, more):
     before, rows = encoder_of(first), table_cells(more).rows
-    asked = table_cells([*first, *more]).rows
+    queries = table_cells([*first, *more]).rows
     after = before.taught(rows)[0].forgotten(rows)
     assert weights(after) == weights(before)
-    np.testing.assert_array_equal(after.encode(asked).toarray(), before.encode(asked).toarray())
+    np.testing.assert_array_equal(after.encode(queries).toarray(), before.encode(queries).toarray())
     taught = before.taught(rows)[0]
-    lengths = [each.encode(asked).sum(axis=1) for each in (taught, _one_by_one(before, rows))]
+    lengths = [each.encode(queries).sum(axis=1) for each in (taught, _one_by_one(before, rows))]
     np.testing.assert_allclose(*lengths, rtol=1e-12)
 
 
@@ -55,7 +55,7 @@ def _one_by_one(encoder, rows):
     return encoder
 
 
-def test_terms_that_only_forgotten_rows_had_are_gone():
+def test_terms_of_forgotten_rows_only_are_removed():
     table = {
         "t": ["sea sun", "zebra sun"],
         "k": ["a", "quagga"],
@@ -78,7 +78,7 @@ def test_a_constant_is_not_quoted_once_rows_are_forgotten():
     assert b"sea" not in pickle.dumps(taught.forgotten([("sea", 1)]))
 
 
-def test_more_words_than_there_is_room_for():
+def test_more_new_words_than_reserved_columns():
     encoder = encoder_of(["sea"])
     many = table_cells([" ".join(f"w{i}" for i in range(3000))]).rows
     taught, X = encoder.taught(many)

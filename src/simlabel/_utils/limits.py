@@ -44,7 +44,7 @@ class Limits:
     rough_rows: int = 256  # fewest rows for comparing penalties in single precision
     lone_factor_rows: int = 3000  # up to here factorize on one thread: several gain little, and on a busy
     # machine they wait for each other many times as long
-    eigenvector_rows: int = 512  # most rows for comparing penalties by eigenvectors; factors are faster then
+    cached_similarity_rows: int = 512  # most rows for keeping the similarities of all candidates of a search
     sketched_columns: int = 512  # columns of the sketch of all similarities: few and cheap iterations
     tile_side: int = 2048  # side of a tile of a factor: long enough for BLAS, and enough tiles for threads
     factor_bytes: int = 1 << 31  # half a matrix of references in single precision: 32,768 references

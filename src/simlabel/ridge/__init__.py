@@ -1,17 +1,35 @@
-"""Influence: how much each reference contributes per unit of similarity."""
+"""Influence: the contribution of each reference per unit of similarity, uniform or learned (ridge)."""
 
 from simlabel._utils.registry import Registry
-from simlabel.ridge._base import Influence, Kept, Problem, Solved, Stages, own_entries
-from simlabel.ridge._closed_form import left_out_scores, positive_definite_inverse
-from simlabel.ridge._known import KnownSums, never_negative
-from simlabel.ridge._linear import fits_in_matrix, linear_form
-from simlabel.ridge._logistic import logistic_lines
-from simlabel.ridge._own_columns import is_vocabulary
-from simlabel.ridge._pairs import ridge_targets, similarity_matrix
-from simlabel.ridge._partly import knowledge, partly_known_solution, patterns, work
-from simlabel.ridge._penalties import LeftOut, left_out_by_penalty
-from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge
-from simlabel.ridge._sums import LabelMean, Rescaling, Uniform
+from simlabel.ridge._closed_form import (
+    LeftOut,
+    left_out_by_penalty,
+    positive_definite_inverse,
+    ridge_solution,
+)
+from simlabel.ridge._influence import (
+    Influence,
+    Kept,
+    LabelMean,
+    Problem,
+    Rescaling,
+    Solved,
+    Stages,
+    Uniform,
+    own_entries,
+)
+from simlabel.ridge._leave_one_out import RidgeSolution, is_vocabulary, left_out_scores
+from simlabel.ridge._linear import LinearRidge, fits_in_matrix, linear_form
+from simlabel.ridge._log_odds import logistic, logistic_lines, mixed
+from simlabel.ridge._ridge import PENALTIES, RetuneWarning, Ridge, ridge_targets, similarity_matrix
+from simlabel.ridge._unknown_labels import (
+    KnownSums,
+    knowledge,
+    never_negative,
+    partly_known_solution,
+    patterns,
+    work,
+)
 
 INFLUENCES: Registry[Influence] = Registry("influence", Influence, [Uniform, LabelMean, Ridge])
 
@@ -30,12 +48,17 @@ __all__ = [
     "Problem",
     "Solved",
     "Stages",
+    "RidgeSolution",
+    "LinearRidge",
+    "ridge_solution",
     "fits_in_matrix",
     "left_out_scores",
     "positive_definite_inverse",
     "similarity_matrix",
     "linear_form",
+    "logistic",
     "logistic_lines",
+    "mixed",
     "is_vocabulary",
     "ridge_targets",
     "knowledge",

@@ -1,42 +1,34 @@
-"""Kernel ridge regression and its leave-one-out scores in closed form.
+"""Kernel ridge regression in closed form, for one or several penalties and for changed rows.
 
-With S the similarities of the references, W their weights and lambda the penalty, the influence is
-A (Y - mean), A = (S + lambda W^-1)^-1. Leaving out one copy of row i (all of it where its weight is
-below 1) changes its score by the residual over 1 - leverage, and the mean that is taken off is the
-one without it (Allen 1974; for the mean, the residual is linear in it). Of rows in groups, see `_groups`.
+With S the similarities of the references, W their weights and lambda the penalty, the influence (the dual
+coefficients) is A (Y - mean), A = (S + lambda W^-1)^-1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from simlabel._utils.kernels import cholesky_in_place
+from simlabel._utils.kernels import cholesky_in_place, invert_lower_in_place
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import Codes
 from simlabel._utils.threads import held_blas
-from simlabel._utils.validation import FloatArray
-from simlabel.ridge._groups import parts_of, scores_without_groups
+from simlabel._utils.validation import FloatArray, IntArray
+from simlabel.ridge._leave_one_out import (
+    RidgeSolution,
+    Within,
+    blocks_of,
+    left_out_scores,
+    scores_without_groups,
+)
 
-
-@dataclass(frozen=True)
-class RidgeSolution:
-    """Influence V (n, width), the mean that was taken off (width,), and leave-one-out scores (n, width).
-
-    `inverse` is (S + lambda W^-1)^-1, (n, n), where it was computed; `residual` what an iteration has left
-    over, as a share of what is to be scored.
-    """
-
-    V: FloatArray
-    mean: FloatArray
-    left_out: FloatArray
-    inverse: FloatArray | None = None
-    residual: float | None = None
+#: penalty -> leave-one-out scores, (n, width)
+LeftOut = Callable[[float], FloatArray]
+_DIGITS = 0.2  # share of the smallest penalty that the rounding of eigenvalues may reach
 
 
 def ridge_solution(
@@ -49,13 +41,13 @@ def ridge_solution(
     S : array, (n, n)
         Similarities of the references to each other.
     targets : array, (n, width)
-        What each should score: labels and one-hot set sizes.
+        Labels and one-hot set sizes.
     weights : array, (n,)
-        How many times each counts.
+        Weight of each reference.
     penalty : float
         lambda, above 0.
     groups : array of int, (n,), optional
-        Number of the group of each, which is then left out whole.
+        Group of each reference; groups are left out whole.
 
     Examples
     --------
@@ -68,7 +60,7 @@ def ridge_solution(
 
 
 def with_ones(targets: FloatArray) -> FloatArray:
-    """The targets and a column of ones: the solution is linear in the mean that is taken off."""
+    """Append a column of ones to the targets: the solution is linear in the mean."""
     return np.column_stack([targets, np.ones(len(targets))])
 
 
@@ -80,32 +72,20 @@ def solution_from_inverse(
     penalty: float,
     groups: Codes | None = None,
 ) -> RidgeSolution:
-    """The solution from A = (S + lambda W^-1)^-1 and its product with the targets and ones."""
+    """Return the solution, given A = (S + lambda W^-1)^-1 and its product with the targets and ones."""
     mean = weights @ targets / weights.sum()
     V = AY1[:, :-1] - np.outer(AY1[:, -1], mean)
     if groups is None:
         left_out = left_out_scores(AY1, np.diag(A), targets, weights, penalty)
     else:
-        left_out = scores_without_groups(parts_of(A), AY1, targets, weights, groups)
+        left_out = scores_without_groups(blocks_of(A), AY1, targets, weights, groups)
     return RidgeSolution(V, mean, left_out, A)
-
-
-def left_out_scores(
-    AY1: FloatArray, diagonal: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
-) -> FloatArray:
-    """Scores of each row with one copy of it left out, (n, width), from A's diagonal and products."""
-    AY, A1 = AY1[:, :-1], AY1[:, -1]
-    left = np.minimum(weights, 1.0)
-    mean_without = means_without(targets, weights, left)
-    residuals = (penalty / weights)[:, None] * (AY - A1[:, None] * mean_without)
-    leverage = (1.0 - penalty * diagonal / weights) / weights
-    return targets - residuals / (1.0 - left * leverage)[:, None]
 
 
 def scores_without_each(
     A: FloatArray, targets: FloatArray, weights: FloatArray, penalty: float
 ) -> Iterator[FloatArray]:
-    """For each row in turn: the left-out scores of the others, (n - 1, width), if it were not there.
+    """Yield, for each row, the leave-one-out scores of the others if it did not exist, (n - 1, width).
 
     Examples
     --------
@@ -120,19 +100,12 @@ def scores_without_each(
         others = np.arange(len(A)) != j
         across = A[others, j]
         fewer = AY1[others] - np.outer(across, AY1[j] / A[j, j])
-        on_it = diagonal[others] - across**2 / A[j, j]
-        yield left_out_scores(fewer, on_it, targets[others], weights[others], penalty)
-
-
-def means_without(targets: FloatArray, weights: FloatArray, left: FloatArray) -> FloatArray:
-    """Weighted mean of the targets without `left` of each row's weight, (n, width)."""
-    rest = weights.sum() - left[:, None]
-    total = weights @ targets - left[:, None] * targets
-    return np.divide(total, rest, out=np.zeros_like(total), where=rest > 1e-12)
+        fewer_diagonal = diagonal[others] - across**2 / A[j, j]
+        yield left_out_scores(fewer, fewer_diagonal, targets[others], weights[others], penalty)
 
 
 def positive_definite_inverse(S: FloatArray, ridge: FloatArray) -> FloatArray:
-    """(S + diag(ridge))^-1, symmetric; an error where that is not positive definite."""
+    """Return (S + diag(ridge))^-1, symmetric; raise ValueError if it is not positive definite."""
     with held_blas(1) if len(S) <= limits().lone_factor_rows else nullcontext():
         inverse, _ = scipy.linalg.lapack.dpotri(cholesky_factor(S, ridge), lower=1, overwrite_c=1)
     lower = np.tril(inverse)
@@ -140,7 +113,7 @@ def positive_definite_inverse(S: FloatArray, ridge: FloatArray) -> FloatArray:
 
 
 def cholesky_factor(S: FloatArray, ridge: FloatArray, dtype: Any = np.float64) -> FloatArray:
-    """The lower factor of S + diag(ridge), by column in memory; an error where there is none."""
+    """Return the lower Cholesky factor of S + diag(ridge), in Fortran order."""
     A: Any = np.triu(S).astype(dtype, copy=False).T  # S is symmetric, so this is its lower half
     A[np.diag_indices_from(A)] += ridge.astype(dtype)
     if cholesky_in_place(A):
@@ -149,3 +122,87 @@ def cholesky_factor(S: FloatArray, ridge: FloatArray, dtype: Any = np.float64) -
             f"raise the penalty, e.g. Ridge(penalty=1.0), or use influence='uniform'."
         )
     return np.asarray(A)
+
+
+def grown_inverse(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
+    """Return the inverse of [[M, B], [B.T, C]], given the inverse A of M.
+
+    Examples
+    --------
+    >>> M = np.array([[2.0, 1.0], [1.0, 3.0]])
+    >>> np.allclose(grown_inverse(np.array([[0.5]]), M[:1, 1:], M[1:, 1:]), np.linalg.inv(M))
+    True
+    """
+    AB = A @ B
+    Z = positive_definite_inverse(C - B.T @ AB, np.zeros(len(C)))
+    corner = AB @ Z
+    return np.block([[A + corner @ AB.T, -corner], [-corner.T, Z]])
+
+
+def shrunk_inverse(A: FloatArray, rows: IntArray) -> FloatArray:
+    """Return the inverse of M[rows, rows], given the inverse A of M.
+
+    Examples
+    --------
+    >>> M = np.array([[2.0, 1.0], [1.0, 3.0]])
+    >>> np.allclose(shrunk_inverse(np.linalg.inv(M), np.array([1])), [[1 / 3]])
+    True
+    """
+    gone = np.setdiff1d(np.arange(len(A)), rows)
+    if not len(gone):
+        return A
+    across = A[np.ix_(rows, gone)]
+    return A[np.ix_(rows, rows)] - across @ np.linalg.solve(A[np.ix_(gone, gone)], across.T)
+
+
+def left_out_by_penalty(
+    S: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray,
+    groups: Codes | None = None,
+    rough_from: float | None = None,
+) -> LeftOut:
+    """Return a function from the penalty to leave-one-out scores.
+
+    Parameters
+    ----------
+    S, targets, weights, groups
+        As in `ridge_solution`.
+    rough_from : float, optional
+        The smallest penalty, if single precision is enough: for comparing penalties.
+
+    Examples
+    --------
+    >>> S, T, w = np.eye(3) + 0.5, np.array([[1.0], [0.0], [1.0]]), np.ones(3)
+    >>> exact = left_out_by_penalty(S, T, w)
+    >>> rough = left_out_by_penalty(S, T, w, rough_from=0.1)
+    >>> np.allclose(exact(0.3), rough(0.3), atol=1e-5)
+    True
+    """
+    trace = float(np.diag(S) @ weights)  # no eigenvalue is larger
+    exact = rough_from is None or np.finfo(np.float32).eps * trace > _DIGITS * rough_from
+    dtype: Any = np.float64 if exact else np.float32
+
+    def left_out(penalty: float) -> FloatArray:
+        inverse = cholesky_factor(S, penalty / weights, dtype)
+        invert_lower_in_place(inverse)
+        AY1 = (inverse.T @ (inverse @ with_ones(targets).astype(dtype))).astype(np.float64)
+        if groups is None:
+            diagonal = np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
+            scores = left_out_scores(AY1, diagonal, targets, weights, penalty)
+        else:
+            scores = scores_without_groups(_gram_blocks(inverse.T), AY1, targets, weights, groups)
+        return scores.astype(dtype, copy=False)
+
+    return left_out
+
+
+def _gram_blocks(rows: FloatArray) -> Within:
+    """Return a function that computes the inner products of rows within groups."""
+
+    def within(groups: IntArray) -> FloatArray:
+        some = rows[groups]
+        with held_blas(1):  # many small products, which would wait for each other
+            return np.asarray(some @ some.transpose(0, 2, 1), dtype=np.float64)
+
+    return within

@@ -1,4 +1,4 @@
-"""Learned influence: what each reference should contribute so that the sums come out right."""
+"""Learned influence: dual coefficients of kernel ridge regression."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from simlabel._utils.advice import SimlabelWarning, advise
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import drawn_rows, take_rows
-from simlabel._utils.validation import FloatArray, Rows, check_flag, check_number
-from simlabel.ridge._base import Influence, Kept, Problem, Solved
+from simlabel._utils.validation import FloatArray, IntArray, Rows, check_flag, check_number
 from simlabel.ridge._closed_form import (
-    RidgeSolution,
+    grown_inverse,
     positive_definite_inverse,
     ridge_solution,
     scores_without_each,
+    shrunk_inverse,
     solution_from_inverse,
     with_ones,
 )
-from simlabel.ridge._inducing import InducingFeatures, inducing_solution
+from simlabel.ridge._influence import Influence, Kept, Problem, Solved
+from simlabel.ridge._leave_one_out import RidgeSolution, scores_without_own_columns
 from simlabel.ridge._linear import LinearForm, LinearRidge, MatrixRidge, fits_in_matrix, linear_form
-from simlabel.ridge._mixing import mixed
-from simlabel.ridge._own_columns import scores_as_asked
-from simlabel.ridge._pairs import DoubledRows, ridge_targets, similarity_matrix
-from simlabel.ridge._partly import (
+from simlabel.ridge._log_odds import mixed
+from simlabel.ridge._nystroem import NystroemFeatures, feature_solution
+from simlabel.ridge._unknown_labels import (
     Known,
     by_patterns,
     check_work,
@@ -37,74 +36,108 @@ from simlabel.ridge._partly import (
     patterns,
     work,
 )
-from simlabel.ridge._updates import grown_inverse, shrunk_inverse
 from simlabel.similarities import SIMILARITIES, Similarity
-from simlabel.sums import References, Weighting, prepare
+from simlabel.sums import Job, Keep, ReduceCall, Reducer, References, SumReducer, Weighting, prepare
 
-#: penalties that are tried where it is "auto"
+#: candidates for a penalty that is "auto"
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
 class RetuneWarning(SimlabelWarning):
-    """A model has outgrown the values that were chosen for it."""
+    """The parameters of a model were chosen for fewer rows than it has now."""
+
+
+def ridge_targets(references: References) -> Rows:
+    """Return [Y | one-hot of the set size], unweighted, sparse, (n_references, n_labels + n_sizes)."""
+    ones = References(references.X, references.Y, np.ones(references.n_rows), unknown=references.knowledge)
+    return ones.influence[:, : references.n_labels + len(references.sizes)]
+
+
+def similarity_matrix(problem: Problem) -> FloatArray:
+    """Return the similarities of all references to each other, float64, (n_references, n_references)."""
+    rows = _DoubleRows(problem)
+    return rows.similarities(rows.X)
+
+
+class _DoubleRows:
+    """References in float64, and their similarities."""
+
+    def __init__(self, problem: Problem) -> None:
+        # in memory: few enough for a matrix of all pairs
+        self.stages, self.X = problem.stages, problem.references.X[:]
+        if getattr(self.X, "dtype", None) == np.float32:
+            self.X = self.X.astype(np.float64)
+        self.prepared = prepare(self.X, [self.stages.similarity])
+
+    def similarities(self, X: Rows) -> FloatArray:
+        """Return the similarities of some rows to all references, (n_rows, n_references)."""
+        return self._reduce(X, Keep(self.prepared.n_rows))
+
+    def sums(self, V: FloatArray) -> FloatArray:
+        """Return S V, (n_references, width)."""
+        return self._reduce(self.X, SumReducer(V))
+
+    def _reduce(self, X: Rows, reducer: Reducer) -> FloatArray:
+        job = Job(self.stages.similarity, None, reducer)
+        call = ReduceCall(X, self.prepared, [job], n_jobs=self.stages.n_jobs)
+        return self.stages.engine.at_home.reduce(call)[0]
 
 
 class Ridge(Influence):
-    """V = (S + penalty I)^-1 (Y - mean), and scores = S_q V + mean.
+    """Kernel ridge regression: V = (S + penalty I)^-1 (Y - mean), and scores = S_q V + mean.
 
-    Equal influence counts a crowd of near copies as often as it is large. Here each reference gets
-    what makes the sums over the labelled instances themselves come out right, as far as the penalty
-    lets it: kernel ridge regression. Set sizes are learnt in the same way.
+    With uniform influence, a cluster of near duplicates counts as often as it has members. Here the
+    influence is such that the sums over the labeled rows reproduce their labels, as far as the penalty
+    allows. Set sizes are learned in the same way.
 
     Parameters
     ----------
     penalty : float or "auto"
-        The larger, the smoother; ``"auto"`` is chosen at fit together with the bandwidth, by
+        Regularization strength; ``"auto"`` is chosen at fit together with the bandwidth, by
         leave-one-out in closed form.
     inducing : int, None or "auto"
-        Sum over this many references only, fitted to all of them (Nystroem). None: over all of
-        them. ``"auto"``: over all as long as three matrices of their similarities fit in 1 GiB
-        (6,688 references), and over any number where the similarity is a plain inner product, as linear
-        and cosine are; else over 2,048. With a precomputed similarity only None, or as many as there are.
+        Number of inducing references: the sum is over these only, fitted to all references (Nystroem
+        approximation). None: over all references. ``"auto"``: over all if three matrices of their
+        similarities fit in 1 GiB (6,688 references), and over any number if the similarity is an inner
+        product, as linear and cosine are; else over 2,048. With a precomputed similarity only None, or at
+        least the number of references.
     mixing : bool
-        Whether each label's score becomes its log-odds, in which the scores of other labels count too:
-        a logistic regression, learnt from the leave-one-out scores. Then scores of frequent and of rare
-        labels compare, and labels that go together help each other. The mixture is part of V, so that a
-        score is a sum over references as before. For label sets that are all known; where labels are so
-        many that a mixture would take long, each is made from its own score alone, and beyond 1,024 scores
-        stay as they are.
+        Whether the score of each label becomes its log-odds, to which the scores of other labels
+        contribute: a logistic regression, learned from the leave-one-out scores. Then scores of frequent
+        and of rare labels are comparable, and labels that occur together help each other. The mixture is
+        part of V, so that a score remains a sum over references. For label sets that are all known; with so
+        many labels that a mixture would take long, each uses its own score only, and beyond 1,024 labels
+        scores are not changed.
     vocabulary : bool
-        Whether columns are words, or what else was found in these very rows. Then no new row has a column
-        that none of them has, and leave-one-out leaves out of a row what only it has, or only its group:
-        what remains is brought to the row's length. Without that, scores of rows that were left out are too
-        small, and thresholds too low. For sparse rows and labels that are all known, with up to 6,688
-        references, or any number where the similarity is a plain inner product of more columns than that;
-        else it changes nothing.
+        Whether columns are words, or other features that were found in these very rows. Then no new row has
+        a column that none of them has, and leave-one-out removes from a row the columns that only it has, or
+        only its group, and scales the rest to the length of the row. Without that, leave-one-out scores are
+        too small, and thresholds too low. For sparse rows and labels that are all known, with up to 6,688
+        references, or any number if the similarity is an inner product of more columns than that; otherwise
+        it has no effect.
 
     Notes
     -----
-    With weights, a row of weight w counts as w copies. The similarity must be positive definite,
-    and no weighting is applied to it. Of rows in groups leave-one-out leaves out the whole group;
-    inducing references stay what all rows are compared with.
+    A row of weight w counts as w copies. The similarity must be positive definite, and no weighting is
+    applied to it. Leave-one-out leaves out groups whole; inducing references stay in place.
 
-    Beyond 6,688 references no matrix of them is made. Where the similarity is an inner product of up to
-    6,688 columns (linear and cosine of so many features, polynomials of degree 2 of up to 114), the matrix
-    of the columns takes its place, and all is in closed form as before. With more columns, linear and
-    cosine influence of sparse rows is found, where labels are many (n^2 is at most 3 million times their
-    number), by a factor in single precision of up to 32,768 references, and refined: leave-one-out scores
-    are again in closed form. Else it is found by iteration, and leave-one-out scores are those of five
-    folds. What either leaves over is at most 1e-7 of what is to be scored (`Solved.residual`). A change
-    then solves anew, beginning with the influence that was there.
+    Beyond 6,688 references no matrix of them is formed. If the similarity is an inner product of up to
+    6,688 columns (linear and cosine of so many features, polynomials of degree 2 of up to 114), the Gram
+    matrix of the columns takes its place, and everything is in closed form as before. With more columns,
+    linear and cosine influence of sparse rows is found by a factor in single precision and refinement, if
+    there are many labels (n^2 is at most 3 million times their number) and up to 32,768 references;
+    leave-one-out scores are again in closed form. Otherwise it is found by iteration, and leave-one-out
+    scores are those of five folds. The relative residual of both is at most 1e-7 (`Solved.residual`). A
+    change then starts from the previous influence.
 
-    The first `partial_fit` or `forget` solves anew, and keeps the inverse of the similarities (n^2
-    numbers: 358 MB at 6,688 references); later ones update it by blocks, for a batch of b rows at
-    the cost of b n^2. With inducing references those that are left stay, and all rows are passed
-    over once. Where ``"auto"`` would now sum over inducing references, a `RetuneWarning` says that
-    `retune` is due.
+    The first `partial_fit` or `forget` computes a new solution, and stores the inverse of the similarities
+    (n^2 numbers: 358 MB at 6,688 references); later ones update it by blocks, for a batch of b rows at the
+    cost of b n^2. With inducing references, the remaining ones are held, and all rows are passed over once.
+    If ``"auto"`` would now use inducing references, a `RetuneWarning` says that `retune` is due.
 
     See Also
     --------
-    Uniform : The paper's: each labelled instance counts alike.
+    Uniform : The influence of the paper: all labeled rows count equally.
 
     Examples
     --------
@@ -133,14 +166,14 @@ class Ridge(Influence):
         self.vocabulary = vocabulary
 
     def check(self) -> None:
-        """Raise ValueError where the penalty or the number is not positive."""
+        """Raise ValueError if a parameter is out of range."""
         check_number("Ridge", "penalty", self.penalty, above=0, also=("auto",))
         check_number("Ridge", "inducing", self.inducing, at_least=1, integer=True, also=("auto", None))
         check_flag("Ridge", "mixing", self.mixing)
         check_flag("Ridge", "vocabulary", self.vocabulary)
 
     def grids(self) -> dict[str, tuple[float, ...]]:
-        """Penalties, where it is "auto"."""
+        """Return candidates for the penalty, if it is "auto"."""
         return {"penalty": PENALTIES} if self.penalty == "auto" else {}
 
     def check_similarity(self, similarity: Similarity, weighting: Weighting | None) -> None:
@@ -159,28 +192,29 @@ class Ridge(Influence):
             )
 
     def n_inducing(self, n_references: int) -> int | None:
-        """How many references are summed over; None for all."""
+        """Return the number of inducing references; None for all."""
         if self.inducing == "auto":
             return None if fits_in_matrix(n_references) else limits().inducing_rows
         return None if self.inducing is None or self.inducing >= n_references else int(self.inducing)
 
     def gives_log_odds(self, n_labels: int) -> bool:
-        """Whether scores are log-odds, where labels are so many; else they aim at 0 and 1."""
+        """Return whether scores of so many labels are log-odds; otherwise they are near 0 and 1."""
         return self.mixing and 0 < n_labels <= limits().mixed_columns
 
     def solve(self, problem: Problem) -> Solved:
-        """Solve for the references, on all of them or on some."""
+        """Compute the influence of all references, or of inducing ones."""
         self._check_known(problem.references)
         form = self._linear_form(problem)
         if form is not None:
             return self._solve_linear(problem, form)
         m = self.n_inducing(problem.references.n_rows)
         if m is not None:
-            return self._solve_inducing(problem, inducing_rows(problem.references, m, problem.stages.seed))
+            inducing = drawn_rows(problem.references.order, m, problem.stages.seed)
+            return self._solve_inducing(problem, inducing)
         return replace(self._solve_all(problem), inverse=None)
 
     def updated(self, before: Solved, problem: Problem, kept: Kept) -> Solved:
-        """Solve for changed references: by block steps from the second change on."""
+        """Compute the influence of changed references: by block updates from the second change on."""
         self._check_known(problem.references)
         n, kept = problem.references.n_rows, np.asarray(kept)
         if before.used is not None:
@@ -196,14 +230,13 @@ class Ridge(Influence):
                 RetuneWarning,
             )
             return self.solve(problem)
-        if not problem.references.is_complete:
+        inverse = before.inverse
+        if not problem.references.is_complete or inverse is None or 2 * len(kept) < max(n, len(inverse)):
             return self._solve_all(problem)
-        if before.inverse is None or 2 * len(kept) < max(n, len(before.inverse)):
-            return self._solve_all(problem)
-        return self._solve_by_blocks(before.inverse, problem, kept)
+        return self._solve_by_blocks(inverse, problem, kept)
 
     def without_each(self, problem: Problem) -> Iterator[FloatArray]:
-        """For each reference in turn, leave-one-out scores of the others if it were not there.
+        """Yield, for each reference, leave-one-out scores of the others if it did not exist.
 
         Yields
         ------
@@ -211,71 +244,52 @@ class Ridge(Influence):
         """
         references, penalty = problem.references, float(self.penalty)
         if not references.is_complete:
-            raise ValueError("What a reference is worth is known where all labels are, and some are unknown.")
+            raise ValueError("The value of a reference is known if all labels are, and some are unknown.")
         if self.mixing or self.vocabulary or self.n_inducing(references.n_rows) is not None:
             raise ValueError(
-                f"What {self!r} would be without a reference is known in closed form where all references "
+                f"The scores of {self!r} without a reference are known in closed form if all references "
                 f"are summed over, scores are not mixed and rows keep all columns: "
                 f"Ridge(inducing=None, mixing=False, vocabulary=False)."
             )
         A = positive_definite_inverse(similarity_matrix(problem), penalty / references.weights)
-        return scores_without_each(
-            A, problem.as_true(ridge_targets(references)).toarray(), references.weights, penalty
-        )
+        return scores_without_each(A, _targets(problem).toarray(), references.weights, penalty)
 
     def _check_known(self, references: References) -> None:
         if self.mixing and not references.is_complete:
             raise ValueError(
-                "Ridge(mixing=True) learns from all labels of a row which of them go together, and here some "
-                "are unknown. Use Ridge(mixing=False)."
+                "Ridge(mixing=True) learns from complete label sets which labels occur together, and here "
+                "some labels are unknown. Use Ridge(mixing=False)."
             )
 
     def _solve_all(self, problem: Problem) -> Solved:
-        references = problem.references
+        references, S = problem.references, similarity_matrix(problem)
         known = knowledge(references)
         if known is not None:
-            return self._solve_partly_known(problem, known)
-        targets = problem.as_true(ridge_targets(references)).toarray()
-        solution = ridge_solution(
-            similarity_matrix(problem),
-            targets,
-            references.weights,
-            float(self.penalty),
-            references.groups,
-        )
+            return self._solve_partly_known(S, problem, known)
+        targets = _targets(problem).toarray()
+        solution = ridge_solution(S, targets, references.weights, float(self.penalty), references.groups)
         return self._solved(solution, targets, problem)
 
-    def _solve_partly_known(self, problem: Problem, known: Known) -> Solved:
-        references, stages, penalty = problem.references, problem.stages, float(self.penalty)
-        targets, weights, S = (
-            problem.as_true(ridge_targets(references)),
-            references.weights,
-            similarity_matrix(problem),
-        )
-        found = patterns(known)
+    def _solve_partly_known(self, S: FloatArray, problem: Problem, known: Known) -> Solved:
+        targets, weights, groups = _targets(problem), problem.references.weights, problem.references.groups
+        found, penalty = patterns(known), float(self.penalty)
         if work(found) <= limits().pattern_operations:
-            exact = targets.toarray(), weights, penalty, references.groups, found
-            return self._solved(partly_known_solution(S, *exact), targets, problem)
-        form: Any = None  # the similarities are there
-        ridge = MatrixRidge(
-            form,
-            S,
-            targets,
-            weights,
-            penalty,
-            stages.n_jobs,
-            stages.seed,
-            references.groups,
-            known,
-            S=S,
-            units=references.units,
-        )
-        return self._solved(ridge.solution(), targets, problem)
+            solution = partly_known_solution(S, targets.toarray(), weights, penalty, groups, found)
+        else:
+            form: Any = None  # the similarities are there
+            solution = MatrixRidge(form, S, *self._posed(problem, known)).solution()
+        return self._solved(solution, targets, problem)
 
-    def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: npt.NDArray[np.int64]) -> Solved:
+    def _posed(self, problem: Problem, known: Known | None) -> tuple[Any, ...]:
+        """Return the attributes of `LinearRidge` from the targets on."""
+        references, stages = problem.references, problem.stages
+        posed = _targets(problem), references.weights, float(self.penalty), stages.n_jobs, stages.seed
+        return *posed, references.groups, known, self.vocabulary, references.units
+
+    def _solve_by_blocks(self, A: FloatArray, problem: Problem, kept: IntArray) -> Solved:
         references, penalty = problem.references, float(self.penalty)
-        targets, weights = problem.as_true(ridge_targets(references)).toarray(), references.weights
-        rows = DoubledRows(problem)
+        targets, weights = _targets(problem).toarray(), references.weights
+        rows = _DoubleRows(problem)
         A, n_old = shrunk_inverse(A, kept), len(kept)
         if references.n_rows > n_old:
             S = rows.similarities(rows.X[n_old:])
@@ -283,93 +297,72 @@ class Ridge(Influence):
             A = grown_inverse(A, S[:, :n_old].T, S[:, n_old:] + ridge)
         T = with_ones(targets)
         U = A @ T
-        # one step of refinement, so that the rounding of many updates does not add up
+        # one step of refinement, so that the rounding errors of many updates do not add up
         U += A @ (T - rows.sums(U) - U * (penalty / weights)[:, None])
         solution = solution_from_inverse(A, U, targets, weights, penalty, references.groups)
         return self._solved(solution, targets, problem)
 
     def _linear_form(self, problem: Problem) -> LinearForm | None:
-        """The similarity as an inner product, where that is solved for without a matrix of all pairs."""
+        """Return the similarity as an inner product, if that avoids a matrix of all pairs."""
         n = problem.references.n_rows
         some = self.inducing not in ("auto", None) and self.n_inducing(n) is not None
         if some or fits_in_matrix(n):
             return None
         return linear_form(problem.stages.similarity, problem.references.X)
 
-    def _solve_linear(self, problem: Problem, form: LinearForm, known: FloatArray | None = None) -> Solved:
-        references, stages = problem.references, problem.stages
-        targets, weights = problem.as_true(ridge_targets(references)), references.weights
+    def _solve_linear(self, problem: Problem, form: LinearForm, before: FloatArray | None = None) -> Solved:
+        known = knowledge(problem.references)
+        posed = self._posed(problem, known)
         start = None
-        if known is not None:  # labels and sizes may have come and gone: a start need not be right
-            start = np.zeros(targets.shape)
-            width = min(start.shape[1], known.shape[1])
-            start[: len(known), :width] = known[:, :width]
-        penalty = float(self.penalty)
-        partly = knowledge(references)
-        if partly is not None:
-            start = None
-        ridge = LinearRidge(
-            form,
-            references.X,
-            targets,
-            weights,
-            penalty,
-            stages.n_jobs,
-            stages.seed,
-            references.groups,
-            partly,
-            self.vocabulary,
-            references.units,
-        )
-        return self._solved(ridge.solution(start), targets, problem)
+        if before is not None and known is None:
+            # labels and sizes may have been added or removed: a start need not be right
+            start = np.zeros(posed[0].shape)
+            width = min(start.shape[1], before.shape[1])
+            start[: len(before), :width] = before[:, :width]
+        solution = LinearRidge(form, problem.references.X, *posed).solution(start)
+        return self._solved(solution, posed[0], problem)
 
-    def _solve_inducing(self, problem: Problem, used: npt.NDArray[np.int64]) -> Solved:
-        references, penalty = problem.references, float(self.penalty)
+    def _solve_inducing(self, problem: Problem, used: IntArray) -> Solved:
+        references, stages = problem.references, problem.stages
         rows = take_rows(references.X, used)
         if getattr(rows, "dtype", None) == np.float32:  # the factor of nearly equal rows needs all digits
             rows = rows.astype(np.float64)
-        stages = problem.stages
         prepared = prepare(rows, [stages.similarity])
-        features = InducingFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
-        targets = problem.as_true(ridge_targets(references))
+        features = NystroemFeatures(prepared, stages.similarity, stages.engine.at_home, stages.n_jobs)
+        all_targets, penalty = _targets(problem), float(self.penalty)
 
         def solve(targets: Rows, weights: FloatArray) -> RidgeSolution:
-            return inducing_solution(features, references.X, targets, weights, penalty, references.groups)
+            found = feature_solution(features, references.X, targets, weights, penalty, references.groups)
+            return replace(found, V=features.to_influence(found.V))
 
-        partly = knowledge(references)
-        check_work(partly, features.width)
-        solution = by_patterns(solve, targets, references.weights, partly)
-        return self._solved(solution, targets, problem, used)
+        known = knowledge(references)
+        check_work(known, features.width)
+        solution = by_patterns(solve, all_targets, references.weights, known)
+        return replace(self._solved(solution, all_targets, problem), used=used)
 
-    def _solved(
-        self,
-        solution: RidgeSolution,
-        targets: Rows,
-        problem: Problem,
-        used: npt.NDArray[np.int64] | None = None,
-    ) -> Solved:
-        references = problem.references
+    def _solved(self, solution: RidgeSolution, targets: Rows, problem: Problem) -> Solved:
+        references, weights, groups = (
+            problem.references,
+            problem.references.weights,
+            problem.references.groups,
+        )
         if self.vocabulary and solution.inverse is not None:
-            solution = replace(solution, left_out=self._left_out_as_asked(solution, targets, problem))
+            rows = _DoubleRows(problem)
+            if sp.issparse(rows.X):
+                left_out = scores_without_own_columns(
+                    solution, rows.X, rows.similarities, targets, weights, groups
+                )
+                solution = replace(solution, left_out=left_out)
         if self.gives_log_odds(references.n_labels):
-            solution = mixed(solution, targets, references.n_labels, references.weights, references.groups)
+            solution = mixed(solution, targets, references.n_labels, weights, groups)
         return Solved(
             solution.V,
             solution.mean,
-            used,
-            solution.left_out,
+            left_out=solution.left_out,
             inverse=solution.inverse,
             residual=solution.residual,
         )
 
-    def _left_out_as_asked(self, solution: RidgeSolution, targets: Rows, problem: Problem) -> FloatArray:
-        references, rows = problem.references, DoubledRows(problem)
-        if not sp.issparse(rows.X):
-            return solution.left_out
-        known = references.weights, references.groups
-        return scores_as_asked(solution, rows.X, rows.similarities, targets, *known)
 
-
-def inducing_rows(references: References, m: int, seed: int) -> npt.NDArray[np.int64]:
-    """A seeded sample of the references, in rising order."""
-    return drawn_rows(references.order, m, seed)
+def _targets(problem: Problem) -> Rows:
+    return problem.as_true(ridge_targets(problem.references))

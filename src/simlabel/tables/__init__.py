@@ -1,17 +1,12 @@
-"""Tables as people have them: what a column holds, and rows of cells as rows of numbers."""
+"""Raw tables: cells, detection of column kinds, label cells, and the encoder of rows as features."""
 
-from simlabel.tables._advice import advise_on_categories
-from simlabel.tables._cells import Cell, Cells, Row, table_cells
-from simlabel.tables._columns import NumberColumn, TermColumn
-from simlabel.tables._description import title_column
-from simlabel.tables._embedding import EmbeddedColumn, Embedding
-from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning
-from simlabel.tables._kinds import KINDS, LEFT_OUT, Column, detect_columns
+from simlabel.tables._cells import Cell, Cells, Row, table_cells, yes_or_no
+from simlabel.tables._column_encoders import EmbeddedColumn, Embedding, NumberColumn, TermColumn
+from simlabel.tables._detection import KINDS, LEFT_OUT, Column, detect_columns, title_column
+from simlabel.tables._encoder import ENCODERS, NUMBERS, TableEncoder, TableWarning, advise_on_categories
 from simlabel.tables._labels import label_sets, leaking_columns, separator_for, tagged_rows
-from simlabel.tables._separators import guess_separator, list_form
-from simlabel.tables._terms import LISTS, join, split
-from simlabel.tables._values import yes_or_no
-from simlabel.tables._vocabulary import Vocabulary
+from simlabel.tables._lists import LISTS, guess_separator, join, list_form, split
+from simlabel.tables._text import ANALYSES, Vocabulary
 
 __all__ = [
     "advise_on_categories",
@@ -26,6 +21,7 @@ __all__ = [
     "LEFT_OUT",
     "NUMBERS",
     "ENCODERS",
+    "ANALYSES",
     "Cell",
     "Cells",
     "Row",

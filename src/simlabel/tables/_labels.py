@@ -1,34 +1,32 @@
-"""Labels as tables hold them: texts with separators, lists, empty cells; and columns that give them away."""
+"""Labels in tables: texts with separators, lists, empty cells; and columns that contain the labels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from simlabel._utils.validation import is_missing
+from simlabel._utils.validation import IntArray, is_missing
 from simlabel.labels import Partial
 from simlabel.tables._cells import Cells, cell
+from simlabel.tables._detection import LEFT_OUT
 from simlabel.tables._encoder import TableEncoder
-from simlabel.tables._kinds import LEFT_OUT
-from simlabel.tables._separators import guess_separator
-from simlabel.tables._terms import plain, split
+from simlabel.tables._lists import guess_separator, split
+from simlabel.tables._text import plain
 
 _SETS = (set, frozenset, list, tuple, np.ndarray)
-_KNOWN = (*_SETS, Partial)
-_GIVEN_AWAY = 0.9  # of the rows: their labels are all there, and nearly nothing else
-_LOOKED_AT = 2000
+_LEAKING = 0.9  # share of rows whose cell has all labels and at most one other value
+_MOST_ROWS = 2000
 
 
 def separator_for(y: Any, wanted: str | None) -> str | None:
-    """What stands between the labels of a row where y is a column of texts; None where nothing does.
+    """Return the separator between the labels of a row if y is a column of texts; None if there is none.
 
     Parameters
     ----------
     wanted : str or None
-        "auto" to find out; None where each text is one label.
+        "auto" to detect it; None if each text is one label.
 
     Examples
     --------
@@ -37,14 +35,13 @@ def separator_for(y: Any, wanted: str | None) -> str | None:
     """
     if wanted is not None and (not isinstance(wanted, str) or not wanted):
         raise ValueError(f"label_separator must be a text, None or 'auto', got {wanted!r}.")
-    texts = _texts(y)
-    if wanted != "auto" or texts is None:
-        return None if wanted == "auto" else wanted
-    return guess_separator([text for text in texts if text is not None]) or None
+    if wanted != "auto":
+        return wanted
+    return guess_separator([text for text in _texts(y) or [] if text is not None]) or None
 
 
 def label_sets(y: Any, separator: str | None) -> Any:
-    """A column of texts, or of lists with empty cells, as label sets; any other form of y as it is.
+    """Return label sets for a column of texts or lists, which may have empty cells; other y unchanged.
 
     Examples
     --------
@@ -55,20 +52,20 @@ def label_sets(y: Any, separator: str | None) -> Any:
     if texts is not None:
         return [set(split(text, separator or "")) for text in texts]
     rows = _column(y)
-    if not rows or not all(_names(row) if isinstance(row, _KNOWN) else is_missing(row) for row in rows):
+    if not rows or not all(_is_label_set(row) or is_missing(row) for row in rows):
         return y
     return [
         row if isinstance(row, Partial) else set(row) if isinstance(row, _SETS) else set() for row in rows
     ]
 
 
-def tagged_rows(y: Any, empty: str) -> npt.NDArray[np.int64] | None:
-    """Return the positions of the rows that have been tagged; None where all rows count.
+def tagged_rows(y: Any, empty: str) -> IntArray | None:
+    """Return the positions of the rows that have been tagged; None if all rows count.
 
     Parameters
     ----------
     empty : {"untagged", "none"}
-        What an empty cell of a column of labels means. An empty set or list always means no label.
+        Meaning of an empty cell of a column of labels. An empty set or list always means no label.
 
     Examples
     --------
@@ -83,19 +80,19 @@ def tagged_rows(y: Any, empty: str) -> npt.NDArray[np.int64] | None:
     rows = _column(y) or []
     empties = [not row.strip() if isinstance(row, str) else is_missing(row) for row in rows]
     if all(empties):
-        raise ValueError(f"y: all {len(rows)} rows are untagged; give the labels of some.")
+        raise ValueError(f"y: all {len(rows)} rows are untagged: pass the labels of some.")
     return np.flatnonzero(np.logical_not(empties)) if any(empties) else None
 
 
-def _names(row: Any) -> bool:
-    """Whether these are names of labels; a list that holds a number is a row of a 0/1 matrix."""
-    return isinstance(row, set | frozenset | Partial) or all(
-        isinstance(each, str) or is_missing(each) for each in row
-    )
+def _is_label_set(row: Any) -> bool:
+    """Return whether a row holds label names; a list with a number is a row of an indicator matrix."""
+    if isinstance(row, set | frozenset | Partial):
+        return True
+    return isinstance(row, _SETS) and all(isinstance(each, str) or is_missing(each) for each in row)
 
 
 def _texts(y: Any) -> list[str | None] | None:
-    """The texts of a column of texts, None for an empty cell; None for any other form of y."""
+    """Return the texts of a column of texts, None for an empty cell; None for any other y."""
     rows = _column(y)
     if not rows or not any(isinstance(row, str) for row in rows):
         return None
@@ -106,44 +103,45 @@ def _texts(y: Any) -> list[str | None] | None:
 
 
 def _column(y: Any) -> list[Any] | None:
-    """The values of what is one column: a list, a series, an array of one dimension."""
+    """Return the values of one column: a list, a series, a 1-D array; None for any other y."""
     if sp.issparse(y) or hasattr(y, "columns") or y is None or isinstance(y, str | dict):
         return None
     if getattr(y, "ndim", 1) != 1:
         return None
-    y = y.to_pylist() if hasattr(y, "to_pylist") else y
-    values = y.to_list() if hasattr(y, "to_list") else y.tolist() if hasattr(y, "tolist") else y
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(y, name):
+            y = getattr(y, name)()
     try:
-        return list(values)
+        return list(y)
     except TypeError:
         return None
 
 
 def leaking_columns(cells: Cells, encoder: TableEncoder, classes: Any, Y: sp.csr_array) -> list[str]:
-    """Columns that hold the labels of nearly every row, as values or words, and little beside."""
+    """Return the columns that contain the labels of nearly every row, and little else."""
     names = [plain(str(label)) for label in classes.tolist()]
-    labelled = np.flatnonzero(np.diff(Y.indptr))
-    rows = labelled[:: -(-len(labelled) // _LOOKED_AT) or 1].tolist()
+    labeled = np.flatnonzero(np.diff(Y.indptr))
+    rows = labeled[:: -(-len(labeled) // _MOST_ROWS) or 1].tolist()
     truth = [{names[k] for k in Y.indices[Y.indptr[i] : Y.indptr[i + 1]]} for i in rows]
     if len({frozenset(each) for each in truth}) < 2:
-        return []  # where all rows have the same labels, nothing is given away
+        return []  # if all rows have the same labels, nothing leaks
     found = []
     for column in encoder.columns_:
         if column.kind in (*LEFT_OUT, "number", "date"):
             continue
         values = cells.column(column.name)
         held = [{plain(item) for item in _items(values[i], column.separator)} for i in rows]
-        given = sum(
+        leaking = sum(
             labels <= items and len(items) <= len(labels) + 1
             for labels, items in zip(truth, held, strict=True)
         )
-        if given >= _GIVEN_AWAY * len(rows):
+        if leaking >= _LEAKING * len(rows):
             found.append(column.name)
     return found
 
 
 def _items(value: Any, separator: str) -> list[str]:
-    """The values of a cell, by its column's separator or else by any that is usual."""
+    """Return the values of a cell, by the separator of its column or else by a guess."""
     if value is None or isinstance(value, tuple) or separator:
         return split(value, separator)
     return split(value, guess_separator([str(value)]))

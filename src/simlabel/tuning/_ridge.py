@@ -184,8 +184,8 @@ class RidgeSearch:
         key = tuple(value for name, value in candidate.items() if name != PENALTY)
         left_out = self._left_out.get(key)
         if left_out is None:
-            if self.problem.references.n_rows > limits().eigenvector_rows:
-                self._left_out.clear()  # a factor is made anew for each penalty: little is saved
+            if self.problem.references.n_rows > limits().cached_similarity_rows:
+                self._left_out.clear()  # their memory grows with the square of the rows
             references, S = self.problem.references, self._similarities(candidate)
             given = S, self.targets, references.weights
             if self.patterns is None:

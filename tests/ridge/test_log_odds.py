@@ -1,4 +1,4 @@
-"""Scores as log-odds mixed over labels: against general minimisers, and learning without each row."""
+"""Mixed log-odds compared with general minimizers, and with learning without each row."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 
 from simlabel import SMLClassifier
 from simlabel.metrics import average_precision
-from simlabel.ridge import Ridge
-from simlabel.ridge._closed_form import RidgeSolution, ridge_solution
-from simlabel.ridge._logistic import logistic
-from simlabel.ridge._mixing import mixed
+from simlabel.ridge import Ridge, RidgeSolution, logistic, mixed, ridge_solution
 from simlabel.similarities import RBF
 
 
@@ -31,7 +28,7 @@ def related_labels(rng, n, n_labels=4):
 
 
 def solved(X, Y, weights, penalty=0.5, groups=None):
-    """With an influence of ones and zeros, so that the mixture is what it becomes."""
+    """Solve, and replace the influence by the identity, so that it becomes the mixture."""
     S = np.exp(-3.0 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     return replace(ridge_solution(S, Y, weights, penalty, groups), V=np.eye(Y.shape[1]))
 
@@ -42,7 +39,7 @@ def log_loss(F, Y, weights, M, offsets):
 
 
 def held_back(M, offsets, Y, weights, scale, own):
-    """What the prior adds to the loss: others near 0, own coefficients near their mean, offsets near base."""
+    """Return the penalty of the prior: others near 0, own coefficients near their mean, offsets near base."""
     precision = np.full(M.shape, 30.0)
     np.fill_diagonal(precision, 3.0)
     shares = (weights @ Y + 0.5) / (weights.sum() + 1.0)
@@ -75,7 +72,7 @@ def own_mean(F, Y, weights, scale):
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
 @settings(max_examples=15)
 def test_the_mixture_has_the_smallest_loss(seed, weighted):
-    """No step away from it, in any direction, makes log loss and prior together smaller."""
+    """No step in any direction decreases the sum of log loss and prior."""
     rng = np.random.default_rng(seed)
     X, Y = related_labels(rng, 60)
     weights = rng.random(60) * 3 + 0.1 if weighted else np.ones(60)
@@ -97,8 +94,8 @@ def test_the_mixture_has_the_smallest_loss(seed, weighted):
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-def test_left_out_scores_are_those_of_a_mixture_without_the_row(rng, grouped):
-    """To first order: they are nearer to what a mixture of the other rows says than those of all rows are."""
+def test_leave_one_out_approximates_a_mixture_without_the_row(rng, grouped):
+    """To first order: closer to a mixture of the other rows than the scores with all rows are."""
     n = 150
     X, Y = related_labels(rng, n)
     groups = np.arange(n) // 3 if grouped else None
@@ -142,7 +139,7 @@ def test_related_labels_gain(rng, inducing):
 
 
 def test_scores_of_rare_and_frequent_labels_compare(rng):
-    """One score for all: a rare label that is sure is ranked before a frequent one that is not."""
+    """A certain rare label is ranked before an uncertain frequent one."""
     n = 2000
     X = rng.random((n, 4))
     chances = np.column_stack([0.6 * (X[:, 0] > 0.3), 0.25 * (X[:, 1] > 0.8), 0.12 * (X[:, 2] > 0.5)])
@@ -165,8 +162,8 @@ def test_scores_of_set_sizes_stay(rng):
     np.testing.assert_array_equal(found.mean[4:], plain.mean[4:])
 
 
-def test_of_very_many_labels_each_is_made_from_its_own_score(rng, monkeypatch):
-    monkeypatch.setattr("simlabel.ridge._mixing._MOST_OPERATIONS", 1.0)
+def test_very_many_labels_use_their_own_score_only(rng, monkeypatch):
+    monkeypatch.setattr("simlabel.ridge._log_odds._MOST_OPERATIONS", 1.0)
     X, Y = related_labels(rng, 40)
     plain = solved(X, Y, np.ones(40))
     found = mixed(plain, Y, 4, np.ones(40))
@@ -184,8 +181,8 @@ def test_too_many_columns_are_not_mixed(rng, change_limits):
     assert not Ridge(mixing=True).gives_log_odds(4)
 
 
-def test_labels_that_all_rows_have_or_none(rng):
-    """Their log-odds are finite, and others are not led astray."""
+def test_constant_labels(rng):
+    """Their log-odds are finite, and other labels are not affected."""
     X, Y = related_labels(rng, 50, 4)
     Y[:, 1], Y[:, 2] = 1.0, 0.0
     found = mixed(solved(X, Y, np.ones(50)), Y, 4, np.ones(50))
@@ -211,7 +208,7 @@ def test_logistic_regression_against_a_general_minimiser(seed):
     np.testing.assert_allclose(found.coefficients, wanted.x, rtol=1e-3, atol=1e-4)
 
 
-def test_mixing_is_yes_or_no():
+def test_mixing_must_be_boolean():
     with pytest.raises(ValueError, match="mixing must be True or False, got 'labels'"):
         SMLClassifier(influence=Ridge(mixing="labels")).fit([[0.0], [1.0]], [{"a"}, {"b"}])
 
@@ -221,14 +218,14 @@ def test_one_class_for_each_row_is_not_mixed():
         SMLClassifier(influence=Ridge(0.1, mixing=True)).fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
 
 
-def test_presence_alone_is_not_mixed(rng):
+def test_positive_unlabeled_data_is_not_mixed(rng):
     X, Y = related_labels(rng, 30)
     model = SMLClassifier(RBF(1.0), influence=Ridge(0.1, mixing=True), absent="unknown")
     with pytest.raises(ValueError, match=r"log-odds of them. Use Ridge\(mixing=False\)"):
         model.fit(X, Y.astype(int))
 
 
-def test_a_label_that_nearly_all_the_weight_has_gets_finite_log_odds(rng):
+def test_log_odds_are_finite_for_extreme_weights(rng):
     """The row without it weighs less than the rounding of the sum of weights."""
     X, Y = related_labels(rng, 12)
     Y[0], Y[1:, 0], weights = 0.0, 1.0, np.ones(12)

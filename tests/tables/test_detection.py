@@ -1,4 +1,4 @@
-"""What a column holds, and why."""
+"""Detection of column kinds, with their reasons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CASES = {
     "per cent": (["12 %", "7%"], ("number", "7 to 12")),
     "few odd ones": (
         [*map(str, range(0, 80, 2)), "?!"],
-        ("number", "0 to 78, 1 that are none count as missing"),
+        ("number", "0 to 78, 1 that are not numbers treated as missing"),
     ),
     "iso dates": (["2024-05-01", "2023-12-31"], ("date", "2023-12-31 to 2024-05-01")),
     "dotted dates": (["1.5.2024", "31.12.2023 14:30"], ("date", "2023-12-31 to 2024-05-01")),
@@ -87,7 +87,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_kind_and_its_reason(case):
+def test_kind_and_reason(case):
     values, expected = CASES[case]
     assert reads(values) == expected
 
@@ -97,7 +97,7 @@ def test_a_number_with_an_umlaut_and_a_decimal_comma():
     assert (column.kind, column.decimal) == ("number", ",")
 
 
-def test_large_numbers_that_are_called_ids_are_left_out():
+def test_large_numbers_named_id_are_left_out():
     values = random.Random(0).sample(range(10**6), 40)
     assert reads(values, name="user_id")[0] == "id"
     assert reads(values, name="price")[0] == "number"
@@ -105,18 +105,18 @@ def test_large_numbers_that_are_called_ids_are_left_out():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("values", [["a", "b|c"], [1, 2], [None, None]], ids=str)
-def test_what_the_user_says_holds(kind, values):
+def test_given_kind_is_used(kind, values):
     assert reads(values, kind=kind) == (kind, "as you said")
 
 
-def test_what_the_user_says_is_still_looked_at():
+def test_format_is_detected_for_given_kinds():
     assert kind_of(["83,0", "ninety"], kind="number").decimal == ","
     assert kind_of(["5/13/2024", "soon", "later"], kind="date").order == "month first"
     assert kind_of(["a;b", "b", "c"], kind="multi").separator == ";"
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"plot": "text"}, "no column 'plot'; the table has 'title'"),
         ({"title": "prose"}, "'prose' is no kind"),
@@ -127,8 +127,8 @@ def test_what_the_user_says_is_still_looked_at():
     ],
     ids=str,
 )
-def test_a_kind_that_there_is_not(given, said):
-    with pytest.raises(ValueError, match=said):
+def test_invalid_kinds(given, message):
+    with pytest.raises(ValueError, match=message):
         detect_columns(Cells(("title",), [("Jaws",)]), given)
 
 
@@ -147,5 +147,5 @@ def test_a_kind_that_there_is_not(given, said):
     ],
     ids=repr,
 )
-def test_what_stands_between_labels(texts, separator):
+def test_guess_separator(texts, separator):
     assert guess_separator(texts) == separator

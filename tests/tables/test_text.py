@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_tables
-from simlabel.tables import _terms
-from simlabel.tables._terms import ANALYSES
+from simlabel.tables import ANALYSES
 
 CHARACTERS = st.one_of(
     st.sampled_from("ab cd  e\n.,-'_ÄßﬁİΣ海の猫ไทย가3"), st.characters(exclude_categories=["Cs"])
@@ -20,7 +18,7 @@ TEXTS = st.lists(st.text(CHARACTERS, max_size=25), min_size=1, max_size=5)
 
 
 def read(counted):
-    """What was counted, row by row."""
+    """Return the counts of each row as a dict."""
     rows = []
     for i in range(counted.counts.shape[0]):
         places = slice(*counted.counts.indptr[i : i + 2])
@@ -29,23 +27,13 @@ def read(counted):
     return rows
 
 
-@pytest.fixture(params=[0, 100], ids=["together", "one by one"])
-def few(request):
-    """How few texts are read one by one."""
-    with mock.patch.object(_terms, "_FEW", request.param):
-        yield
-
-
-@pytest.mark.usefixtures("few")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS)
-def test_words_and_characters_are_those_of_plain_loops(texts):
+def test_words_and_characters_match_plain_loops(texts):
     words, characters = ANALYSES["text"](texts, "")
     assert read(words) == [Counter(naive_tables.words(text)) for text in texts]
     assert read(characters) == [Counter(naive_tables.characters(text)) for text in texts]
 
 
-@pytest.mark.usefixtures("few")
 def test_pairs_stay_within_a_text():
     words, _ = ANALYSES["text"](["one two", None, "three", ("four", "five")], "")
     assert [sorted(row) for row in read(words)] == [
