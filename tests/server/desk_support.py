@@ -18,8 +18,7 @@ import httpx
 import numpy as np
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.server._journal import make
-from simlabel.server._schema import create
+from simlabel.server import apply_changes, create_store
 from simlabel.tables import table_cells
 
 MAIN = "from simlabel.cli import main; main()"
@@ -158,13 +157,13 @@ def opened(folder: Path) -> sqlite3.Connection:
 def assert_journal_is_the_truth(folder: Path, scratch: Path) -> None:
     """The tables are what the journal gives, made anew in an empty store."""
     scratch.unlink(missing_ok=True)
-    create(scratch)
+    create_store(scratch)
     fresh = sqlite3.connect(scratch)
     store = opened(folder)
     try:
         assert store.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         for row in store.execute("SELECT seq, kind, changes, undoes FROM journal ORDER BY seq"):
-            make(fresh, row["seq"], row["kind"], json.loads(row["changes"]), row["undoes"])
+            apply_changes(fresh, row["seq"], row["kind"], json.loads(row["changes"]), row["undoes"])
         assert tables(fresh) == tables(store)
     finally:
         store.close()

@@ -12,11 +12,7 @@ import uvicorn
 from desk_support import ADMIN, Server, raw_request
 from uvicorn.server import ServerState
 
-from simlabel.server import new_token
-from simlabel.server._connection import Connection
-from simlabel.server._desk import Desk
-from simlabel.server.api import make_app
-from simlabel.server.api._gate import network_of
+from simlabel.server import Connection, Desk, make_app, network_of, new_token
 
 ROLES = ("reading", "tagging", "administration")
 # the table of rights: what is open to all, and what needs more than reading

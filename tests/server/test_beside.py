@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from desk_support import WORDS, made_row
 
-from simlabel.server import _beside
-from simlabel.server import _changes as changes
-from simlabel.server._beside import Beside
-from simlabel.server._desk import Desk
-from simlabel.server._journal import undo
-from simlabel.server._people import Person
+from simlabel.server import Beside, Desk, Person, changes, undo
 from simlabel.tables import table_cells
 
 ADA = Person("Ada", "administration")
@@ -140,12 +135,15 @@ def test_items_that_wait_are_remembered_by_the_next_model(desk):
     assert moved == {numbered(desk, "horror")}
 
 
-def test_a_model_comes_where_more_items_wait_than_are_noted(desk, monkeypatch):
-    monkeypatch.setattr(_beside, "_MOST", 3)
-    for number in range(5):
-        added(desk, ODD | {"title": f"Concert {number}"}, ["percussion"])
-    noted = Beside(desk.store, desk.predictor.published.model, desk.predictor.published.position)
-    before = set(noted._items)
-    noted.warm()
-    assert len(before) == 3
-    assert set(noted._items) == before
+def test_the_newest_256_pending_items_count_and_warming_up_keeps_them(desk):
+    """The labels of older items are unknown to the model and to its pending updates."""
+    contents = [ODD | {"title": f"Concert {number}"} for number in range(258)]
+    new = [changes.NewItem(c, None, ["old" if i < 2 else "new"]) for i, c in enumerate(contents)]
+    changed(desk, changes.add_items, new)
+    published = desk.predictor.current()
+    pending = Beside(desk.store, published.model, published.position)
+    before = pending.outputs([ODD])
+    assert numbered(desk, "new") in before.names
+    assert numbered(desk, "old") not in before.names
+    pending.warm()
+    np.testing.assert_array_equal(pending.outputs([ODD]).probabilities, before.probabilities)

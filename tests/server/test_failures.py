@@ -22,12 +22,8 @@ from desk_support import (
     snapshot_of,
 )
 
-from simlabel.server import _changes as changes
-from simlabel.server import backup
-from simlabel.server._desk import Desk
-from simlabel.server._learner import Learner
-from simlabel.server._people import Person
-from simlabel.server._problems import DiskFull, StoreError, Unwritable
+from simlabel import Tagger
+from simlabel.server import Desk, DiskFull, Learner, Person, StoreError, Unwritable, backup, changes
 
 ADA = Person("Ada", "administration")
 
@@ -123,15 +119,15 @@ def test_a_damaged_snapshot_is_learnt_anew(tmp_path):
     assert_model_is_a_fresh_fit(tmp_path / "desk")
 
 
-@pytest.mark.parametrize("what", ["fitted", "followed"])
+@pytest.mark.parametrize("what", ["fit", "exchange"])
 def test_changes_that_could_not_be_learned_are_learned_later(desk, monkeypatch, what):
     learner = Learner(desk.places.store, desk.places.models)
-    if what == "followed":
+    if what == "exchange":
         added(desk, 5)
         learner.follow("first.simlabel")
     added(desk, 4, seed=1)
     with monkeypatch.context() as patched:
-        patched.setattr(f"simlabel.server._learner.{what}", lambda *_: 1 / 0)
+        patched.setattr(Tagger, what, lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             learner.follow("second.simlabel")
     answer = learner.follow("second.simlabel")
@@ -169,7 +165,7 @@ def test_a_store_that_can_only_be_read_answers_and_refuses_changes(tmp_path, req
     desk.start()
     assert desk.status()["items"]["done"] == 3
     assert desk.status()["read_only"]
-    with pytest.raises(Unwritable, match="only read"):
+    with pytest.raises(Unwritable, match="read-only"):
         added(desk, 1)
     assert len(desk.store.rows("SELECT 1 FROM items")) == 3
     desk.close()
@@ -186,7 +182,7 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path, request):
     desk.close()
     folder.chmod(0o555)
     request.getfixturevalue("nobody")
-    with pytest.raises(StoreError, match="cannot be read where nothing can be written"):
+    with pytest.raises(StoreError, match="cannot be read in a folder that is read-only"):
         Desk(folder)
 
 

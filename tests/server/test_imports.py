@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from desk_support import MAIN, Server, opened
 
-from simlabel.server._parsing import Crashed, ImportOptions, TableReader
+from simlabel.server import Crashed, ImportOptions, TableReader
 
 ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
 FRAME = pd.DataFrame(ROWS)
@@ -126,7 +126,7 @@ def test_an_id_that_a_file_repeats_is_a_problem(empty):
     job = imported(empty, b"id,title\na,one\nb,two\na,three\n", name="t.csv", id_column="id")
     assert counts(job) == [2, 0, 0]
     assert job["problems"] == [
-        {"row": 3, "problem": "The row has the same id as row 1, and was left out."},
+        {"row": 3, "problem": "The row was skipped, because it has the same id as row 1."},
     ]
     assert [title for title, _ in stored(empty)] == ["one", "two"]
 
@@ -248,7 +248,7 @@ def test_an_import_is_canceled_in_the_terminal(tmp_path):
 def test_the_memory_of_a_reader_is_limited(tmp_path):
     """To 1 GiB for a small file, beyond what the process begins with."""
     (tmp_path / "t.csv").write_text("title\nsea\n")
-    code = "import sys; from pathlib import Path; from simlabel.server._parsing import limit_memory\n"
+    code = "import sys; from pathlib import Path; from simlabel.server import limit_memory\n"
     code += (
         "limit_memory(Path(sys.argv[1])); bytearray(1 << 28); print('here', flush=True); bytearray(2 << 30)"
     )
@@ -260,7 +260,7 @@ def test_the_memory_of_a_reader_is_limited(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="time is limited on POSIX systems alone")
 def test_the_time_of_a_reader_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr("simlabel.server._parsing._seconds", lambda file: 1)
+    monkeypatch.setattr("simlabel.server._parsing._time_limit", lambda file: 1)
     (tmp_path / "t.csv").write_text("title,tags\n" + "the sea and the sun,x\n" * 500_000)
     match = "took longer than 1 s"
     with TableReader(tmp_path / "t.csv", ImportOptions()) as reader, pytest.raises(Crashed, match=match):

@@ -16,7 +16,7 @@ import pytest
 from annif_client import AnnifClient
 from desk_support import Server, made_items, made_row
 
-from simlabel.server._serve import _listen
+from simlabel.server import listen
 
 
 def names(found):
@@ -272,7 +272,7 @@ def test_a_name_that_leads_here_from_outside_is_refused_without_tokens(taught):
 
 def test_answers_are_sent_at_once():
     """asyncio turns delays off for sockets that are said to be TCP, and for those alone."""
-    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP

@@ -16,15 +16,20 @@ import pytest
 import scipy.sparse as sp
 from desk_support import MAIN, Server
 
-from simlabel.server._connection import log_once, most_connections
-from simlabel.server._desk import Desk
-from simlabel.server._predicting import Published
-from simlabel.server._problems import TooLarge, TooMany
-from simlabel.server._turns import MOST_TEXT, asker
-from simlabel.server.api._gate import Rates
+from simlabel.server import (
+    MOST_TEXT,
+    Desk,
+    Published,
+    Rates,
+    TooLarge,
+    TooMany,
+    asker,
+    log_once,
+    most_connections,
+)
 
 # a server that waits for half a second where it otherwise waits for 10 or 20
-HASTY = "import simlabel.server._connection as c, simlabel.server.api._gate as g; "
+HASTY = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
 HASTY += "c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = 0.5; " + MAIN
 
 
@@ -277,7 +282,7 @@ def test_what_one_request_and_one_person_may_ask_for_is_bounded(slow):
     assert model.began.wait(60)
     for _ in range(4):
         asked(predictor, "Ada", BIG)
-    with pytest.raises(TooMany, match=r"[45] requests of yours wait already"):
+    with pytest.raises(TooMany, match=r"You have [45] waiting requests"):
         asked(predictor, "Ada", BIG)
     assert asked(predictor, "Bob", BIG) is not None
 

@@ -13,8 +13,7 @@ import httpx
 import pytest
 from desk_support import Server, made_items
 
-from simlabel.server._desk import Desk
-from simlabel.server.api import make_app
+from simlabel.server import Desk, make_app
 
 TABLE = b"id,title,tags\na,shark night,horror\nb,love kiss,romance\n"
 

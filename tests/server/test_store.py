@@ -6,20 +6,29 @@ import copy
 import shutil
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from desk_support import assert_journal_is_the_truth, lessons_of, made_row
+from desk_support import assert_journal_is_the_truth, lessons_of, made_row, opened
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
-from simlabel.server import _changes as changes
-from simlabel.server._journal import By, undo
-from simlabel.server._problems import Conflict, DeskError, NotFound
-from simlabel.server._schema import Places
-from simlabel.server._store import DeskStore, Together
-from simlabel.server._teaching import changes_since, fitted, followed
+from simlabel.server import (
+    By,
+    Conflict,
+    DeskError,
+    DeskStore,
+    NotFound,
+    Places,
+    Together,
+    changes,
+    changes_since,
+    fit_model,
+    undo,
+    update_model,
+)
 
 LABELS = st.sampled_from(["horror", "romance", "crime", "space", "  space ", "Übersee"])
 PEOPLE = st.sampled_from(["Ada", "Bo"])
@@ -163,16 +172,13 @@ class DeskMachine(RuleBasedStateMachine):
     @rule()
     def follow(self):
         """The model is taught exactly the items that are done."""
-        db = self.store._readers.get()
-        try:
+        with closing(opened(self.folder)) as db:
             found = changes_since(db, self.position)
             if self.model is not None:
-                self.model = followed(self.model, found)
+                self.model = update_model(self.model, found)
             if self.model is None:
-                self.model = fitted(changes_since(db, -1).lessons)
+                self.model = fit_model(changes_since(db, -1).lessons)
             self.position = found.position
-        finally:
-            self.store._readers.put(db)
         wanted = sorted(n for n, item in self.plain.items() if item["there"] and item["done"])
         if self.model is not None:
             assert sorted(self.model.ids_.tolist()) == wanted

@@ -14,13 +14,7 @@ import pytest
 from desk_support import bytes_of, made_row
 
 from simlabel import Tagger
-from simlabel.server import _changes as changes
-from simlabel.server import backup
-from simlabel.server._desk import Desk
-from simlabel.server._people import Person
-from simlabel.server._problems import DeskError, StoreError
-from simlabel.server._schema import Places, connect
-from simlabel.server._teaching import opened
+from simlabel.server import Desk, DeskError, Person, Places, StoreError, backup, changes, load_model
 from simlabel.tables import Embedding
 
 ADA = Person("Ada", "administration")
@@ -148,9 +142,9 @@ def test_values_that_a_table_does_not_take_are_refused(copied):
 
 
 def test_a_connection_trusts_no_schema(copied):
-    db = connect(copied / "desk" / "desk.sqlite", "ro")
-    assert db.execute("PRAGMA trusted_schema").fetchone()[0] == 0
-    db.close()
+    desk = Desk(copied / "desk")
+    assert desk.store.rows("PRAGMA trusted_schema")[0][0] == 0
+    desk.close()
 
 
 def test_another_programs_database_is_left_as_it_is(tmp_path):
@@ -169,12 +163,12 @@ def test_a_model_that_names_an_embedding_is_refused(tmp_path):
     encoder.columns = {"a": Embedding(str(tmp_path / "others"))}
     model.save(tmp_path / "odd.simlabel")
     with pytest.raises(StoreError, match="names an embedding"):
-        opened(tmp_path / "odd.simlabel")
+        load_model(tmp_path / "odd.simlabel")
 
 
 @pytest.mark.parametrize("other", ["desk/desk.sqlite", "link", "linked/desk.sqlite", "hard/desk.sqlite"])
 def test_a_store_is_opened_once_by_whatever_path(tmp_path, other):
-    code = "import sys; from simlabel.server._desk import Desk; Desk(sys.argv[1]); print('opened')"
+    code = "import sys; from simlabel.server import Desk; Desk(sys.argv[1]); print('opened')"
     desk = Desk(tmp_path / "desk")
     try:
         (tmp_path / "link").symlink_to(tmp_path / "desk")
