@@ -1,4 +1,4 @@
-"""What is stored counts at once, in plain sums, before the model has learnt it; what is unknown stays so."""
+"""Pending updates: stored changes count at once, before the model is trained on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def texts(seed):
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory):
-    """A desk whose model knows 40 films, and that learns no more."""
+    """Return a server state whose model knows 40 films and is not updated."""
     desk = Desk(tmp_path_factory.mktemp("beside"))
     new = [changes.NewItem(content, None, tags, True) for content, tags in map(texts, range(40))]
     desk.change(ADA, lambda by: changes.add_items(by, new).updated).result()
@@ -35,7 +35,7 @@ def taught(tmp_path_factory):
 
 @pytest.fixture
 def desk(taught):
-    """The same; what a test did is put away after it."""
+    """Return the same state; items that a test adds are removed after it."""
     known = {row["id"] for row in taught.store.rows("SELECT id FROM items")}
     yield taught
     for row in taught.store.rows("SELECT id FROM items WHERE status <> 'removed'"):
@@ -60,7 +60,7 @@ def numbered(desk, name):
     return str(desk.store.rows("SELECT id FROM labels WHERE name = ?", name)[0]["id"])
 
 
-def test_an_item_that_is_done_counts_in_the_next_suggestion(desk):
+def test_done_item_counts_in_the_next_suggestion(desk):
     assert "percussion" not in suggested(desk, ODD)
     number = added(desk, ODD, ["percussion"], done=True)
     found = suggested(desk, ODD)
@@ -71,7 +71,7 @@ def test_an_item_that_is_done_counts_in_the_next_suggestion(desk):
     assert "percussion" not in suggested(desk, ODD)
 
 
-def test_of_an_item_that_is_not_done_only_what_was_touched_counts(desk):
+def test_only_the_given_and_rejected_labels_of_a_waiting_item_count(desk):
     before = suggested(desk, ODD)
     number = added(desk, ODD)
     assert suggested(desk, ODD) == before
@@ -84,11 +84,11 @@ def test_of_an_item_that_is_not_done_only_what_was_touched_counts(desk):
         assert after[label] == before[label]
     changed(desk, undo, seq)
     assert suggested(desk, ODD)["space"] == before["space"]
-    changed(desk, changes.set_status, number, "done")  # what was not touched is absent from now on
+    changed(desk, changes.set_status, number, "done")  # labels that were not given are absent from now on
     assert suggested(desk, ODD)["romance"] < before["romance"]
 
 
-def test_the_shift_is_what_the_formula_says(desk):
+def test_probabilities_with_pending_updates_follow_the_formula(desk):
     """p + sum over items of s(row, item) / (penalty + sum of s(item, other)) * (known - p(item))."""
     model, columns = desk.predictor.current().model, ["title", "plot"]
     lessons = [(texts(seed)[0], texts(seed + 1)[1]) for seed in (100, 200, 300)]
@@ -123,7 +123,7 @@ def test_the_shift_is_what_the_formula_says(desk):
             assert found[tag] == pytest.approx(row[names.index(numbered(desk, tag))], abs=1e-4)
 
 
-def test_items_that_wait_are_remembered_by_the_next_model(desk):
+def test_waiting_items_are_pending_updates_of_the_next_model(desk):
     number = added(desk, ODD)
     changed(desk, changes.set_tag, number, "horror", "present")
     published = desk.predictor.current()

@@ -1,4 +1,4 @@
-"""What changes may do: rights, leases, numbers that are never reused, keys, and what undo brings back."""
+"""Changes: roles, leases, ids that are never reused, idempotency keys, undo, forgetting."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def last(desk, kind):
     return desk.store.rows("SELECT max(seq) AS seq FROM journal WHERE kind = ?", kind)[0]["seq"]
 
 
-def test_a_number_is_never_given_twice(desk):
+def test_ids_are_never_reused(desk):
     item = new_item(desk)
     tag = did(desk, BO, changes.set_tag, item, "HIV positive", "present")
     made = last(desk, "label")
@@ -68,7 +68,7 @@ def test_a_number_is_never_given_twice(desk):
     assert new_item(desk) > item
 
 
-def test_the_history_keeps_the_names_of_its_time(desk):
+def test_history_shows_the_label_names_of_that_time(desk):
     item = new_item(desk, "old name")
     number = label_numbers(desk)["old name"]
     did(desk, ADA, changes.change_label, number, "new name")
@@ -82,7 +82,7 @@ def test_the_history_keeps_the_names_of_its_time(desk):
     }
 
 
-def test_a_rename_of_a_label_that_is_not_there_any_more_is_not_undone(desk):
+def test_rename_of_a_removed_label_cannot_be_undone(desk):
     number = did(desk, ADA, changes.add_label, "horror")
     made = last(desk, "label")
     renamed = did(desk, ADA, changes.change_label, number, "terror")
@@ -92,7 +92,7 @@ def test_a_rename_of_a_label_that_is_not_there_any_more_is_not_undone(desk):
         did(desk, ADA, undo, back)
 
 
-def test_a_tag_does_not_come_back_without_its_label(desk):
+def test_tag_is_not_restored_without_its_label(desk):
     item = new_item(desk, "horror", "crime")
     cleared = did(desk, BO, changes.set_tag, item, "horror", None)
     gone = did(desk, ADA, changes.delete_label, label_numbers(desk)["horror"])
@@ -107,7 +107,7 @@ def test_a_tag_does_not_come_back_without_its_label(desk):
 
 
 @pytest.mark.parametrize("kind", ["rename", "merge", "delete"])
-def test_undo_needs_the_right_that_the_change_needed(desk, kind):
+def test_undo_requires_the_role_of_the_change(desk, kind):
     new_item(desk, "horror", "crime")
     numbers = label_numbers(desk)
     make = {
@@ -122,13 +122,13 @@ def test_undo_needs_the_right_that_the_change_needed(desk, kind):
     with pytest.raises(NotAllowed):
         did(desk, BO, undo, seq)
     back = did(desk, ADA, undo, seq)
-    with pytest.raises(NotAllowed):  # to undo that makes the change once more
+    with pytest.raises(NotAllowed):  # undoing the undo repeats the change
         did(desk, BO, undo, back)
     did(desk, ADA, undo, back)
     assert [tuple(row) for row in desk.store.rows("SELECT * FROM labels")] == [tuple(row) for row in before]
 
 
-def test_a_reader_changes_nothing_whatever_route_lets_in(desk):
+def test_reading_role_cannot_change_anything(desk):
     item = new_item(desk)
     for make in (changes.set_tag, changes.edit_item):
         with pytest.raises(NotAllowed):
@@ -159,7 +159,7 @@ def test_undo_and_items_by_name_respect_leases(desk):
     did(desk, BO, undo, tag)
 
 
-def test_rights_and_leases_hold_over_http(tmp_path):
+def test_roles_and_leases_over_http(tmp_path):
     with Server(tmp_path / "desk") as server:
         server.post("/api/items", {"items": made_items(2, seed=1)})
         admin = server.post("/api/tokens", {"name": "Ada", "role": "administration"})["token"]
@@ -187,23 +187,23 @@ def test_rights_and_leases_hold_over_http(tmp_path):
         assert server.get("/api/items/1", headers=head)["content"] == item["content"]
 
 
-def test_forgetting_leaves_the_answers_that_are_about_other_items(desk):
+def test_forgetting_keeps_stored_answers_about_other_items(desk):
     new = [changes.NewItem({"a": "b"})]
     keys = [Once.of(key, b"POST", b"/api/items", key.encode()) for key in ("one", "two")]
     one, two = (did(desk, ADA, changes.add_items, new, once=once) for once in keys)
     seq = did(desk, ADA, changes.forget_item, one.ids[0])
-    assert did(desk, ADA, changes.forget_item, one.ids[0]) == seq  # again: the same
+    assert did(desk, ADA, changes.forget_item, one.ids[0]) == seq  # repeated: the same change
     assert did(desk, ADA, changes.add_items, new, once=keys[1])["ids"] == two.ids
     with pytest.raises(Conflict, match="forgotten"):
         did(desk, ADA, changes.add_items, new, once=keys[0])
     assert desk.status()["items"]["waiting"] == 1
     rows = desk.store.rows("SELECT key, digest, body FROM answers ORDER BY id")
     assert (rows[0]["digest"], rows[0]["body"]) == (None, None)
-    assert all(len(row["key"]) == 64 for row in rows)  # a digest: a key is what somebody wrote
+    assert all(len(row["key"]) == 64 for row in rows)  # digests, because a key may contain content
 
 
-def test_numbers_dates_and_columns_of_a_forgotten_item_are_in_no_byte(tmp_path):
-    """In a process of its own: to read SQLite's files here would end the locks that it has on them."""
+def test_no_byte_contains_numbers_dates_or_columns_of_a_forgotten_item(tmp_path):
+    """Use a separate process: reading SQLite's files in this process would release its locks on them."""
     folder, rng = tmp_path / "desk", random.Random(1)
     items = [
         {"content": {**content, "price": i + 0.5, "day": f"2001-01-{1 + i:02}"}, "tags": tags, "done": True}
@@ -232,7 +232,7 @@ def test_numbers_dates_and_columns_of_a_forgotten_item_are_in_no_byte(tmp_path):
         assert found == []
 
 
-def test_what_a_model_keeps_is_named_until_it_is_fitted_again(desk):
+def test_forget_reports_what_the_model_keeps_until_the_next_fit(desk):
     rows = [
         {"plot": "a shark", "price": 1.5, "odd": "x"},
         {"plot": "a kiss", "price": 2},
@@ -246,7 +246,7 @@ def test_what_a_model_keeps_is_named_until_it_is_fitted_again(desk):
     assert desk.forget(ADA, numbers[2], 0)["remains"] == both
 
 
-def test_problems_of_imports_quote_nothing_that_is_forgotten(desk):
+def test_import_problems_do_not_quote_forgotten_content(desk):
     number = new_item(desk)
     data = {"options": {"name": "t.csv"}, "problems": [{"row": 3, "problem": "cell 'Quetzal' is odd"}]}
     values = ("done", "Ada", 1.0, json.dumps(data))
@@ -259,7 +259,7 @@ def test_problems_of_imports_quote_nothing_that_is_forgotten(desk):
     assert not any(b"Quetzal" in data for data in bytes_of(desk.places.store.parent).values())
 
 
-def test_after_a_full_disk_work_goes_on_by_itself(desk):
+def test_server_recovers_from_a_full_disk(desk):
     number = new_item(desk)
     desk.start()
     pages = desk.store._writer.execute("PRAGMA page_count").fetchone()[0]
@@ -276,13 +276,13 @@ def test_after_a_full_disk_work_goes_on_by_itself(desk):
     assert desk.forget(ADA, number, 60)["erased"]
 
 
-def test_a_store_that_becomes_read_only_says_so(desk, monkeypatch):
+def test_store_that_becomes_read_only_is_reported(desk, monkeypatch):
     assert desk.problems() == []
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert desk.problems() == ["The store can only be read."]
 
 
-def test_after_a_full_disk_an_import_goes_on_by_itself(desk, monkeypatch):
+def test_import_recovers_from_a_full_disk(desk, monkeypatch):
     monkeypatch.setattr("simlabel.server._transfer._RETRY_SECONDS", 0.2)
     place = desk.imports.place()
     place.write_text("title\n" + "".join(f"{'x' * 200} {i}\n" for i in range(2000)))
@@ -294,7 +294,7 @@ def test_after_a_full_disk_an_import_goes_on_by_itself(desk, monkeypatch):
     while not desk.problems():
         assert time.monotonic() < end
         time.sleep(0.02)
-    time.sleep(1)  # it is tried several times meanwhile
+    time.sleep(1)  # writing is retried several times meanwhile
     assert desk.store.read(views.job, number)["state"] == "waiting"
     desk.store._writer.execute("PRAGMA max_page_count = 1073741823")
     assert desk.follower.wait_for(lambda: desk.store.read(views.job, number)["state"] == "done", 60)

@@ -1,4 +1,4 @@
-"""DeskStore, journal and model against a few lines of plain Python: whatever people do, in any order."""
+"""Store, journal and model compared with a plain Python model, for random sequences of changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PEOPLE = st.sampled_from(["Ada", "Bo"])
 
 
 class DeskMachine(RuleBasedStateMachine):
-    """The plain one: items by number, with content, state and tags; and what there was before each change."""
+    """Compares the store with dicts of content, state and tags, and with the values before each change."""
 
     items, entries = Bundle("items"), Bundle("entries")
 
@@ -51,7 +51,7 @@ class DeskMachine(RuleBasedStateMachine):
         return self.store.wrote(lambda db: work(By(db, who, self.store.clock(), "administration")))
 
     def changed(self, seq, *before):
-        """Remember what an entry replaced: (number, field, value), a field being a label or "state"."""
+        """Remember the values that an entry replaced, as (id, label or "state", value)."""
         if seq is None:
             return multiple()
         self.before[seq] = before
@@ -138,7 +138,7 @@ class DeskMachine(RuleBasedStateMachine):
         try:
             self.make(who, lambda by: undo(by, entry))
         except Conflict:
-            return  # what it did was changed since, or is undone: the journal keeps what is there
+            return  # changed since or undone already
         for number, field, value in self.before[entry]:
             if number not in self.plain:
                 continue
@@ -157,7 +157,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule(who=PEOPLE)
     def lease(self, who):
-        """Nobody gets what somebody else is at."""
+        """A leased item is not given to another user."""
         number = self.make(who, lambda by: changes.lease_first(by, [], []))
         if number is None:
             return
@@ -171,7 +171,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule()
     def follow(self):
-        """The model is taught exactly the items that are done."""
+        """The model is trained on exactly the done items."""
         with closing(opened(self.folder)) as db:
             found = changes_since(db, self.position)
             if self.model is not None:
@@ -217,7 +217,7 @@ TestDesk = DeskMachine.TestCase
 TestDesk.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 
 
-def test_a_change_that_fails_leaves_those_beside_it(tmp_path):
+def test_failed_change_does_not_affect_others_of_its_transaction(tmp_path):
     store = DeskStore(Places.of(tmp_path))
 
     def wrong(db):
@@ -257,8 +257,8 @@ def store_item(db, at):
     return number
 
 
-def test_who_has_gone_meanwhile_holds_nobody_up():
-    """A question that was given up, and one that cannot be answered, leave those that come later answered."""
+def test_canceled_and_failed_requests_do_not_block_later_ones():
+    """After a canceled request and a failed one, later requests are answered."""
     asked, go_on = threading.Event(), threading.Event()
 
     def answer(batch):
