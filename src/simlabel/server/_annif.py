@@ -21,7 +21,7 @@ PROJECT = "simlabel"
 
 def _check_project(project_id: Annotated[str, Path(max_length=100)]) -> None:
     if project_id != PROJECT:
-        raise NotFound(f"There is no project {project_id!r}: the only project is {PROJECT!r}.")
+        raise NotFound(f"Project {project_id!r} not found: the only project is {PROJECT!r}.")
 
 
 router = APIRouter(prefix="/v1", tags=["Annif"])

@@ -60,12 +60,14 @@ class By:
         The required role and the leases of other users are checked here, because every change passes here.
         """
         changes = list(changes)
-        needed, items = needed_role(kind, changes), items_of(changes)
-        self.check_role(needed)
+        items = items_of(changes)
+        # existing labels are shared by all users, and their changes apply to all items that have them
+        shared = any(what == "label" and before and after for what, _, before, after in changes)
+        shared = shared or kind in LASTING
+        self.check_role("administration" if shared else "tagging")
         self.items.update(items)
-        if needed != "administration":  # a change of a label applies to all items that have it
-            for item in items:
-                self.check_lease(item)
+        for item in () if shared else items:
+            self.check_lease(item)
         found = self.db.execute(
             "INSERT INTO journal (at, actor, kind, changes, undoes) VALUES (?, ?, ?, ?, ?)",
             (self.at, self.actor, kind, as_json(changes), undoes),
@@ -103,12 +105,6 @@ def position_of(db: sqlite3.Connection) -> int:
     """Return the number of the last journal entry."""
     (position,) = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
     return int(position)
-
-
-def needed_role(kind: str, changes: Iterable[Change]) -> Role:
-    """Return the role that changes, and undoing them, require: existing labels are shared by all users."""
-    shared = any(what == "label" and before and after for what, _, before, after in changes)
-    return "administration" if shared or kind in LASTING else "tagging"
 
 
 def items_of(changes: Iterable[Change]) -> set[int]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 Progress = Callable[[int, int | None, str], None]
 _REST = 1.0  # maximum pause in seconds between updates; pending updates cover the changes meanwhile
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_ENVIRONMENT["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the default pool reserves 1 GiB of address space
 _MAIN = "from simlabel.server._learner import main; main()"
 
 
@@ -38,7 +40,7 @@ def start_child(main: str, *arguments: Path | float) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # a warning may quote content
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ | _ENVIRONMENT,
         start_new_session=True,  # Ctrl-C is for the server, which ends this process
         encoding="utf-8",
     )

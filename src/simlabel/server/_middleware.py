@@ -310,9 +310,11 @@ class Gate:
 
         Rate limits apply to users; to addresses if the user is unknown.
         """
-        person = None
+        person, method, path = None, scope["method"], scope["path"]
         try:
-            if not _is_open(scope["method"], scope["path"]):
+            if not (
+                path in OPEN.get(method, ()) or (method in ("GET", "HEAD") and path.startswith("/static/"))
+            ):
                 person = await identified(self._desk, Request(scope))
         finally:
             if person is None or person.name == LOCAL.name:
@@ -323,11 +325,6 @@ class Gate:
             scope.setdefault("state", {})["person"] = person
             asker.set(person.name)
         return person
-
-
-def _is_open(method: str, path: str) -> bool:
-    """Return whether a request needs no authentication."""
-    return path in OPEN.get(method, ()) or (method in ("GET", "HEAD") and path.startswith("/static/"))
 
 
 def network_of(client: str) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from simlabel.server._store import DeskStore
@@ -20,7 +19,6 @@ from simlabel.server._views import label_names, text_column
 
 if TYPE_CHECKING:
     from simlabel import Tagger
-    from simlabel.model import Outputs
     from simlabel.server._model import Beside
 
 ROWS = 64  # in one pass of the model
@@ -234,20 +232,19 @@ class Predictor:
 
     def _answer(self, parts: list[tuple[Request, range]]) -> None:
         """Predict some rows of each request."""
-        contents = [one.contents[row] for one, rows in parts for row in rows]
+        contents = [one.contents[row] for one, part in parts for row in part]
         published, names = self.current(), self._store.remembered(label_names)
         published.beside.refresh()
         positions = published.position, max(published.position, published.beside.position)
-        found, at = self._outputs(published.beside, contents) if contents else None, 0
-        for request, rows in parts:
+        rows = [
+            {self._store.remembered(text_column): one} if isinstance(one, str) else one for one in contents
+        ]
+        found, at = published.beside.outputs(rows) if rows else None, 0
+        for request, part in parts:
             request.positions = request.positions or positions
-            for _ in rows:
+            for _ in part:
                 request.found.append(_row_suggestions(found, at, names, request.limit, request.threshold))
                 at += 1
-
-    def _outputs(self, beside: Beside, contents: Sequence[Content]) -> Outputs:
-        column = partial(self._store.remembered, text_column)
-        return beside.outputs([{column(): one} if isinstance(one, str) else one for one in contents])
 
 
 def _closing() -> Unwritable:
