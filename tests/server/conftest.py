@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
-from desk_support import Server, made_items
 
 pytest.importorskip("fastapi", reason="simlabel[serve] is not installed")
+
+from desk_support import Server, made_items
+
+from simlabel.server import Desk
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +26,10 @@ def empty(tmp_path):
     """Start a server with an empty store."""
     with Server(tmp_path / "desk") as server:
         yield server
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Open a folder in this process, without starting its threads."""
+    with closing(Desk(tmp_path / "desk")) as desk:
+        yield desk

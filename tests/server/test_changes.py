@@ -14,7 +14,6 @@ from desk_support import Server, bytes_of, made_items, made_row
 
 from simlabel.server import (
     Conflict,
-    Desk,
     DiskFull,
     ImportOptions,
     NotAllowed,
@@ -27,13 +26,6 @@ from simlabel.server import (
 )
 
 ADA, BO = Person("Ada", "administration"), Person("Bo", "tagging")
-
-
-@pytest.fixture
-def desk(tmp_path):
-    made = Desk(tmp_path / "desk")
-    yield made
-    made.close()
 
 
 def did(desk, person, make, *given, once=None, **named):

@@ -28,13 +28,6 @@ from simlabel.server import Desk, DiskFull, Learner, Person, StoreError, Unwrita
 ADA = Person("Ada", "administration")
 
 
-@pytest.fixture
-def desk(tmp_path):
-    made = Desk(tmp_path / "desk")
-    yield made
-    made.close()
-
-
 def added(desk, n, seed=0, done=True):
     rng = random.Random(seed)
     rows = [made_row(rng) for _ in range(n)]

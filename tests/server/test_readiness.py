@@ -13,16 +13,9 @@ import httpx
 import pytest
 from desk_support import Server, made_items
 
-from simlabel.server import Desk, make_app
+from simlabel.server import make_app
 
 TABLE = b"id,title,tags\na,shark night,horror\nb,love kiss,romance\n"
-
-
-@pytest.fixture
-def desk(tmp_path):
-    made = Desk(tmp_path / "desk")
-    yield made
-    made.close()
 
 
 def answer(desk, method, path, **more):
