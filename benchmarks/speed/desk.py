@@ -28,9 +28,7 @@ from _shared.report import Part
 from _shared.timing import Scale, seconds
 
 from simlabel import load
-from simlabel.server._changes import NewItem, add_items
-from simlabel.server._desk import Desk
-from simlabel.server._journal import By
+from simlabel.server import By, Desk, changes
 
 ITEMS, SUGGESTIONS, CHANGES, SECONDS, IMPORTED = 100_000, 20, 5, 60, 5_000
 LABELS, WORDS, TOPIC = 20, 20_000, 60
@@ -70,9 +68,9 @@ def filled(folder: Path, n: int) -> float:
     desk, films = Desk(folder), Films(1)
     for start in range(0, n, 1000):
         new = [films.one() for _ in range(min(1000, n - start))]
-        items = [NewItem(content, None, tags, True) for content, tags in new]
+        items = [changes.NewItem(content, None, tags, True) for content, tags in new]
         desk.store.wrote(
-            lambda db, items=items: add_items(By(db, "bench", desk.store.clock()), items).updated
+            lambda db, items=items: changes.add_items(By(db, "bench", desk.store.clock()), items).updated
         )
     desk.start()
     started = time.perf_counter()

@@ -14,13 +14,7 @@ from typing import Any
 import numpy as np
 from desk_support import assert_journal_is_the_truth
 
-from simlabel.server import _changes as changes
-from simlabel.server import _views as views
-from simlabel.server._journal import By, undo
-from simlabel.server._problems import DeskError
-from simlabel.server._schema import Places, backup
-from simlabel.server._store import DeskStore
-from simlabel.server._transfer import exported
+from simlabel.server import By, DeskError, DeskStore, Places, backup, changes, export_items, undo, views
 
 SECONDS = 20.0
 STEPS = 40
@@ -174,7 +168,7 @@ class _Run:
 
     def check_views(self) -> None:
         """The page and an export show the same tags, of labels that are there."""
-        rows = [json.loads(line) for line in b"".join(exported(self.store, "jsonl")).splitlines()]
+        rows = [json.loads(line) for line in b"".join(export_items(self.store, "jsonl")).splitlines()]
         with self.store.reading() as db:
             ids = [
                 row["id"] for row in db.execute("SELECT id FROM items WHERE status <> 'removed' ORDER BY id")

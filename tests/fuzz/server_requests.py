@@ -26,7 +26,7 @@ PATIENCE = 30.0  # seconds in which whoever is well must have an answer
 Rng = np.random.Generator
 MAIN = "from simlabel.cli import main; main()"
 # a client that is slow is waited for one second here, so that a case ends
-HASTY = "import simlabel.server._connection as c, simlabel.server.api._gate as g; "
+HASTY = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
 HASTY += "import os, sys, threading; "
 HASTY += "threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start(); "
 HASTY += "c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = 1.0; g._PER_SECOND = g._BURST = 1e9; " + MAIN

@@ -17,15 +17,7 @@ import numpy as np
 from desk_support import bytes_of, made_row
 
 from simlabel import Tagger
-from simlabel.server import _changes as changes
-from simlabel.server import _views as views
-from simlabel.server import backup
-from simlabel.server._desk import Desk
-from simlabel.server._journal import undo
-from simlabel.server._people import Person
-from simlabel.server._problems import DeskError
-from simlabel.server._store import DeskStore
-from simlabel.server._transfer import exported
+from simlabel.server import Desk, DeskError, DeskStore, Person, backup, changes, export_items, undo, views
 
 SECONDS = 30.0
 SECRET = "a secret of somebody else"
@@ -70,7 +62,7 @@ def warm() -> dict[str, bytes]:
     desk.store.execute("REPLACE INTO snapshot VALUES (1, ?, ?, ?, NULL)", name, position, position)
     data = '{"options": {"name": "t.csv"}, "problems": [], "total": 1, "updated": 0}'
     desk.store.execute("INSERT INTO jobs (state, actor, at, data) VALUES ('done', 'Ada', 1.0, ?)", data)
-    b"".join(exported(desk.store, "jsonl"))  # what that imports is imported once
+    b"".join(export_items(desk.store, "jsonl"))  # what that imports is imported once
     desk.close()
     backup(folder, Path.cwd() / "copy.slb")
     files = {
@@ -159,7 +151,7 @@ def _used(path: Path, rng: np.random.Generator) -> None:
         ):
             _tried(desk.store, look)
         with suppress(*_BROKEN):
-            b"".join(exported(desk.store, "jsonl"))
+            b"".join(export_items(desk.store, "jsonl"))
         for make in (
             lambda by: changes.add_items(by, [changes.NewItem({"a": "b"}, None, ["new one"])]),
             lambda by: undo(by, int(rng.integers(1, 20))),

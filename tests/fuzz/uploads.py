@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 
 from damaged_files import TABLES, damaged
-from simlabel.server._parsing import ImportOptions, TableReader, answers, limit_memory
-from simlabel.server._problems import DeskError
+from simlabel.server import DeskError, ImportOptions, TableReader, limit_memory, read_messages
 
 SECONDS = 30.0
 
@@ -48,7 +47,7 @@ def warm() -> dict[str, bytes]:
     files["parquet lists"] = _packed(lists.to_parquet)
     for kind, data in files.items():
         Path("whole").write_bytes(data)
-        found = list(answers(Path("whole"), ImportOptions()))
+        found = list(read_messages(Path("whole"), ImportOptions()))
         assert "error" not in found[-1], (kind, found)
     return files
 
@@ -142,7 +141,7 @@ def _child(kind: str, file: Path, options: ImportOptions, writing: int) -> None:
     try:
         limit_memory(file)
         signal.alarm(int(SECONDS))
-        _check(kind, answers(file, options))
+        _check(kind, read_messages(file, options))
     except BaseException:
         os.write(writing, traceback.format_exc().encode()[-4000:])
     finally:
@@ -161,7 +160,7 @@ def _check(kind: str, lines: Any) -> None:
             return
         assert upto <= line["upto"] <= line["total"]
         upto, total = line["upto"], line["total"]
-        for content, name, tags, done, _ in line["rows"]:
+        for content, name, tags, done, _ in map(dict.values, line["rows"]):
             assert name not in names
             names.add(name)
             assert all(tags)

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
-from desk_support import Server, made_items
 
 pytest.importorskip("fastapi", reason="simlabel[serve] is not installed")
+
+from desk_support import Server, made_items
+
+from simlabel.server import Desk
 
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory):
-    """A running desk with 60 films that are done and 25 that wait, and a model that knows them."""
+    """Start a server with 60 done and 25 waiting films and an up-to-date model."""
     with Server(tmp_path_factory.mktemp("taught") / "desk") as server:
         server.post("/api/items", {"items": made_items(60, seed=1)})
         server.post("/api/items", {"items": made_items(25, seed=2, done=False)})
@@ -18,6 +23,13 @@ def taught(tmp_path_factory):
 
 @pytest.fixture
 def empty(tmp_path):
-    """A running desk with nothing in it."""
+    """Start a server with an empty store."""
     with Server(tmp_path / "desk") as server:
         yield server
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Open a folder in this process, without starting its threads."""
+    with closing(Desk(tmp_path / "desk")) as desk:
+        yield desk

@@ -1,4 +1,4 @@
-"""A running server for tests, made items, and the same store in a few lines of plain Python."""
+"""A running server for tests, synthetic items, and checks of the store in plain Python."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ import httpx
 import numpy as np
 
 from simlabel import SMLClassifier, Tagger, load
-from simlabel.server._journal import make
-from simlabel.server._schema import create
+from simlabel.server import apply_changes, create_store
 from simlabel.tables import table_cells
 
 MAIN = "from simlabel.cli import main; main()"
@@ -33,7 +32,7 @@ ADMIN = {"role": "administration"}
 
 
 def made_row(rng: random.Random) -> tuple[dict[str, object], list[str]]:
-    """A film, and its tags."""
+    """Return a film and its tags."""
     tags = sorted(rng.sample(sorted(WORDS), rng.choice([1, 1, 2])))
     plot = " ".join(rng.choice(WORDS[tag]) for tag in tags for _ in range(6))
     title = f"The {rng.choice(WORDS[tags[0]]).title()} of {rng.randint(1900, 2020)}"
@@ -41,7 +40,7 @@ def made_row(rng: random.Random) -> tuple[dict[str, object], list[str]]:
 
 
 def made_items(n: int, seed: int = 0, done: bool = True) -> list[dict[str, object]]:
-    """Bodies of items, for the interface."""
+    """Return request bodies of items."""
     rng = random.Random(seed)
     rows = [made_row(rng) for _ in range(n)]
     return [
@@ -51,7 +50,7 @@ def made_items(n: int, seed: int = 0, done: bool = True) -> list[dict[str, objec
 
 
 class Server:
-    """`simlabel serve` in a process of its own."""
+    """A process that runs `simlabel serve`."""
 
     def __init__(
         self,
@@ -97,7 +96,7 @@ class Server:
         return answer.json()
 
     def followed(self, seconds: float = 120) -> dict:
-        """Wait until the model has learnt all that is stored."""
+        """Wait until the model is trained on all changes."""
         return self.wait(lambda status: status["model_position"] >= status["position"], seconds)
 
     def wait(self, done, seconds: float = 120) -> dict:
@@ -115,7 +114,7 @@ class Server:
         self._close()
 
     def end(self) -> tuple[int, str]:
-        """End it as Ctrl-C does; the code, and what it said."""
+        """End the process as Ctrl-C does; return its exit code and stderr."""
         self.process.send_signal(signal.SIGINT)
         said = self.process.communicate(timeout=60)[1]
         self._close()
@@ -156,15 +155,15 @@ def opened(folder: Path) -> sqlite3.Connection:
 
 
 def assert_journal_is_the_truth(folder: Path, scratch: Path) -> None:
-    """The tables are what the journal gives, made anew in an empty store."""
+    """Check that applying the journal to an empty store gives the tables."""
     scratch.unlink(missing_ok=True)
-    create(scratch)
+    create_store(scratch)
     fresh = sqlite3.connect(scratch)
     store = opened(folder)
     try:
         assert store.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         for row in store.execute("SELECT seq, kind, changes, undoes FROM journal ORDER BY seq"):
-            make(fresh, row["seq"], row["kind"], json.loads(row["changes"]), row["undoes"])
+            apply_changes(fresh, row["seq"], row["kind"], json.loads(row["changes"]), row["undoes"])
         assert tables(fresh) == tables(store)
     finally:
         store.close()
@@ -179,7 +178,7 @@ def snapshot_of(folder: Path) -> Tagger:
 
 
 def lessons_of(folder: Path) -> dict[int, tuple[dict, set[str]]]:
-    """Content and label numbers of the items that are done, as SQL alone says it."""
+    """Return the content and label ids of the done items, by SQL only."""
     db = opened(folder)
     try:
         found = {
@@ -195,13 +194,13 @@ def lessons_of(folder: Path) -> dict[int, tuple[dict, set[str]]]:
 
 
 def assert_model_is_a_fresh_fit(folder: Path) -> None:
-    """The snapshot's label weights are those of a fit on the store, with the resolved values held."""
+    """Check that the label weights of the snapshot equal those of a new fit with the same parameters."""
     model, lessons = snapshot_of(folder), lessons_of(folder)
     assert sorted(model.ids_.tolist()) == sorted(lessons)
     columns, order = model.feature_names_in_.tolist(), model.ids_.tolist()
     asked = [made_row(random.Random(seed))[0] for seed in range(20)]
 
-    def encoded(contents):  # what words weigh is among the resolved values
+    def encoded(contents):  # term weights are resolved parameters
         rows = [{name: content.get(name) for name in columns} for content in contents]
         return model.encoder_.encode(model.encoder_.aligned(table_cells(rows)))
 
@@ -221,7 +220,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 
 def raw_request(address: str, data: bytes) -> bytes:
-    """What a server answers to some bytes, until it closes the connection."""
+    """Return the response to some bytes, until the server closes the connection."""
     host, port = address.removeprefix("http://").strip("/").rsplit(":", 1)
     with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(data)

@@ -1,4 +1,4 @@
-"""Who is answered: by tokens and the socket's address, never by a header; each role has its routes alone."""
+"""Authentication by tokens and the socket address, never by headers; the routes of each role."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ import uvicorn
 from desk_support import ADMIN, Server, raw_request
 from uvicorn.server import ServerState
 
-from simlabel.server import new_token
-from simlabel.server._connection import Connection
-from simlabel.server._desk import Desk
-from simlabel.server.api import make_app
-from simlabel.server.api._gate import network_of
+from simlabel.server import Connection, Desk, make_app, network_of, new_token
 
 ROLES = ("reading", "tagging", "administration")
-# the table of rights: what is open to all, and what needs more than reading
+# routes that need no authentication, and routes that need more than the role reading
 OPEN = {"GET /healthz", "GET /readyz"}
-SIGN_IN = "POST /api/session"  # what is sent here has no token: nobody is signed in
+SIGN_IN = "POST /api/session"  # the request has no token, so that signing in fails
 TAGGING = {
     "POST /api/items",
     "PUT /api/items/{number}",
@@ -69,7 +65,7 @@ def opened_desk(folder):
 
 
 def sent(app, requests, client=("127.0.0.1", 5000)):
-    """The answers to requests, each a method, a path and headers, that come from an address."""
+    """Return the responses to requests, each given as method, path and headers, from an address."""
 
     async def send():
         transport = httpx.ASGITransport(app=app, client=client)
@@ -139,7 +135,7 @@ def _kind(status):
         ("127.0.0.1", {"host": "["}, 403),
     ],
 )
-def test_without_tokens_the_socket_decides(tmp_path, client, headers, status):
+def test_without_tokens_the_socket_address_decides(tmp_path, client, headers, status):
     with opened_desk(tmp_path / "desk") as desk:
         app = make_app(desk)
         answers = sent(
@@ -148,7 +144,7 @@ def test_without_tokens_the_socket_decides(tmp_path, client, headers, status):
         assert [answer.status_code for answer in answers] == [status, status]
 
 
-def test_a_session_without_a_token_does_not_travel(tmp_path):
+def test_session_without_token_works_on_this_machine_only(tmp_path):
     with opened_desk(tmp_path / "desk") as desk:
         app = make_app(desk)
         (signed,) = sent(app, [("POST", "/api/session", {})])
@@ -158,7 +154,7 @@ def test_a_session_without_a_token_does_not_travel(tmp_path):
         assert sent(app, asked, ("203.0.113.9", 5000))[0].status_code == 403
 
 
-def test_the_last_administrator_stays_where_others_reach_the_server(tmp_path):
+def test_last_administration_token_of_an_exposed_server_cannot_be_revoked(tmp_path):
     first = {"authorization": f"Bearer {new_token(tmp_path / 'desk', 'Ada', 'administration')}"}
     with Server(tmp_path / "desk", "--behind-proxy") as server:
         server.post("/api/tokens", {"name": "Bob", "role": "tagging"}, headers=first)
@@ -173,15 +169,15 @@ def test_the_last_administrator_stays_where_others_reach_the_server(tmp_path):
         assert server.client.delete(f"/api/tokens/{other['id']}", headers=second).status_code == 409
 
 
-def test_an_exposed_server_answers_nobody_without_a_token(tmp_path):
-    """Also where the tokens are gone by another way than through the interface."""
+def test_exposed_server_requires_tokens(tmp_path):
+    """Also if the tokens were removed without using the API."""
     with opened_desk(tmp_path / "desk") as desk:
         desk.people.exposed = True
         (answer,) = sent(make_app(desk), [("GET", "/api/labels", {"host": "localhost"})])
         assert answer.status_code == 401
 
 
-def test_a_proxy_is_believed_only_where_one_was_announced(tmp_path):
+def test_proxy_headers_are_trusted_only_with_behind_proxy(tmp_path):
     token = new_token(tmp_path / "desk", "Ada", "administration")
     for options, secure in [((), False), (("--behind-proxy",), True)]:
         with Server(tmp_path / "desk", *options) as server:
@@ -191,18 +187,18 @@ def test_a_proxy_is_believed_only_where_one_was_announced(tmp_path):
             assert ("secure" in signed.headers["set-cookie"].lower()) == secure
 
 
-def test_behind_a_proxy_tokens_are_needed(tmp_path):
+def test_behind_proxy_requires_tokens(tmp_path):
     with pytest.raises(RuntimeError, match=r"behind a proxy .* --new-token"):
         Server(tmp_path / "desk", "--behind-proxy")
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://localhost:99999999", "//", "null", "\x7f"])
-def test_an_origin_that_is_no_address_is_another_site(empty, origin):
+def test_invalid_origin_counts_as_another_site(empty, origin):
     answer = empty.client.post("/api/undo", headers={"origin": origin})
     assert answer.status_code == 403
 
 
-def test_two_lengths_are_refused(empty):
+def test_content_length_with_transfer_encoding_is_refused(empty):
     head = b"POST /api/undo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
     head += b"Transfer-Encoding: chunked\r\n\r\n"
     answer = raw_request(empty.address, head + b"2\r\n{}\r\n0\r\n\r\n")
@@ -210,7 +206,7 @@ def test_two_lengths_are_refused(empty):
     assert b"not both" in answer
 
 
-def test_who_has_a_token_is_answered_beside_a_flood_without_one(tmp_path):
+def test_users_with_token_are_answered_during_a_flood_without_tokens(tmp_path):
     head = {"authorization": f"Bearer {new_token(tmp_path / 'desk', 'Ada', 'reading')}"}
     with opened_desk(tmp_path / "desk") as desk:
         flood = [
@@ -231,11 +227,11 @@ def test_who_has_a_token_is_answered_beside_a_flood_without_one(tmp_path):
         ("x" * 60_000, "?"),
     ],
 )
-def test_a_client_counts_by_its_network(client, counts):
+def test_rate_limit_applies_to_networks(client, counts):
     assert network_of(client) == counts
 
 
-def test_nobody_sends_much_without_signing_in(tmp_path):
+def test_request_size_is_limited_without_authentication(tmp_path):
     token = new_token(tmp_path / "desk", "Ada", "administration")
     with Server(tmp_path / "desk") as server:
         body = b" " * (1 << 20)
@@ -245,8 +241,8 @@ def test_nobody_sends_much_without_signing_in(tmp_path):
         assert server.client.post("/api/suggest", content=body, headers=head).status_code == 422
 
 
-def test_a_request_that_breaks_off_is_not_done(empty):
-    """The body is JSON as far as it came, but shorter than announced."""
+def test_incomplete_request_changes_nothing(empty):
+    """The body is valid JSON so far, but shorter than announced."""
     host, port = empty.address.removeprefix("http://").strip("/").split(":")
     body = b'{"name": "half a request"}'
     with socket.create_connection((host, int(port))) as connection:
@@ -258,8 +254,8 @@ def test_a_request_that_breaks_off_is_not_done(empty):
     assert empty.get("/api/labels")["labels"] == []
 
 
-def test_what_follows_a_request_does_not_keep_it_from_being_answered(caplog):
-    """It comes while the request before it, the last one of the connection, is being answered."""
+def test_invalid_data_after_a_request_does_not_prevent_its_answer(caplog):
+    """The data arrives while the request before it, the last one of the connection, is being answered."""
 
     async def exchange():
         go = asyncio.Event()

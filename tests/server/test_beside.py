@@ -1,4 +1,4 @@
-"""What is stored counts at once, in plain sums, before the model has learnt it; what is unknown stays so."""
+"""Pending updates: stored changes count at once, before the model is trained on them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from desk_support import WORDS, made_row
 
-from simlabel.server import _beside
-from simlabel.server import _changes as changes
-from simlabel.server._beside import Beside
-from simlabel.server._desk import Desk
-from simlabel.server._journal import undo
-from simlabel.server._people import Person
+from simlabel.server import Beside, Desk, Person, changes, undo
 from simlabel.tables import table_cells
 
 ADA = Person("Ada", "administration")
@@ -27,7 +22,7 @@ def texts(seed):
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory):
-    """A desk whose model knows 40 films, and that learns no more."""
+    """Return a server state whose model knows 40 films and is not updated."""
     desk = Desk(tmp_path_factory.mktemp("beside"))
     new = [changes.NewItem(content, None, tags, True) for content, tags in map(texts, range(40))]
     desk.change(ADA, lambda by: changes.add_items(by, new).updated).result()
@@ -40,7 +35,7 @@ def taught(tmp_path_factory):
 
 @pytest.fixture
 def desk(taught):
-    """The same; what a test did is put away after it."""
+    """Return the same state; items that a test adds are removed after it."""
     known = {row["id"] for row in taught.store.rows("SELECT id FROM items")}
     yield taught
     for row in taught.store.rows("SELECT id FROM items WHERE status <> 'removed'"):
@@ -65,7 +60,7 @@ def numbered(desk, name):
     return str(desk.store.rows("SELECT id FROM labels WHERE name = ?", name)[0]["id"])
 
 
-def test_an_item_that_is_done_counts_in_the_next_suggestion(desk):
+def test_done_item_counts_in_the_next_suggestion(desk):
     assert "percussion" not in suggested(desk, ODD)
     number = added(desk, ODD, ["percussion"], done=True)
     found = suggested(desk, ODD)
@@ -76,7 +71,7 @@ def test_an_item_that_is_done_counts_in_the_next_suggestion(desk):
     assert "percussion" not in suggested(desk, ODD)
 
 
-def test_of_an_item_that_is_not_done_only_what_was_touched_counts(desk):
+def test_only_the_given_and_rejected_labels_of_a_waiting_item_count(desk):
     before = suggested(desk, ODD)
     number = added(desk, ODD)
     assert suggested(desk, ODD) == before
@@ -89,11 +84,11 @@ def test_of_an_item_that_is_not_done_only_what_was_touched_counts(desk):
         assert after[label] == before[label]
     changed(desk, undo, seq)
     assert suggested(desk, ODD)["space"] == before["space"]
-    changed(desk, changes.set_status, number, "done")  # what was not touched is absent from now on
+    changed(desk, changes.set_status, number, "done")  # labels that were not given are absent from now on
     assert suggested(desk, ODD)["romance"] < before["romance"]
 
 
-def test_the_shift_is_what_the_formula_says(desk):
+def test_probabilities_with_pending_updates_follow_the_formula(desk):
     """p + sum over items of s(row, item) / (penalty + sum of s(item, other)) * (known - p(item))."""
     model, columns = desk.predictor.current().model, ["title", "plot"]
     lessons = [(texts(seed)[0], texts(seed + 1)[1]) for seed in (100, 200, 300)]
@@ -128,7 +123,7 @@ def test_the_shift_is_what_the_formula_says(desk):
             assert found[tag] == pytest.approx(row[names.index(numbered(desk, tag))], abs=1e-4)
 
 
-def test_items_that_wait_are_remembered_by_the_next_model(desk):
+def test_waiting_items_are_pending_updates_of_the_next_model(desk):
     number = added(desk, ODD)
     changed(desk, changes.set_tag, number, "horror", "present")
     published = desk.predictor.current()
@@ -140,12 +135,15 @@ def test_items_that_wait_are_remembered_by_the_next_model(desk):
     assert moved == {numbered(desk, "horror")}
 
 
-def test_a_model_comes_where_more_items_wait_than_are_noted(desk, monkeypatch):
-    monkeypatch.setattr(_beside, "_MOST", 3)
-    for number in range(5):
-        added(desk, ODD | {"title": f"Concert {number}"}, ["percussion"])
-    noted = Beside(desk.store, desk.predictor.published.model, desk.predictor.published.position)
-    before = set(noted._items)
-    noted.warm()
-    assert len(before) == 3
-    assert set(noted._items) == before
+def test_the_newest_256_pending_items_count_and_warming_up_keeps_them(desk):
+    """The labels of older items are unknown to the model and to its pending updates."""
+    contents = [ODD | {"title": f"Concert {number}"} for number in range(258)]
+    new = [changes.NewItem(c, None, ["old" if i < 2 else "new"]) for i, c in enumerate(contents)]
+    changed(desk, changes.add_items, new)
+    published = desk.predictor.current()
+    pending = Beside(desk.store, published.model, published.position)
+    before = pending.outputs([ODD])
+    assert numbered(desk, "new") in before.names
+    assert numbered(desk, "old") not in before.names
+    pending.warm()
+    np.testing.assert_array_equal(pending.outputs([ODD]).probabilities, before.probabilities)

@@ -1,4 +1,4 @@
-"""What goes wrong on real machines: a clear answer, and nothing is lost; what is forgotten is gone."""
+"""Failures of the system: clear errors, no lost data; forgotten content is erased."""
 
 from __future__ import annotations
 
@@ -22,21 +22,10 @@ from desk_support import (
     snapshot_of,
 )
 
-from simlabel.server import _changes as changes
-from simlabel.server import backup
-from simlabel.server._desk import Desk
-from simlabel.server._learner import Learner
-from simlabel.server._people import Person
-from simlabel.server._problems import DiskFull, StoreError, Unwritable
+from simlabel import Tagger
+from simlabel.server import Desk, DiskFull, Learner, Person, StoreError, Unwritable, backup, changes
 
 ADA = Person("Ada", "administration")
-
-
-@pytest.fixture
-def desk(tmp_path):
-    made = Desk(tmp_path / "desk")
-    yield made
-    made.close()
 
 
 def added(desk, n, seed=0, done=True):
@@ -71,7 +60,7 @@ def test_a_full_disk_loses_nothing(desk):
     assert desk.status()["items"]["done"] == 5
 
 
-def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
+def test_store_of_a_newer_version_is_refused_unchanged(tmp_path):
     Desk(tmp_path / "desk").close()
     store = tmp_path / "desk" / "desk.sqlite"
     db = sqlite3.connect(store)
@@ -84,7 +73,7 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["header", "middle", "another program's"])
-def test_a_damaged_store_is_refused_with_advice(tmp_path, damage):
+def test_damaged_store_is_refused(tmp_path, damage):
     desk = Desk(tmp_path / "desk")
     added(desk, 200)
     desk.close()
@@ -103,12 +92,12 @@ def test_a_damaged_store_is_refused_with_advice(tmp_path, damage):
         Desk(tmp_path / "desk")
 
 
-def test_two_servers_do_not_share_a_folder(desk, tmp_path):
+def test_second_server_on_a_folder_is_refused(desk, tmp_path):
     with pytest.raises(StoreError, match="another server"):
         Desk(tmp_path / "desk")
 
 
-def test_a_damaged_snapshot_is_learnt_anew(tmp_path):
+def test_model_is_fitted_again_if_its_snapshot_is_damaged(tmp_path):
     desk = Desk(tmp_path / "desk")
     desk.start()
     added(desk, 12)
@@ -123,15 +112,15 @@ def test_a_damaged_snapshot_is_learnt_anew(tmp_path):
     assert_model_is_a_fresh_fit(tmp_path / "desk")
 
 
-@pytest.mark.parametrize("what", ["fitted", "followed"])
-def test_changes_that_could_not_be_learned_are_learned_later(desk, monkeypatch, what):
+@pytest.mark.parametrize("what", ["fit", "exchange"])
+def test_failed_update_is_repeated(desk, monkeypatch, what):
     learner = Learner(desk.places.store, desk.places.models)
-    if what == "followed":
+    if what == "exchange":
         added(desk, 5)
         learner.follow("first.simlabel")
     added(desk, 4, seed=1)
     with monkeypatch.context() as patched:
-        patched.setattr(f"simlabel.server._learner.{what}", lambda *_: 1 / 0)
+        patched.setattr(Tagger, what, lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             learner.follow("second.simlabel")
     answer = learner.follow("second.simlabel")
@@ -142,13 +131,13 @@ def test_changes_that_could_not_be_learned_are_learned_later(desk, monkeypatch, 
 
 @pytest.fixture
 def nobody(tmp_path):
-    """Within it, permissions count: root may write everywhere, and is somebody else meanwhile."""
+    """Drop root privileges during a test, so that file permissions apply."""
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions are others on this system")
     if os.geteuid() == 0:
         for path in (tmp_path, *tmp_path.parents):
             if not path.stat().st_mode & 0o001:
-                path.chmod(0o755)  # those that pytest has made, in a worker one more
+                path.chmod(0o755)  # the folders that pytest has created
         os.seteuid(65534)
         yield
         os.seteuid(0)
@@ -157,7 +146,7 @@ def nobody(tmp_path):
     (tmp_path / "desk").chmod(0o755)
 
 
-def test_a_store_that_can_only_be_read_answers_and_refuses_changes(tmp_path, request):
+def test_read_only_store_answers_and_refuses_changes(tmp_path, request):
     folder = tmp_path / "desk"
     desk = Desk(folder)
     added(desk, 3)
@@ -169,14 +158,14 @@ def test_a_store_that_can_only_be_read_answers_and_refuses_changes(tmp_path, req
     desk.start()
     assert desk.status()["items"]["done"] == 3
     assert desk.status()["read_only"]
-    with pytest.raises(Unwritable, match="only read"):
+    with pytest.raises(Unwritable, match="read-only"):
         added(desk, 1)
     assert len(desk.store.rows("SELECT 1 FROM items")) == 3
     desk.close()
 
 
-def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path, request):
-    """What is in the log alone would be missing from a store that can only be read."""
+def test_unreadable_write_ahead_log_is_an_error(tmp_path, request):
+    """Changes that are only in the log would be missing from a read-only store."""
     folder, live = tmp_path / "desk", tmp_path / "live"
     desk = Desk(live)
     added(desk, 3)
@@ -186,11 +175,11 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(tmp_path, request):
     desk.close()
     folder.chmod(0o555)
     request.getfixturevalue("nobody")
-    with pytest.raises(StoreError, match="cannot be read where nothing can be written"):
+    with pytest.raises(StoreError, match="cannot be read in a folder that is read-only"):
         Desk(folder)
 
 
-def test_what_is_forgotten_is_in_no_byte_of_the_folder(tmp_path):
+def test_no_byte_of_the_folder_contains_forgotten_content(tmp_path):
     folder = tmp_path / "desk"
     secret = "Quetzalcoatlus"
     with Server(folder, "--log") as server:
@@ -228,7 +217,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_folder(tmp_path):
         assert server.get("/api/items", params={"text": secret})["items"] == []
         forget = server.get("/api/changes", params={"limit": 1})["changes"][0]
         assert server.client.post(f"/api/changes/{forget['seq']}/undo").status_code == 409
-        server.post(f"/api/changes/{merged}/undo")  # what is left of it
+        server.post(f"/api/changes/{merged}/undo")  # the part that is not forgotten
         server.followed()
         code, said = server.end()
         assert code == 0
@@ -239,7 +228,7 @@ def test_what_is_forgotten_is_in_no_byte_of_the_folder(tmp_path):
     assert_model_is_a_fresh_fit(folder)
 
 
-def test_forgetting_that_was_killed_is_finished_at_the_next_start(tmp_path):
+def test_interrupted_forgetting_is_finished_at_the_next_start(tmp_path):
     desk = Desk(tmp_path / "desk")
     desk.start()
     numbers = added(desk, 10)
@@ -249,7 +238,7 @@ def test_forgetting_that_was_killed_is_finished_at_the_next_start(tmp_path):
     followed(desk)
     shutil.copytree(tmp_path / "desk" / "models", tmp_path / "models")
     desk.close()
-    desk = Desk(tmp_path / "desk")  # not started: as if killed right after the answer
+    desk = Desk(tmp_path / "desk")  # not started, as if killed right after the answer
     desk.change(ADA, lambda who: changes.forget_item(who, number)).result()
     desk.close()
     assert any(
@@ -265,8 +254,8 @@ def test_forgetting_that_was_killed_is_finished_at_the_next_start(tmp_path):
     desk.close()
 
 
-def test_nothing_counts_as_erased_before_the_model_has_followed(tmp_path):
-    """A forgetting that is stored right after the follower has looked at the journal waits for its turn."""
+def test_item_is_not_erased_before_the_model_is_updated(tmp_path):
+    """An item that is forgotten right after the follower has read the journal is erased later."""
     desk = Desk(tmp_path / "desk")
     numbers = added(desk, 5)
     desk.follower.state["position"] = desk.status()["position"]
@@ -279,7 +268,7 @@ def test_nothing_counts_as_erased_before_the_model_has_followed(tmp_path):
     desk.close()
 
 
-def test_a_backup_is_taken_while_it_runs_and_opened_where_it_lies(tmp_path):
+def test_backup_of_a_running_server_is_opened_in_place(tmp_path):
     folder, file = tmp_path / "desk", tmp_path / "copy.desk"
     desk = Desk(folder)
     desk.start()
@@ -294,11 +283,11 @@ def test_a_backup_is_taken_while_it_runs_and_opened_where_it_lies(tmp_path):
     assert copy.status()["items"]["done"] == 15
     tuned = copy.predictor.current().model.influence_
     copy.close()
-    assert repr(tuned) == repr(snapshot_of(folder).influence_)  # the model came along
+    assert repr(tuned) == repr(snapshot_of(folder).influence_)  # the backup contains the model
 
 
 @pytest.mark.parametrize("above", [None, 0.6])
-def test_suggestions_become_tags_by_themselves_only_when_asked_to(tmp_path, above):
+def test_automatic_tags_require_accept_above(tmp_path, above):
     desk = Desk(tmp_path, accept_above=above)
     desk.start()
     added(desk, 40)
@@ -314,11 +303,11 @@ def test_suggestions_become_tags_by_themselves_only_when_asked_to(tmp_path, abov
         found = [tuple(row) for row in desk.store.rows(tags)]
         assert {one[:2] for one in found} == {("automatic", "simlabel")}
         assert all(probability >= above for *_, probability in found)
-    assert desk.status()["items"]["waiting"] == len(waiting)  # done is for people to say
+    assert desk.status()["items"]["waiting"] == len(waiting)  # automatic tags do not mark items as done
     desk.close()
 
 
-def test_another_address_needs_tokens(tmp_path):
+def test_other_hosts_require_tokens(tmp_path):
     command = [
         sys.executable,
         "-c",
@@ -344,7 +333,7 @@ def test_another_address_needs_tokens(tmp_path):
         assert client.get(f"{at}api/labels", headers=head).status_code == 200
 
 
-def test_changes_while_it_closes_are_refused_or_there(desk):
+def test_changes_after_closing_are_refused(desk):
     added(desk, 1)
     desk.store.close()
     with pytest.raises(Unwritable, match="closing"):
@@ -353,8 +342,8 @@ def test_changes_while_it_closes_are_refused_or_there(desk):
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_an_hour_of_mixed_load(tmp_path):
-    """Memory stays flat, nothing fails, and store and model are equal at the end."""
+def test_one_hour_of_mixed_load(tmp_path):
+    """Memory stays constant, nothing fails, and store and model agree at the end."""
     import psutil
 
     minutes = float(os.environ.get("SIMLABEL_SOAK_MINUTES", "60"))

@@ -1,4 +1,4 @@
-"""Tables that come in: each format, twice, damaged, canceled; and what the terminal says of them."""
+"""Import of tables: each format, repeated, damaged, canceled; and the output on the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from desk_support import MAIN, Server, opened
 
-from simlabel.server._parsing import Crashed, ImportOptions, TableReader
+from simlabel.server import Crashed, ImportOptions, TableReader
 
 ROWS = {"id": ["a", "b"], "title": ["Sea, sun", "Café"], "year": ["1975", "2001"], "tags": ["x|y", "x"]}
 FRAME = pd.DataFrame(ROWS)
@@ -74,7 +74,7 @@ def stored(server):
 
 
 def served(folder, *options):
-    """`simlabel serve` where it does not come to serving."""
+    """Run `simlabel serve` with options for which it does not start serving."""
     command = [sys.executable, "-c", MAIN, "serve", str(folder), "--port", "0", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
@@ -96,25 +96,25 @@ def test_each_format_is_imported(kind, empty, tmp_path):
     assert f"import of films.{kind}, done: 2 new, 0 updated, 0 unchanged" in said
 
 
-def test_another_file_of_the_same_name_overwrites_nothing(empty):
+def test_file_with_the_same_name_overwrites_nothing(empty):
     asked = {"name": "films.csv", "label_column": "tags"}
     first, second = (f"title,tags\n{words} one,x\n{words} two,y\n".encode() for words in ("sea", "sun"))
     assert counts(imported(empty, first, **asked)) == [2, 0, 0]
     assert counts(imported(empty, second, **asked)) == [2, 0, 0]
     assert [title for title, _ in stored(empty)] == ["sea one", "sea two", "sun one", "sun two"]
-    assert counts(imported(empty, first, **asked)) == [0, 0, 2]  # the same file doubles nothing
+    assert counts(imported(empty, first, **asked)) == [0, 0, 2]  # importing the same file again adds nothing
     more = b"title,tags\nnew one,x\n" + first.partition(b"\n")[2].replace(b"two,y", b"two,y|z")
     assert counts(imported(empty, more, **asked)) == [1, 1, 1]
     assert ("sea two", ["y", "z"]) in stored(empty)
 
 
-def test_rows_that_a_file_repeats_stay_rows_of_their_own(empty):
+def test_repeated_rows_of_a_file_are_separate_items(empty):
     twice = b"title,tags\nsea,x\nsea,x\n"
     assert counts(imported(empty, twice, name="t.csv", label_column="tags")) == [2, 0, 0]
     assert counts(imported(empty, twice, name="t.csv", label_column="tags")) == [0, 0, 2]
 
 
-def test_an_import_without_ids_keeps_what_somebody_edited(empty):
+def test_import_without_ids_keeps_edited_content(empty):
     imported(empty, b"title\nsea\n", name="t.csv")
     (item,) = empty.get("/api/items")["items"]
     empty.client.put(f"/api/items/{item['id']}", json={"content": {"title": "the sea"}})
@@ -122,29 +122,29 @@ def test_an_import_without_ids_keeps_what_somebody_edited(empty):
     assert stored(empty) == [("the sea", [])]
 
 
-def test_an_id_that_a_file_repeats_is_a_problem(empty):
+def test_repeated_id_in_a_file_is_a_problem(empty):
     job = imported(empty, b"id,title\na,one\nb,two\na,three\n", name="t.csv", id_column="id")
     assert counts(job) == [2, 0, 0]
     assert job["problems"] == [
-        {"row": 3, "problem": "The row has the same id as row 1, and was left out."},
+        {"row": 3, "problem": "The row was skipped, because it has the same id as row 1."},
     ]
     assert [title for title, _ in stored(empty)] == ["one", "two"]
 
 
-def test_a_column_that_is_not_there_is_said_before_the_server_starts(tmp_path):
+def test_missing_column_is_reported_before_the_server_starts(tmp_path):
     table = tmp_path / "films.csv"
     table.write_text("title,tags\nsea,x\n")
     done = served(tmp_path / "desk", "--import", str(table), "--label-column", "Wrong")
     assert done.returncode == 2
     assert " is at " not in done.stdout
-    shown = "".join(done.stderr.replace("│", " ").split())  # a long path breaks lines anywhere
+    shown = "".join(done.stderr.replace("│", " ").split())  # long paths are wrapped anywhere
     for words in ("films.csv", "label_column", "'Wrong'", "'title','tags'"):
         assert words in shown
     assert not (tmp_path / "desk").exists()
     assert served(tmp_path / "desk", "--import", str(tmp_path / "absent.csv")).returncode == 2
 
 
-def test_too_many_rows_for_its_bytes_are_refused(empty):
+def test_file_with_too_many_rows_for_its_size_is_refused(empty):
     repeated = _packed(pd.DataFrame({"n": [0] * 3_000_000}).to_parquet)
     job = imported(empty, repeated, name="t.parquet")
     assert job["state"] == "failed"
@@ -152,7 +152,7 @@ def test_too_many_rows_for_its_bytes_are_refused(empty):
     assert empty.get("/api/status")["items"] == {"waiting": 0, "done": 0}
 
 
-LONG = 50_000  # rows: long enough to be at it when something happens
+LONG = 50_000  # rows, so that the import is still running when it is interrupted
 
 
 def long_import(server):
@@ -162,19 +162,19 @@ def long_import(server):
 
 
 def reading(server):
-    """The processes that read a table for a server."""
+    """Return the processes that read a table for a server."""
     psutil = pytest.importorskip("psutil", reason="psutil is not installed")
     children = psutil.Process(server.process.pid).children()
     alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
     return [child for child in alive if any("_parsing" in word for word in child.cmdline())]
 
 
-# a server whose readers send nothing
+# a server whose table readers hang
 STUCK = "import simlabel.server._parsing as p; p._MAIN = 'import time; time.sleep(300)  # _parsing'; " + MAIN
 
 
 def killed_while_it_reads(server, attempt=1):
-    """End a `STUCK` server, and what reads for it, once the attempt is in the store."""
+    """Kill a `STUCK` server and its reader once the attempt is in the store."""
     with closing(opened(server.folder)) as db:
         query = "SELECT 1 FROM jobs WHERE json_extract(data, '$.attempts') = ?"
         until(lambda: db.execute(query, (attempt,)).fetchall())
@@ -192,8 +192,8 @@ def until(found, seconds=120):
     raise AssertionError(f"waited {seconds} s in vain")
 
 
-def test_a_reader_that_crashes_is_started_twice_and_the_server_goes_on(empty):
-    """As a compiled reader does that aborts on a damaged file."""
+def test_crashed_reader_is_started_twice_and_the_server_continues(empty):
+    """As if a compiled reader aborted on a damaged file."""
     number = long_import(empty)
     (first,) = until(lambda: reading(empty))
     os.kill(first.pid, signal.SIGABRT)
@@ -206,7 +206,7 @@ def test_a_reader_that_crashes_is_started_twice_and_the_server_goes_on(empty):
     assert list((empty.folder / "incoming").iterdir()) == []
 
 
-def test_a_server_that_is_killed_twice_over_a_file_leaves_it(tmp_path):
+def test_import_is_given_up_after_two_killed_servers(tmp_path):
     folder = tmp_path / "desk"
     with Server(folder, main=STUCK) as server:
         number = long_import(server)
@@ -217,7 +217,7 @@ def test_a_server_that_is_killed_twice_over_a_file_leaves_it(tmp_path):
         assert ended(server, number)["problems"][-1]["problem"].startswith("The server ended")
 
 
-def test_an_import_is_canceled(empty):
+def test_import_can_be_canceled(empty):
     number = long_import(empty)
     until(lambda: empty.get("/api/status")["items"]["done"])
     canceled = empty.client.delete(f"/api/jobs/{number}")
@@ -226,13 +226,13 @@ def test_an_import_is_canceled(empty):
     assert empty.client.delete(f"/api/jobs/{number}").status_code == 409
     assert empty.client.delete("/api/jobs/99").status_code == 404
     assert list((empty.folder / "incoming").iterdir()) == []
-    assert imported(empty, b"title\nsea\n", name="t.csv")["state"] == "done"  # the next one has its turn
+    assert imported(empty, b"title\nsea\n", name="t.csv")["state"] == "done"  # the next import runs
     job = empty.get(f"/api/jobs/{number}")
     assert job["state"] == "canceled"
     assert 0 < job["new"] == empty.get("/api/status")["items"]["done"] < LONG
 
 
-def test_an_import_is_canceled_in_the_terminal(tmp_path):
+def test_import_can_be_canceled_on_the_command_line(tmp_path):
     folder = tmp_path / "desk"
     with Server(folder, main=STUCK) as server:
         number = long_import(server)
@@ -246,9 +246,9 @@ def test_an_import_is_canceled_in_the_terminal(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the address space is limited on Linux alone")
 def test_the_memory_of_a_reader_is_limited(tmp_path):
-    """To 1 GiB for a small file, beyond what the process begins with."""
+    """The limit for a small file is 1 GiB more than at the start."""
     (tmp_path / "t.csv").write_text("title\nsea\n")
-    code = "import sys; from pathlib import Path; from simlabel.server._parsing import limit_memory\n"
+    code = "import sys; from pathlib import Path; from simlabel.server import limit_memory\n"
     code += (
         "limit_memory(Path(sys.argv[1])); bytearray(1 << 28); print('here', flush=True); bytearray(2 << 30)"
     )
@@ -260,7 +260,7 @@ def test_the_memory_of_a_reader_is_limited(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="time is limited on POSIX systems alone")
 def test_the_time_of_a_reader_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr("simlabel.server._parsing._seconds", lambda file: 1)
+    monkeypatch.setattr("simlabel.server._parsing._time_limit", lambda file: 1)
     (tmp_path / "t.csv").write_text("title,tags\n" + "the sea and the sun,x\n" * 500_000)
     match = "took longer than 1 s"
     with TableReader(tmp_path / "t.csv", ImportOptions()) as reader, pytest.raises(Crashed, match=match):

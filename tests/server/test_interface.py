@@ -1,4 +1,4 @@
-"""The interface for programs: items, tags, undo, keys, errors, limits, who may do what."""
+"""The API for programs: items, tags, undo, keys, errors, limits, roles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from annif_client import AnnifClient
 from desk_support import Server, made_items, made_row
 
-from simlabel.server._serve import _listen
+from simlabel.server import listen
 
 
 def names(found):
@@ -25,7 +25,7 @@ def names(found):
 
 @pytest.fixture
 def waiting(taught):
-    """A new item that waits."""
+    """Return the id of a new waiting item."""
     import random
 
     content, _ = made_row(random.Random(time.time_ns()))
@@ -33,7 +33,7 @@ def waiting(taught):
     return number
 
 
-def test_a_rejected_tag_does_not_come_back(taught, waiting):
+def test_rejected_tag_is_not_suggested_or_imported_again(taught, waiting):
     first = names(taught.get(f"/api/items/{waiting}"))[0]
     taught.post(f"/api/items/{waiting}/reject", {"label": first})
     item = taught.get(f"/api/items/{waiting}")
@@ -44,7 +44,7 @@ def test_a_rejected_tag_does_not_come_back(taught, waiting):
     assert (tag["label"], tag["state"]) == (first, "rejected")
 
 
-def test_a_change_counts_in_suggestions_when_the_model_has_reached_it(taught):
+def test_change_counts_in_suggestions_once_the_model_is_updated(taught):
     odd = {"title": "Xylophone concert", "plot": "xylophone glockenspiel marimba xylophone"}
     for i in range(3):
         body = {"content": {**odd, "year": 1990 + i}, "tags": ["percussion"], "done": True}
@@ -70,7 +70,7 @@ def test_undo_and_its_limits(taught, waiting):
     assert [one["kind"] for one in history] == ["undo", "undo", "reject", "tag", "add"]
 
 
-def test_the_same_key_does_it_once(taught, waiting):
+def test_idempotency_key_makes_a_change_once(taught, waiting):
     body = {"items": made_items(2, seed=99)}
     head = {"idempotency-key": "k1"}
     one = taught.post("/api/items", body, headers=head)
@@ -107,14 +107,14 @@ def test_explanations_name_items_and_words(taught):
         ("DELETE", "/api/tokens/7", None, 404),
     ],
 )
-def test_errors_are_problems_that_say_what_to_do(taught, method, path, body, status):
+def test_errors_are_problem_documents_with_advice(taught, method, path, body, status):
     answer = taught.client.request(method, path, json=body)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert {"title", "status", "detail"} <= set(answer.json())
 
 
-def test_every_answer_has_a_strict_policy(taught):
+def test_every_response_has_a_strict_content_security_policy(taught):
     for path in ("/", "/static/main.js", "/api/labels", "/nowhere"):
         headers = taught.client.get(path).headers
         assert "default-src 'none'; script-src 'self'" in headers["content-security-policy"]
@@ -122,7 +122,7 @@ def test_every_answer_has_a_strict_policy(taught):
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_health_readiness_and_figures(taught):
+def test_health_readiness_and_metrics(taught):
     assert taught.get("/healthz")["status"] == "ok"
     assert taught.get("/readyz")["status"] == "ok"
     text = taught.client.get("/metrics").text
@@ -141,7 +141,7 @@ def imported(server, asked, text):
     return job
 
 
-def test_labels_that_are_numbers_are_imported(empty):
+def test_numeric_labels_are_imported(empty):
     lines = [{"title": "one", "tags": 1}, {"title": "two", "tags": None}, {"title": "half", "tags": 0.5}]
     text = "\n".join(map(json.dumps, lines))
     job = imported(empty, {"name": "t.jsonl", "label_column": "tags"}, text)
@@ -193,7 +193,7 @@ def test_import_and_export(empty, tmp_path):
     assert list((empty.folder / "incoming").iterdir()) == []
 
 
-def test_annif_client_unchanged(taught):
+def test_annif_client_works_unchanged(taught):
     annif = AnnifClient(taught.address + "v1/")
     assert [project["project_id"] for project in annif.projects] == ["simlabel"]
     assert annif.get_project("simlabel")["is_trained"]
@@ -216,11 +216,11 @@ def test_annif_client_unchanged(taught):
         annif.suggest("other", "text")
 
 
-def test_tokens_let_in_and_keep_out(tmp_path):
+def test_tokens_and_sessions_authenticate(tmp_path):
     with Server(tmp_path / "desk") as server:
         server.post("/api/items", {"items": made_items(3, seed=1)})
         first = server.client.post("/api/tokens", json={"name": "Ada", "role": "reading"})
-        assert first.status_code == 400  # nobody could make the others
+        assert first.status_code == 400  # nobody could create further tokens
         admin = server.post("/api/tokens", {"name": "Ada", "role": "administration"})["token"]
         assert server.client.get("/api/labels").status_code == 401
         as_ada = {"authorization": f"Bearer {admin}"}
@@ -264,21 +264,21 @@ def test_tokens_let_in_and_keep_out(tmp_path):
         assert admin.split("_", 2)[2].encode() not in stored
 
 
-def test_a_name_that_leads_here_from_outside_is_refused_without_tokens(taught):
+def test_foreign_host_names_and_origins_are_refused_without_tokens(taught):
     assert taught.client.get("/api/labels", headers={"host": "evil.example"}).status_code == 403
     assert taught.client.post("/api/undo", headers={"origin": "http://evil.example"}).status_code == 403
     assert taught.client.post("/api/undo", headers={"sec-fetch-site": "cross-site"}).status_code == 403
 
 
-def test_answers_are_sent_at_once():
-    """asyncio turns delays off for sockets that are said to be TCP, and for those alone."""
-    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+def test_responses_are_sent_without_delay():
+    """asyncio disables delays (Nagle's algorithm) only for sockets created with IPPROTO_TCP."""
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         accepted, _ = listening.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
 
 
-def test_slow_and_broken_clients_hold_nobody_up(taught):
+def test_slow_and_broken_clients_do_not_delay_others(taught):
     host, port = taught.address.removeprefix("http://").strip("/").split(":")
     held = []
     for i in range(60):
@@ -298,7 +298,7 @@ def test_slow_and_broken_clients_hold_nobody_up(taught):
     assert taught.client.post("/api/items", json=many).status_code == 422
 
 
-def test_too_many_requests_are_put_off(empty):
+def test_too_many_requests_are_refused(empty):
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(8) as pool:
@@ -310,7 +310,7 @@ def test_too_many_requests_are_put_off(empty):
     assert empty.get("/healthz")["status"] == "ok"
 
 
-def test_the_demonstration_has_rows_to_learn_from_and_rows_that_wait(tmp_path):
+def test_demonstration_has_done_and_waiting_rows(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "programmes.py"
     table = tmp_path / "programmes.csv"
     subprocess.run([sys.executable, str(example), str(table)], check=True)

@@ -1,4 +1,4 @@
-"""Killed at any moment under load: what was acknowledged is there, nothing is there by half."""
+"""Kills at random times under load: acknowledged changes are stored, and none is stored in part."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LABELS = ("horror", "romance", "crime", "space", "new one", "another")
 
 
 class Worker(threading.Thread):
-    """Changes items of its own until nobody answers, and remembers what was acknowledged.
+    """Changes its own items until the server is killed, and remembers the acknowledged changes.
 
-    `known` is the state of tags and items by acknowledged changes; `pending` the one change that was sent
-    last, whose answer did not come: it may be there or not, whole.
+    `tags` and `status` are the acknowledged state; `pending` is the last change without an answer, which may
+    be stored or not, but only as a whole.
     """
 
     def __init__(self, number: int) -> None:
@@ -48,7 +48,7 @@ class Worker(threading.Thread):
     def _one(self) -> None:
         if len(self.items) < 3 or self.rng.random() < 0.2:
             self.rounds += 1
-            # names of their own, however many a worker comes to
+            # names that no other worker uses
             (item,) = made_items(1, 1_000_000 * self.number + self.rounds)
             item |= {"done": False, "tags": item["tags"]}
             self.pending = ("add", item)
@@ -72,7 +72,7 @@ class Worker(threading.Thread):
 
     def _sent(self, path: str, body: object) -> dict:
         answer = self.client.post(path, json=body)
-        while answer.status_code == 429:  # more than a desk takes in a second
+        while answer.status_code == 429:  # the rate limit
             time.sleep(0.3)
             answer = self.client.post(path, json=body)
         assert answer.status_code < 300, answer.text
@@ -80,7 +80,7 @@ class Worker(threading.Thread):
         return answer.json()
 
     def check(self, db) -> None:
-        """Against the store: all that was acknowledged, and the last change whole or not at all."""
+        """Compare with the store: all acknowledged changes, and the last change as a whole or not at all."""
         pending = self.pending or ("none",)
         for number, status in self.status.items():
             (found,) = db.execute("SELECT status FROM items WHERE id = ?", (number,)).fetchone()
@@ -93,7 +93,7 @@ class Worker(threading.Thread):
             may = {self.tags.get(key)} | ({pending[3]} if pending[:2] == ("tag", key) else set())
             assert found.get(key) in may, key
             self.tags[key] = found.get(key)
-        if pending[0] == "add":  # there with all its tags, or not at all
+        if pending[0] == "add":  # stored with all its tags, or not at all
             row = db.execute("SELECT id FROM items WHERE name = ?", (pending[1]["name"],)).fetchone()
             if row is not None and row["id"] not in self.status:
                 number = row["id"]
@@ -117,7 +117,7 @@ def killed(folder, scratch, times: int, seed: int) -> None:
         threads = [threading.Thread(target=worker.work, args=(server.address,)) for worker in workers]
         for thread in threads:
             thread.start()
-        # now and then long enough for the model to be written, too
+        # every seventh time long enough to write the model
         time.sleep(rng.uniform(0.02, 0.5) if turn % 7 else rng.uniform(4, 8))
         server.kill()
         for thread in threads:

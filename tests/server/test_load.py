@@ -1,4 +1,4 @@
-"""Clients that are many, slow, idle or greedy: the others are answered, and memory and log stay small."""
+"""Many, slow, idle and greedy clients: others are answered, and memory and log stay small."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ import pytest
 import scipy.sparse as sp
 from desk_support import MAIN, Server
 
-from simlabel.server._connection import log_once, most_connections
-from simlabel.server._desk import Desk
-from simlabel.server._predicting import Published
-from simlabel.server._problems import TooLarge, TooMany
-from simlabel.server._turns import MOST_TEXT, asker
-from simlabel.server.api._gate import Rates
+from simlabel.server import (
+    MOST_TEXT,
+    Desk,
+    Published,
+    Rates,
+    TooLarge,
+    TooMany,
+    asker,
+    log_once,
+    most_connections,
+)
 
-# a server that waits for half a second where it otherwise waits for 10 or 20
-HASTY = "import simlabel.server._connection as c, simlabel.server.api._gate as g; "
+# a server with timeouts of half a second instead of 10 or 20 seconds
+HASTY = "import simlabel.server._serve as c, simlabel.server._middleware as g; "
 HASTY += "c._HEAD_SECONDS = c._WRITE_SECONDS = g._SLOWEST = 0.5; " + MAIN
 
 
@@ -44,8 +49,8 @@ def few_descriptors():
 
 
 @pytest.mark.parametrize("limited", [False, True])
-def test_idle_connections_keep_nobody_out(tmp_path, limited):
-    """More of them than the server has connections, and than it has file descriptors."""
+def test_idle_connections_do_not_block_new_ones(tmp_path, limited):
+    """More than the server's limit, and more than its file descriptors."""
     more = {"preexec_fn": few_descriptors} if limited else {}
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 2000:
@@ -64,7 +69,7 @@ def test_idle_connections_keep_nobody_out(tmp_path, limited):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_one_address_does_not_use_up_the_connections_of_others(tmp_path):
+def test_connections_of_one_address_are_limited(tmp_path):
     with Server(tmp_path / "desk") as server, contextlib.ExitStack() as held:
         other = held.enter_context(connected(server, "127.0.0.2"))
         first = held.enter_context(connected(server))
@@ -78,7 +83,7 @@ def test_one_address_does_not_use_up_the_connections_of_others(tmp_path):
 
 
 def closed(connection, seconds):
-    """Whether the server closes a connection on which nothing comes."""
+    """Return whether the server closes a connection without traffic."""
     connection.settimeout(seconds)
     try:
         return connection.recv(1000) == b""
@@ -88,7 +93,7 @@ def closed(connection, seconds):
         return True
 
 
-def test_an_error_of_the_event_loop_is_one_line_a_minute(caplog):
+def test_errors_of_the_event_loop_are_logged_once_a_minute(caplog):
     async def fail():
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(log_once)
@@ -102,7 +107,7 @@ def test_an_error_of_the_event_loop_is_one_line_a_minute(caplog):
     assert "Traceback" not in caplog.text
 
 
-def test_connections_leave_descriptors_for_the_store():
+def test_connections_leave_file_descriptors_for_the_store():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
@@ -119,13 +124,13 @@ def test_connections_leave_descriptors_for_the_store():
         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET ",  # the second request of a connection
     ],
 )
-def test_a_head_that_never_ends_is_not_waited_for(hasty, start):
+def test_endless_request_head_times_out(hasty, start):
     with connected(hasty) as connection:
         connection.sendall(start)
         assert ended(connection)
 
 
-def test_a_body_that_never_ends_is_not_waited_for(hasty):
+def test_endless_body_times_out(hasty):
     with connected(hasty) as connection:
         head = b"POST /api/undo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
         connection.sendall(head)
@@ -133,7 +138,7 @@ def test_a_body_that_never_ends_is_not_waited_for(hasty):
 
 
 def ended(connection, seconds=30):
-    """Whether the server closes a connection on which one byte comes ten times a second."""
+    """Return whether the server closes a connection that sends one byte ten times a second."""
     end = time.monotonic() + seconds
     connection.settimeout(0.1)
     while time.monotonic() < end:
@@ -150,8 +155,8 @@ def ended(connection, seconds=30):
     return False
 
 
-def test_a_connection_without_requests_is_closed(tmp_path):
-    """After 30 seconds; here after one."""
+def test_idle_connection_is_closed(tmp_path):
+    """The timeout is 30 seconds, here one second."""
     hurried = (
         "import uvicorn; made = uvicorn.Config; uvicorn.Config = lambda *given, timeout_keep_alive, **named: "
     )
@@ -161,10 +166,10 @@ def test_a_connection_without_requests_is_closed(tmp_path):
         answer = b""
         while not answer.endswith(b"}"):
             answer += connection.recv(65536)
-        assert closed(connection, 9)  # less than the time for a head
+        assert closed(connection, 9)  # less than the timeout of a request head
 
 
-def test_a_client_that_does_not_read_is_not_waited_for(hasty):
+def test_client_that_does_not_read_times_out(hasty):
     process = psutil.Process(hasty.process.pid)
     with connected(hasty) as connection:
         here = connection.getsockname()
@@ -181,7 +186,7 @@ def test_a_client_that_does_not_read_is_not_waited_for(hasty):
 
 
 def refused(rates, senders):
-    """How many requests of some senders are refused."""
+    """Return how many requests of some senders are refused."""
     n = 0
     for sender in senders:
         try:
@@ -191,16 +196,16 @@ def refused(rates, senders):
     return n
 
 
-def test_a_flood_from_many_addresses_takes_no_memory_and_nobodys_rate():
+def test_flood_from_many_addresses_is_bounded_in_memory_and_keeps_known_limits():
     rates = Rates(clock=lambda: 100.0)
     assert refused(rates, ["198.51.100.7"] * 700) == 100
     assert refused(rates, (f"address {i}" for i in range(20_000))) > 9_000
     assert len(rates) <= 10_001
-    assert refused(rates, ["198.51.100.7"]) == 1  # none is forgotten, and so allowed more
+    assert refused(rates, ["198.51.100.7"]) == 1  # known senders keep their limit
     assert refused(rates, ["address 1"]) == 0
 
 
-def test_rates_come_back():
+def test_rate_limits_recover():
     now = [100.0]
     rates = Rates(clock=lambda: now[0])
     for i in range(10_000):
@@ -211,7 +216,7 @@ def test_rates_come_back():
 
 
 class SlowModel:
-    """A model whose first pass takes until somebody lets it go."""
+    """A model whose first pass waits for an event."""
 
     def __init__(self):
         self.go, self.began, self.position, self.passes = threading.Event(), threading.Event(), 0, []
@@ -244,7 +249,7 @@ def asked(predictor, who, rows, bounded=True):
 BIG = [{"text": "x" * 1500}] * 1000
 
 
-def test_one_reader_does_not_make_another_wait(slow):
+def test_large_requests_do_not_delay_other_users(slow):
     predictor, model = slow
     order = []
     large = [asked(predictor, "Ada", BIG) for _ in range(4)]
@@ -256,8 +261,8 @@ def test_one_reader_does_not_make_another_wait(slow):
     model.go.set()
     assert [len(one.result(60).results) for one in large] == [1000] * 4
     assert len(also_large.result(60).results) == 1000
-    assert order[0] == "Bob"  # before any of hers, in the pass that follows the one that ran
-    assert order.index("Bob's large") < order.index("Ada") + 3  # and they take turns
+    assert order[0] == "Bob"  # before any of Ada's, in the next pass
+    assert order.index("Bob's large") < order.index("Ada") + 3  # users take turns
     assert max(len(one) for one in model.passes) <= 64
     assert max(sum(one) for one in model.passes) < 300_000
 
@@ -269,7 +274,7 @@ def test_results_are_in_order_and_empty_requests_are_answered(slow):
     assert len(asked(predictor, "Ada", [{"text": "x" * 1_000_000}, "y"]).result(60).results) == 2
 
 
-def test_what_one_request_and_one_person_may_ask_for_is_bounded(slow):
+def test_size_of_a_request_and_of_a_users_requests_is_limited(slow):
     predictor, model = slow
     with pytest.raises(TooLarge, match=r"2,000,202 characters .* send them in parts"):
         asked(predictor, "Ada", [{"text": "x" * (MOST_TEXT + 2)}])
@@ -277,12 +282,12 @@ def test_what_one_request_and_one_person_may_ask_for_is_bounded(slow):
     assert model.began.wait(60)
     for _ in range(4):
         asked(predictor, "Ada", BIG)
-    with pytest.raises(TooMany, match=r"[45] requests of yours wait already"):
+    with pytest.raises(TooMany, match=r"You have [45] waiting requests"):
         asked(predictor, "Ada", BIG)
     assert asked(predictor, "Bob", BIG) is not None
 
 
-def test_who_has_left_is_not_worked_for(slow):
+def test_canceled_requests_are_skipped(slow):
     predictor, model = slow
     first = asked(predictor, "Ada", ["warm"])
     assert model.began.wait(60)

@@ -1,4 +1,4 @@
-"""The page, in a real browser: the whole day of a tagger, two people, undo, an import, a crash."""
+"""The page in a real browser: tagging, two users, undo, an import, a crash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from desk_support import Server, made_items
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-PICTURES = os.environ.get("SIMLABEL_PICTURES")  # a folder: then pictures are taken for the docs
+PICTURES = os.environ.get("SIMLABEL_PICTURES")  # the folder for screenshots for the docs, if any
 
 SHOWN = ("inbox", "why", "labels", "quality", "inbox-dark-desktop", "inbox-light-phone")  # in docs/desk.md
 
@@ -29,7 +29,7 @@ def browser():
 
 @pytest.fixture
 def page_of(browser):
-    """A new browser window at a desk, as somebody else's would be; errors of the page fail the test."""
+    """Open a new browser context at a server; errors on the page fail the test."""
     contexts, errors = [], []
 
     def open_page(server, token=None, **options):
@@ -49,7 +49,7 @@ def page_of(browser):
     yield open_page
     for context in contexts:
         context.close()
-    # what the server refuses, and a server that is down, the browser calls errors; the page says them
+    # the browser reports refused requests as errors; the page shows them
     assert [error for error in errors if "Failed to load resource" not in error] == []
 
 
@@ -62,7 +62,7 @@ def title(page):
     return page.locator("#card-title").inner_text()
 
 
-def test_the_day_of_a_tagger_by_keyboard_alone(taught, page_of):
+def test_tagging_by_keyboard_only(taught, page_of):
     page = page_of(taught)
     page.locator(".suggestions li").first.wait_for()
     first = title(page)
@@ -93,12 +93,12 @@ def test_the_day_of_a_tagger_by_keyboard_alone(taught, page_of):
     second = title(page)
     page.keyboard.press("s")
     page.wait_for_function("was => document.querySelector('#card-title').textContent !== was", arg=second)
-    page.keyboard.press("u")  # the last change of all: done
+    page.keyboard.press("u")  # undo the last change, done
     page.locator("#notice", has_text="Undone").wait_for()
     assert taught.get(f"/api/items/{number}")["status"] == "waiting"
 
 
-def test_why_leads_to_the_items_that_speak_for_it(taught, page_of):
+def test_explanation_links_to_the_contributing_items(taught, page_of):
     page = page_of(taught)
     page.locator(".suggestions li").first.wait_for()
     page.keyboard.press("w")
@@ -111,7 +111,7 @@ def test_why_leads_to_the_items_that_speak_for_it(taught, page_of):
     assert "done by" in page.locator(".card .soft").first.inner_text()
 
 
-def test_labels_are_renamed_merged_and_brought_back(taught, page_of):
+def test_labels_are_merged_and_restored(taught, page_of):
     page = page_of(taught)
     taught.post("/api/labels", {"name": "Crime story"})
     page.goto("/#labels")
@@ -126,7 +126,7 @@ def test_labels_are_renamed_merged_and_brought_back(taught, page_of):
     assert "Crime story" in [label["name"] for label in taught.get("/api/labels")["labels"]]
 
 
-def test_quality_is_shown_and_a_retune_ends(taught, page_of):
+def test_quality_is_shown_and_retuning_ends(taught, page_of):
     page = page_of(taught)
     page.goto("/#quality")
     page.get_by_role("button", name="Retune").click()
@@ -143,7 +143,7 @@ def test_quality_is_shown_and_a_retune_ends(taught, page_of):
 
 
 def imported(server, page, folder, rows):
-    """Import a table through the page; waits until it is in."""
+    """Import a table through the page, and wait until the job is shown."""
     path = folder / "films.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -175,7 +175,7 @@ def test_an_import_shows_its_progress_and_survives_a_crash(tmp_path, page_of, ro
         assert again.get("/api/status")["items"] == {"waiting": 0, "done": rows}
 
 
-def test_two_people_never_get_the_same_item(tmp_path, page_of):
+def test_two_users_never_get_the_same_item(tmp_path, page_of):
     folder = tmp_path / "desk"
     with Server(folder) as server:
         server.post("/api/items", {"items": made_items(6, seed=3, done=False)})
@@ -202,7 +202,7 @@ def test_two_people_never_get_the_same_item(tmp_path, page_of):
         pages[1].locator("li", has_text="done by Ada").first.wait_for()
 
 
-def test_a_forgotten_item_is_gone_and_the_page_says_what_is_not_reached(empty, page_of):
+def test_forgetting_on_the_page_warns_about_backups(empty, page_of):
     empty.post("/api/items", {"items": made_items(2, seed=4, done=False)})
     page = page_of(empty)
     asked = []
@@ -217,7 +217,7 @@ def test_a_forgotten_item_is_gone_and_the_page_says_what_is_not_reached(empty, p
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1280, 900), (390, 800)], ids=["desktop", "phone"])
-def test_nothing_serious_for_those_who_see_or_hear_otherwise(taught, page_of, scheme, size):
+def test_page_has_no_serious_accessibility_violation(taught, page_of, scheme, size):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe-core is not installed"
     ).Axe()
@@ -235,7 +235,7 @@ def test_nothing_serious_for_those_who_see_or_hear_otherwise(taught, page_of, sc
         assert wide <= 0, f"{view} is wider than the window"
 
 
-def test_a_page_of_another_site_changes_nothing(taught, page_of):
+def test_page_of_another_site_cannot_change_anything(taught, page_of):
     page = page_of(taught)
     page.locator("#main h1").wait_for()
     before = taught.get("/api/status")["position"]

@@ -1,4 +1,4 @@
-"""Whether the server says that it is ready only where it is, and what uploads say on a full disk."""
+"""Readiness of the server, and uploads to a full disk."""
 
 from __future__ import annotations
 
@@ -13,17 +13,9 @@ import httpx
 import pytest
 from desk_support import Server, made_items
 
-from simlabel.server._desk import Desk
-from simlabel.server.api import make_app
+from simlabel.server import make_app
 
 TABLE = b"id,title,tags\na,shark night,horror\nb,love kiss,romance\n"
-
-
-@pytest.fixture
-def desk(tmp_path):
-    made = Desk(tmp_path / "desk")
-    yield made
-    made.close()
 
 
 def answer(desk, method, path, **more):
@@ -35,7 +27,7 @@ def answer(desk, method, path, **more):
     return asyncio.run(send())
 
 
-def test_it_is_not_ready_before_the_first_model(tmp_path):
+def test_server_is_not_ready_before_the_first_model(tmp_path):
     table = tmp_path / "films.csv"
     with table.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -58,7 +50,7 @@ def test_it_is_not_ready_before_the_first_model(tmp_path):
         assert server.client.get("/readyz").status_code == 200
 
 
-def test_an_empty_server_is_ready_and_says_what_to_tag(desk):
+def test_empty_server_is_ready_and_explains_what_to_tag(desk):
     desk.start()
     assert answer(desk, "GET", "/readyz").status_code == 200
     found = answer(desk, "POST", "/api/suggest", json={"rows": [{"title": "shark"}]})
@@ -66,14 +58,14 @@ def test_an_empty_server_is_ready_and_says_what_to_tag(desk):
     assert "tag at least two items" in found.json()["detail"]
 
 
-def test_a_full_disk_is_not_ready(desk, monkeypatch):
+def test_server_with_a_full_disk_is_not_ready(desk, monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=1, f_frsize=4096))
     ready = answer(desk, "GET", "/readyz")
     assert ready.status_code == 503
     assert "disk is full" in ready.json()["problems"][0]
 
 
-def test_an_upload_on_a_full_disk_is_refused_in_a_sentence(desk, tmp_path, monkeypatch):
+def test_upload_to_a_full_disk_is_refused_with_advice(desk, tmp_path, monkeypatch):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no full device")
     place = tmp_path / "half"
@@ -86,7 +78,7 @@ def test_an_upload_on_a_full_disk_is_refused_in_a_sentence(desk, tmp_path, monke
     assert not place.is_symlink()
 
 
-def test_an_import_sent_twice_is_one_import(desk):
+def test_repeated_import_with_a_key_is_one_import(desk):
     desk.imports.start()
 
     def send(key, content=TABLE, **options):

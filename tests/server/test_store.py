@@ -1,4 +1,4 @@
-"""DeskStore, journal and model against a few lines of plain Python: whatever people do, in any order."""
+"""Store, journal and model compared with a plain Python model, for random sequences of changes."""
 
 from __future__ import annotations
 
@@ -6,27 +6,36 @@ import copy
 import shutil
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from desk_support import assert_journal_is_the_truth, lessons_of, made_row
+from desk_support import assert_journal_is_the_truth, lessons_of, made_row, opened
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
-from simlabel.server import _changes as changes
-from simlabel.server._journal import By, undo
-from simlabel.server._problems import Conflict, DeskError, NotFound
-from simlabel.server._schema import Places
-from simlabel.server._store import DeskStore, Together
-from simlabel.server._teaching import changes_since, fitted, followed
+from simlabel.server import (
+    By,
+    Conflict,
+    DeskError,
+    DeskStore,
+    NotFound,
+    Places,
+    Together,
+    changes,
+    changes_since,
+    fit_model,
+    undo,
+    update_model,
+)
 
 LABELS = st.sampled_from(["horror", "romance", "crime", "space", "  space ", "Übersee"])
 PEOPLE = st.sampled_from(["Ada", "Bo"])
 
 
 class DeskMachine(RuleBasedStateMachine):
-    """The plain one: items by number, with content, state and tags; and what there was before each change."""
+    """Compares the store with dicts of content, state and tags, and with the values before each change."""
 
     items, entries = Bundle("items"), Bundle("entries")
 
@@ -42,7 +51,7 @@ class DeskMachine(RuleBasedStateMachine):
         return self.store.wrote(lambda db: work(By(db, who, self.store.clock(), "administration")))
 
     def changed(self, seq, *before):
-        """Remember what an entry replaced: (number, field, value), a field being a label or "state"."""
+        """Remember the values that an entry replaced, as (id, label or "state", value)."""
         if seq is None:
             return multiple()
         self.before[seq] = before
@@ -129,7 +138,7 @@ class DeskMachine(RuleBasedStateMachine):
         try:
             self.make(who, lambda by: undo(by, entry))
         except Conflict:
-            return  # what it did was changed since, or is undone: the journal keeps what is there
+            return  # changed since or undone already
         for number, field, value in self.before[entry]:
             if number not in self.plain:
                 continue
@@ -148,7 +157,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule(who=PEOPLE)
     def lease(self, who):
-        """Nobody gets what somebody else is at."""
+        """A leased item is not given to another user."""
         number = self.make(who, lambda by: changes.lease_first(by, [], []))
         if number is None:
             return
@@ -162,17 +171,14 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule()
     def follow(self):
-        """The model is taught exactly the items that are done."""
-        db = self.store._readers.get()
-        try:
+        """The model is trained on exactly the done items."""
+        with closing(opened(self.folder)) as db:
             found = changes_since(db, self.position)
             if self.model is not None:
-                self.model = followed(self.model, found)
+                self.model = update_model(self.model, found)
             if self.model is None:
-                self.model = fitted(changes_since(db, -1).lessons)
+                self.model = fit_model(changes_since(db, -1).lessons)
             self.position = found.position
-        finally:
-            self.store._readers.put(db)
         wanted = sorted(n for n, item in self.plain.items() if item["there"] and item["done"])
         if self.model is not None:
             assert sorted(self.model.ids_.tolist()) == wanted
@@ -211,7 +217,7 @@ TestDesk = DeskMachine.TestCase
 TestDesk.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 
 
-def test_a_change_that_fails_leaves_those_beside_it(tmp_path):
+def test_failed_change_does_not_affect_others_of_its_transaction(tmp_path):
     store = DeskStore(Places.of(tmp_path))
 
     def wrong(db):
@@ -251,8 +257,8 @@ def store_item(db, at):
     return number
 
 
-def test_who_has_gone_meanwhile_holds_nobody_up():
-    """A question that was given up, and one that cannot be answered, leave those that come later answered."""
+def test_canceled_and_failed_requests_do_not_block_later_ones():
+    """After a canceled request and a failed one, later requests are answered."""
     asked, go_on = threading.Event(), threading.Event()
 
     def answer(batch):

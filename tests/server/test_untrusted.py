@@ -1,4 +1,4 @@
-"""Stores, backups and models from somebody else: nothing outside the folder is read or written."""
+"""Stores, backups and models from untrusted sources: no file outside the folder is read or written."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ import pytest
 from desk_support import bytes_of, made_row
 
 from simlabel import Tagger
-from simlabel.server import _changes as changes
-from simlabel.server import backup
-from simlabel.server._desk import Desk
-from simlabel.server._people import Person
-from simlabel.server._problems import DeskError, StoreError
-from simlabel.server._schema import Places, connect
-from simlabel.server._teaching import opened
+from simlabel.server import Desk, DeskError, Person, Places, StoreError, backup, changes, load_model
 from simlabel.tables import Embedding
 
 ADA = Person("Ada", "administration")
@@ -28,7 +22,7 @@ ADA = Person("Ada", "administration")
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """A folder with a model, and a backup of it."""
+    """Return a folder with a store, a model and a backup of both."""
     folder = tmp_path_factory.mktemp("learned")
     desk = Desk(folder / "desk")
     desk.start()
@@ -44,7 +38,7 @@ def learned(tmp_path_factory):
 
 @pytest.fixture
 def copied(learned, tmp_path):
-    """Copies of both, next to a folder that is somebody else's."""
+    """Return copies of both, next to a folder that does not belong to the server."""
     shutil.copytree(learned / "desk", tmp_path / "desk")
     shutil.copy(learned / "copy.slb", tmp_path)
     (tmp_path / "others").mkdir()
@@ -61,7 +55,7 @@ def edited(store, *statements):
 
 
 def settled(path, seconds=60):
-    """Open a store and let it follow; None where it is refused."""
+    """Open a store and wait for its model; return None if the store is refused."""
     try:
         desk = Desk(path)
     except DeskError:
@@ -76,7 +70,7 @@ def outside(folder):
 
 
 @pytest.mark.parametrize("name", ["/etc/hostname", "../../others/new", "x\0y"])
-def test_a_name_of_a_model_is_never_a_path(copied, name):
+def test_model_name_in_the_store_is_never_used_as_a_path(copied, name):
     for store in (copied / "copy.slb", copied / "desk" / "desk.sqlite"):
         edited(store, ("UPDATE snapshot SET file = ?", (name,)))
     before, _ = outside(copied)
@@ -88,7 +82,7 @@ def test_a_name_of_a_model_is_never_a_path(copied, name):
     assert not (copied / "stolen.slb").exists()
 
 
-def test_a_backup_takes_no_link_to_a_file_elsewhere(copied):
+def test_backup_does_not_follow_links(copied):
     (model,) = (copied / "desk" / "models").iterdir()
     model.unlink()
     model.symlink_to(copied / "others" / "secret")
@@ -97,7 +91,7 @@ def test_a_backup_takes_no_link_to_a_file_elsewhere(copied):
 
 
 @pytest.mark.parametrize("folder", ["models", "incoming"])
-def test_a_link_in_place_of_a_folder_is_refused(copied, folder):
+def test_link_instead_of_a_folder_is_refused(copied, folder):
     place = copied / "desk" / folder
     shutil.rmtree(place, ignore_errors=True)
     place.symlink_to(copied / "others")
@@ -108,7 +102,7 @@ def test_a_link_in_place_of_a_folder_is_refused(copied, folder):
 
 
 @pytest.mark.parametrize("name", ["lock", "desk.sqlite-wal", "desk.sqlite-shm", "desk.sqlite-journal"])
-def test_a_link_next_to_the_store_leads_nowhere(copied, name):
+def test_links_next_to_the_store_are_not_followed(copied, name):
     (copied / "desk" / name).unlink(missing_ok=True)
     (copied / "desk" / name).symlink_to(copied / "others" / "secret")
     before, _ = outside(copied)
@@ -129,7 +123,7 @@ def test_a_link_next_to_the_store_leads_nowhere(copied, name):
         "UPDATE journal SET changes = '{}' WHERE seq = 1",
     ],
 )
-def test_tables_that_are_not_exactly_ours_are_refused(copied, statement):
+def test_store_with_a_different_schema_is_refused(copied, statement):
     edited(copied / "copy.slb", statement)
     before = bytes_of(copied)
     with pytest.raises(StoreError, match="open the last backup"):
@@ -137,7 +131,7 @@ def test_tables_that_are_not_exactly_ours_are_refused(copied, statement):
     assert bytes_of(copied) == before
 
 
-def test_values_that_a_table_does_not_take_are_refused(copied):
+def test_values_that_violate_a_constraint_are_refused(copied):
     db = sqlite3.connect(copied / "copy.slb")
     db.execute("PRAGMA ignore_check_constraints = ON")
     db.execute("UPDATE items SET status = 'odd' WHERE id = 1")
@@ -147,13 +141,13 @@ def test_values_that_a_table_does_not_take_are_refused(copied):
         Desk(copied / "copy.slb")
 
 
-def test_a_connection_trusts_no_schema(copied):
-    db = connect(copied / "desk" / "desk.sqlite", "ro")
-    assert db.execute("PRAGMA trusted_schema").fetchone()[0] == 0
-    db.close()
+def test_connections_do_not_trust_the_schema(copied):
+    desk = Desk(copied / "desk")
+    assert desk.store.rows("PRAGMA trusted_schema")[0][0] == 0
+    desk.close()
 
 
-def test_another_programs_database_is_left_as_it_is(tmp_path):
+def test_database_of_another_program_is_left_unchanged(tmp_path):
     (tmp_path / "desk").mkdir()
     store = tmp_path / "desk" / "desk.sqlite"
     edited(store, "CREATE TABLE x (y)")
@@ -163,18 +157,18 @@ def test_another_programs_database_is_left_as_it_is(tmp_path):
     assert bytes_of(tmp_path) == before
 
 
-def test_a_model_that_names_an_embedding_is_refused(tmp_path):
+def test_model_with_an_embedding_is_refused(tmp_path):
     model = Tagger().fit([{"a": "x y"}, {"a": "z w"}], [{"p"}, {"q"}])
     encoder = model.encoder_
     encoder.columns = {"a": Embedding(str(tmp_path / "others"))}
     model.save(tmp_path / "odd.simlabel")
     with pytest.raises(StoreError, match="names an embedding"):
-        opened(tmp_path / "odd.simlabel")
+        load_model(tmp_path / "odd.simlabel")
 
 
 @pytest.mark.parametrize("other", ["desk/desk.sqlite", "link", "linked/desk.sqlite", "hard/desk.sqlite"])
-def test_a_store_is_opened_once_by_whatever_path(tmp_path, other):
-    code = "import sys; from simlabel.server._desk import Desk; Desk(sys.argv[1]); print('opened')"
+def test_store_is_opened_once_by_any_path(tmp_path, other):
+    code = "import sys; from simlabel.server import Desk; Desk(sys.argv[1]); print('opened')"
     desk = Desk(tmp_path / "desk")
     try:
         (tmp_path / "link").symlink_to(tmp_path / "desk")
@@ -188,7 +182,7 @@ def test_a_store_is_opened_once_by_whatever_path(tmp_path, other):
     assert "StoreError" in done.stderr
 
 
-def test_a_folder_among_the_files_that_come_in_stops_nothing(copied):
+def test_subfolders_in_the_server_folders_are_ignored(copied):
     (copied / "desk" / "incoming" / "sub").mkdir(parents=True)
     (copied / "desk" / "models" / "sub").mkdir()
     desk = Desk(copied / "desk")
@@ -200,7 +194,7 @@ def test_a_folder_among_the_files_that_come_in_stops_nothing(copied):
 
 
 @pytest.mark.parametrize("damage", ["file = 'x'", "position = 10000"])
-def test_a_damaged_entry_of_the_model_is_learned_again(copied, damage):
+def test_model_is_fitted_again_if_its_entry_is_damaged(copied, damage):
     edited(copied / "desk" / "desk.sqlite", f"UPDATE snapshot SET {damage}")
     desk = Desk(copied / "desk")
     desk.start()
@@ -211,7 +205,7 @@ def test_a_damaged_entry_of_the_model_is_learned_again(copied, damage):
     desk.close()
 
 
-def test_a_backup_that_was_killed_leaves_nothing_after_the_next(copied):
+def test_next_backup_removes_the_files_of_a_killed_one(copied):
     code = (
         "import sys, time; from pathlib import Path; from simlabel.server import _schema, backup\n"
         "def slow(places, target):\n"

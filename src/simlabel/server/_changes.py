@@ -1,4 +1,4 @@
-"""What people do at a desk, as entries of the journal. Each function runs within the writer's transaction."""
+"""The changes that users make, as journal entries. Each function runs in the writer's transaction."""
 
 from __future__ import annotations
 
@@ -9,20 +9,39 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from simlabel.server._journal import By, Change, as_json, current, differing, erase, known, undo
-from simlabel.server._kinds import MOST_NAMED, MOST_ROWS, Content, Described, Name, Number, Probability
-from simlabel.server._problems import Conflict, DeskError, NotFound
-from simlabel.server._teaching import position_of
+from simlabel.server._journal import (
+    By,
+    Change,
+    as_json,
+    current,
+    differing,
+    erase,
+    known,
+    position_of,
+    undo,
+)
+from simlabel.server._types import (
+    MOST_NAMED,
+    MOST_ROWS,
+    Conflict,
+    Content,
+    Description,
+    DeskError,
+    Name,
+    NotFound,
+    Number,
+    Probability,
+)
 
 LEASE_SECONDS = 600.0
 _STATUS_KINDS = {"waiting": "reopen", "done": "done", "removed": "remove"}
-_NUMBER = re.compile(r"[\s\d.,:/%+TZUCeE-]*")  # of texts, those that are numbers or dates; some others too
+_NUMBER = re.compile(r"[\s\d.,:/%+TZUCeE-]*")  # matches texts that are numbers or dates, and some others
 _TAG_KINDS = {"present": "tag", "rejected": "reject", None: "clear"}
 
 
 @dataclass(frozen=True)
 class NewItem:
-    """An item that comes from outside; `done` where it has all its labels."""
+    """An item to add; `done` if its tags are complete."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -37,9 +56,9 @@ NewItems = Annotated[Sequence[NewItem], Field(min_length=1, max_length=MOST_ROWS
 
 @dataclass
 class Added:
-    """What became of items that came: their numbers, in order, and the last change.
+    """The result of adding items: their ids, in order, and the number of the last change.
 
-    Of those that were there, `updated` counts the ones that differ now, `unchanged` the others.
+    Among the items that existed before, `updated` counts those that were changed and `unchanged` the others.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -49,54 +68,53 @@ class Added:
 
 
 def checked_name(name: str, what: str) -> str:
-    """A name without spaces around it; an empty or overlong one is refused."""
+    """Return a name with normalized white space; raise `DeskError` if it is empty or too long."""
     name = " ".join(name.split())
     if not name or len(name) > MOST_NAMED:
         raise DeskError(f"A {what} has 1 to {MOST_NAMED} characters; this one has {len(name)}.")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DeskError(f"The {what} holds half a character, which cannot be stored.") from None
+        raise DeskError(f"The {what} contains an unpaired surrogate, which cannot be stored.") from None
     return name
 
 
 def known_item(by: By, number: int) -> dict[str, Any]:
-    """An item that is there, and that nobody else is at."""
+    """Return an existing item; raise `Conflict` if another user has a lease on it."""
     found = known(by, "item", number)
     by.check_lease(number)
     by.items.add(number)
     return found
 
 
-def _label_named(by: By, name: str) -> int | None:
+def _find_label(by: By, name: str) -> int | None:
     row = by.one("SELECT id FROM labels WHERE name = ? AND NOT deleted", name)
     return int(row["id"]) if row else None
 
 
 def label_id(by: By, name: str) -> int:
-    """The number of a label, which is made where there is none of that name."""
+    """Return the id of a label; add the label if there is none with that name."""
     name = checked_name(name, "label")
-    return _label_named(by, name) or add_label(by, name)
+    return _find_label(by, name) or add_label(by, name)
 
 
-def add_label(by: By, name: Name, description: Described = "") -> int:
-    """A new label."""
-    name = _free(by, name)
+def add_label(by: By, name: Name, description: Description = "") -> int:
+    """Add a label."""
+    fields = {"name": _unused_name(by, name), "description": description, "deleted": 0}
     number = by.new_number("labels")
-    fields = {"name": name, "description": description, "deleted": 0}
     by.append("label", [("label", number, None, fields)])
     return number
 
 
-def _free(by: By, name: str) -> str:
+def _unused_name(by: By, name: str) -> str:
     name = checked_name(name, "label")
-    if _label_named(by, name):
-        raise Conflict(f"There is a label {name!r} already; merge the two instead.")
+    if _find_label(by, name):
+        raise Conflict(f"There is already a label {name!r}: merge the two labels instead.")
     return name
 
 
 def add_items(by: By, items: NewItems, source: str = "import") -> Added:
-    """New items; one whose name is known gets the content, and those tags that nobody touched."""
+    """Add items. An item whose name exists is updated, and gets the tags that no user has changed."""
     added, tag = Added(), _tag(by, "present", source)
     for item in items:
         name = None if item.name is None else checked_name(item.name, "name")
@@ -110,7 +128,7 @@ def add_items(by: By, items: NewItems, source: str = "import") -> Added:
         if before is None or before["status"] == "removed" or (item.done and before["status"] == "waiting"):
             after |= {"status": "done" if item.done else "waiting", "actor": by.actor, "at": by.at}
         keys = [[number, label] for label in sorted(labels)]
-        untouched = [key for key in keys if current(by.db, "tag", key) is None]  # nor rejected by somebody
+        untouched = [key for key in keys if current(by.db, "tag", key) is None]  # neither given nor rejected
         changes = [("tag", key, None, tag) for key in untouched]
         seq = by.changed("add", [*differing("item", number, before, after), *changes])
         added.ids.append(number)
@@ -126,12 +144,12 @@ def _tag(by: By, state: str, source: str, probability: float | None = None) -> d
 
 
 def edit_item(by: By, number: int, content: Content) -> int | None:
-    """Other content for an item; the number of the entry, None where nothing differs."""
+    """Replace the content of an item."""
     return by.changed("edit", differing("item", number, known_item(by, number), {"content": content}))
 
 
 def set_status(by: By, number: int, status: str) -> int | None:
-    """Waiting, done or removed; done ends a lease."""
+    """Set the status of an item to "waiting", "done" or "removed", and end its lease."""
     before = known_item(by, number)
     if before["status"] == status:
         return None
@@ -144,12 +162,12 @@ def set_status(by: By, number: int, status: str) -> int | None:
 def set_tag(
     by: By, number: int, label: Name, state: str | None, probability: Probability | None = None
 ) -> int | None:
-    """Say that an item has a label ("present"), has it not ("rejected"), or that nothing is said (None).
+    """Set whether an item has a label ("present"), does not have it ("rejected"), or is undecided (None).
 
-    With a probability, it was a suggestion that somebody accepted.
+    A probability means that the user has accepted a suggestion.
     """
     known_item(by, number)
-    if state is None and _label_named(by, " ".join(label.split())) is None:
+    if state is None and _find_label(by, " ".join(label.split())) is None:
         return None
     key = [number, label_id(by, label)]
     before = current(by.db, "tag", key)
@@ -161,9 +179,11 @@ def set_tag(
 
 
 def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
-    """Give an item tags by itself, unless somebody has touched them or the item, or is at it."""
-    free = "SELECT 1 FROM items WHERE id = ? AND status = 'waiting' AND NOT EXISTS "
-    free += "(SELECT 1 FROM leases WHERE item = items.id AND until > ?)"
+    """Add automatic tags to a waiting item, except for tags that a user has set and leased items."""
+    free = (
+        "SELECT 1 FROM items WHERE id = ? AND status = 'waiting' AND NOT EXISTS "
+        "(SELECT 1 FROM leases WHERE item = items.id AND until > ?)"
+    )
     for label, probability in sure if by.one(free, number, by.at) else ():
         key = [number, label_id(by, label)]
         if current(by.db, "tag", key) is None:
@@ -172,13 +192,13 @@ def accept(by: By, number: int, sure: Sequence[tuple[str, float]]) -> None:
 
 
 def change_label(
-    by: By, number: int, name: Name | None = None, description: Described | None = None
+    by: By, number: int, name: Name | None = None, description: Description | None = None
 ) -> int | None:
-    """Another name or description."""
+    """Change the name or the description of a label."""
     before = known(by, "label", number)
     after = dict(before)
     if name is not None and checked_name(name, "label") != before["name"]:
-        after["name"] = _free(by, name)
+        after["name"] = _unused_name(by, name)
     if description is not None:
         after["description"] = description
     kind = "rename" if after["name"] != before["name"] else "describe"
@@ -186,11 +206,11 @@ def change_label(
 
 
 def merge_labels(by: By, number: int, into: Number) -> int:
-    """All that is tagged with one label gets another; a tag beats a rejection."""
+    """Merge a label into another one: its tags move there. A tag wins over a rejection."""
     known(by, "label", into)
     if number == into:
         raise DeskError("A label cannot be merged with itself.")
-    changes = _without(by, number)
+    changes = _without_label(by, number)
     for _, (item, _), own, _ in [change for change in changes if change[0] == "tag"]:
         other = current(by.db, "tag", [item, into])
         if other is None or (other["state"] == "rejected" and own and own["state"] == "present"):
@@ -199,31 +219,33 @@ def merge_labels(by: By, number: int, into: Number) -> int:
 
 
 def delete_label(by: By, number: int) -> int:
-    """A label and all its tags go; `undo` brings both back."""
-    return by.append("delete", _without(by, number))
+    """Delete a label and all its tags; undoing the change restores both."""
+    return by.append("delete", _without_label(by, number))
 
 
-def _without(by: By, number: int) -> list[Change]:
+def _without_label(by: By, number: int) -> list[Change]:
     known(by, "label", number)
     keys = [[item, number] for (item,) in by.db.execute("SELECT item FROM tags WHERE label = ?", (number,))]
-    gone: list[Change] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
-    return [*gone, ("label", number, {"deleted": 0}, {"deleted": 1})]
+    removed: list[Change] = [("tag", key, current(by.db, "tag", key), None) for key in keys]
+    return [*removed, ("label", number, {"deleted": 0}, {"deleted": 1})]
 
 
 def undo_last(by: By) -> int:
-    """Undo what this person did last and has not undone."""
-    query = "SELECT seq FROM journal WHERE actor = ? AND undone_by IS NULL AND changes <> '[]' "
-    query += "AND kind NOT IN ('undo', 'forget', 'token') ORDER BY seq DESC LIMIT 1"
-    row = by.one(query, by.actor)
+    """Undo the user's last change that is not undone yet."""
+    row = by.one(
+        "SELECT seq FROM journal WHERE actor = ? AND undone_by IS NULL AND changes <> '[]' "
+        "AND kind NOT IN ('undo', 'forget', 'token') ORDER BY seq DESC LIMIT 1",
+        by.actor,
+    )
     if row is None:
-        raise Conflict("There is nothing of yours to undo.")
+        raise Conflict("You have made no change that can be undone.")
     return undo(by, row["seq"])
 
 
 def forget_item(by: By, number: int) -> int:
-    """Erase an item from journal and tables, and note that snapshots and file have still to follow.
+    """Erase an item from journal and tables; model snapshots and deleted bytes are erased later.
 
-    Asked again, it is the same change.
+    Forgetting the same item again returns the same change.
     """
     by.check_role("administration")
     if row := by.one("SELECT seq FROM forgotten WHERE item = ?", number):
@@ -232,30 +254,28 @@ def forget_item(by: By, number: int) -> int:
         raise NotFound(f"There is no item {number}.")
     seq = by.append("forget", [])
     by.db.execute("INSERT INTO touched (item, seq) VALUES (?, ?)", (number, seq))
-    remains = list(_remains(by, erase(by.db, number)))
-    values = number, seq, as_json(remains)
+    values = number, seq, as_json(list(_remains(by, erase(by.db, number))))
     by.db.execute("INSERT INTO forgotten (item, seq, remains) VALUES (?, ?, ?)", values)
-    # digests of what was sent; that there was an answer stays, or the request would be done again
-    about = "SELECT answer FROM answered WHERE item = ?"
-    by.db.execute(f"UPDATE answers SET digest = NULL, body = NULL WHERE id IN ({about})", (number,))
+    # digests of requests are erased; the rows stay, because otherwise a repeated request would be done again
+    answers = "SELECT answer FROM answered WHERE item = ?"
+    by.db.execute(f"UPDATE answers SET digest = NULL, body = NULL WHERE id IN ({answers})", (number,))
     by.db.execute("DELETE FROM answered WHERE item = ?", (number,))
-    by.db.execute(
-        "UPDATE answers SET digest = NULL WHERE id NOT IN (SELECT answer FROM answered)"
-    )  # of files
+    by.db.execute("UPDATE answers SET digest = NULL WHERE id NOT IN (SELECT answer FROM answered)")  # files
     return seq
 
 
 def _remains(by: By, states: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What a model that has learnt an item keeps without its row, until another is fitted."""
+    """Yield what a model that has learned an item keeps of it until the next model is fitted."""
     if not any(state.get("status") == "done" for state in states):
         return
-    contents = [state["content"] for state in states if "content" in state]
-    cells = {name: cell for content in contents for name, cell in content.items() if cell is not None}
-    others = "SELECT 1 FROM items, json_each(content) AS cell WHERE status = 'done' AND key = ? "
-    others += "AND type <> 'null' LIMIT 1"
-    if any(map(_is_number, (cell for content in contents for cell in content.values()))):
+    cells = [cell for state in states for cell in state.get("content", {}).items() if cell[1] is not None]
+    others = (
+        "SELECT 1 FROM items, json_each(content) AS cell WHERE status = 'done' AND key = ? "
+        "AND type <> 'null' LIMIT 1"
+    )
+    if any(_is_number(cell) for _, cell in cells):
         yield "numbers and dates"
-    if any(by.one(others, name) is None for name in cells):
+    if any(by.one(others, name) is None for name in {name for name, _ in cells}):
         yield "names of columns"
 
 
@@ -266,7 +286,7 @@ def _is_number(cell: Any) -> bool:
 
 
 def lease(by: By, number: int) -> float:
-    """Keep others off an item for ten minutes; until when."""
+    """Reserve an item for the user for ten minutes; return the end of the lease."""
     known_item(by, number)
     until = by.at + LEASE_SECONDS
     by.db.execute("REPLACE INTO leases (item, holder, until) VALUES (?, ?, ?)", (number, by.actor, until))
@@ -274,7 +294,7 @@ def lease(by: By, number: int) -> float:
 
 
 def lease_first(by: By, order: Sequence[int], skip: Sequence[int]) -> int | None:
-    """Lease the first waiting item of an order that nobody is at; those the order lacks come last."""
+    """Lease the first free waiting item of an order; items that the order lacks come last."""
     free = (
         "SELECT id FROM items WHERE status = 'waiting' AND id NOT IN "
         "(SELECT item FROM leases WHERE until > ? AND holder <> ?) AND "
@@ -291,6 +311,6 @@ def lease_first(by: By, order: Sequence[int], skip: Sequence[int]) -> int | None
 
 
 def release(by: By, number: int) -> None:
-    """Give an item back."""
+    """End the lease of an item."""
     known_item(by, number)
     by.db.execute("DELETE FROM leases WHERE item = ?", (number,))

@@ -1,4 +1,4 @@
-"""The model follows the journal: a thread that has changes learnt, and puts the new model in place."""
+"""A thread that has the model trained on new changes and publishes the result."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from simlabel.server._journal import position_of
 from simlabel.server._learner import Answer, Child, LearnerError
+from simlabel.server._model import Beside, load_model
 from simlabel.server._predicting import Predictor, Published
-from simlabel.server._problems import StoreError
 from simlabel.server._schema import files_in
 from simlabel.server._store import DeskStore
-from simlabel.server._teaching import opened, position_of
+from simlabel.server._types import StoreError
 
-_GROWN = 4  # times the rows on which its values were chosen: they are chosen anew
+_GROWN = 4  # growth of the training rows after which all parameters are selected again
 _QUIET = 2.0  # seconds without a change before quality is measured
-_AGAIN = 60.0  # seconds after which a fit that failed, and is needed, is tried again
-_SHARE = 20  # measuring quality takes at most a twentieth of the time
+_AGAIN = 60.0  # seconds until a failed fit that is needed is repeated
+_SHARE = 20  # measuring quality takes at most 1/20 of the time
 
 
 class Follower:
@@ -30,9 +31,9 @@ class Follower:
     Attributes
     ----------
     insights : dict
-        What the learner last said of waiting items and of quality.
+        The last order of the waiting items and the last quality.
     state : dict
-        What it is doing, for people: ``learning``, ``retuning``, ``progress``, ``problem``.
+        The current activity: ``learning``, ``retuning``, ``progress``, ``problem``.
     """
 
     def __init__(self, store: DeskStore, predictor: Predictor, after: Callable[[], None]) -> None:
@@ -43,9 +44,9 @@ class Follower:
         self._models = store.places.models
         self._child: Child | None = None
         self._retuner: Child | None = None
-        self._retuner_from = -1  # it has not seen more than this
+        self._retuner_from = -1  # the journal position that it reads up to, at least
         self._retuned: Answer | None = None
-        self._fitted = -1  # up to where all of the model was chosen: what was forgotten later remains in it
+        self._fitted = -1  # the journal position of the last fit: items forgotten later leave traces in it
         self._want_retune = self._closed = self._failing = False
         self._not_before = 0.0
         self._changed = threading.Condition()
@@ -54,16 +55,16 @@ class Follower:
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def start(self) -> None:
-        """Open the last snapshot, and follow from there."""
+        """Open the last snapshot, and update the model from there."""
         self._thread.start()
 
     def notice(self) -> None:
-        """Say that there may be something new."""
+        """Notify the thread that there may be changes."""
         with self._changed:
             self._changed.notify_all()
 
     def retune(self) -> bool:
-        """Have all values chosen anew, while the old model answers; False where that is under way."""
+        """Start selecting all parameters again; return False if that is running already."""
         if self.state["retuning"]:
             return False
         self._want_retune = self.state["retuning"] = True
@@ -71,7 +72,7 @@ class Follower:
         return True
 
     def wait_for(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something holds, as far as the follower brings it about."""
+        """Wait until a condition holds, which is checked after each step of the thread."""
         with self._changed:
             return self._changed.wait_for(lambda: done() or self._closed, seconds) and done()
 
@@ -88,8 +89,6 @@ class Follower:
                 return
             threads[0].join(0.1)
 
-    # what the thread does
-
     def _run(self) -> None:
         self._open_snapshot()
         busy = True
@@ -102,38 +101,43 @@ class Follower:
                 busy = not self._closed and self._step()
                 if self._failing:
                     self._failing, self.state["problem"] = False, None
-            except Exception as error:  # the learner was killed, the disk is full: said, and tried again
+            except Exception as error:  # the learner was killed or the disk is full: report it and try again
                 busy = False
                 self._failed(error)
 
     def _failed(self, error: Exception) -> None:
         if self._closed:
             return
-        self.state |= {"learning": False, "problem": f"The model could not follow: {error}"[:300]}
+        self.state |= {"learning": False, "problem": f"The model could not be updated: {error}"[:300]}
         self._failing = True
-        if getattr(error, "gone", False) and self._child is not None:
+        if getattr(error, "gone", False):
+            self._close_child()  # the next step starts another one from the last snapshot
+
+    def _close_child(self) -> None:
+        if self._child is not None:
             self._child.close()
-            self._child = None  # the next step starts another, from the last snapshot
+            self._child = None
 
     def _open_snapshot(self) -> None:
-        """The model that was published last, if there is one, whole; else it is learnt again."""
+        """Publish the last saved model if it is intact; otherwise a new one is trained."""
         try:
-            self._take_out()
+            self._extract_snapshot()
             for row in self.store.rows("SELECT file, position, fitted FROM snapshot"):
                 if not -1 <= row["fitted"] <= row["position"] <= self.store.remembered(position_of):
-                    raise StoreError("it is of changes that the store has not got.")
+                    raise StoreError("it includes changes that are not in the store.")
                 self._publish(*row)
                 if not self.store.read_only:
-                    self._remove_but(row["file"])  # what a kill has left
+                    self._remove_but(row["file"])  # left over from a killed process
         except Exception as error:
             self.predictor.published = None
-            self.state["problem"] = f"The last model cannot be read, it is learnt again: {error}"[:300]
+            message = f"The saved model cannot be read, so a new one is trained: {error}"
+            self.state["problem"] = message[:300]
 
-    def _take_out(self) -> None:
-        """Of a backup that is opened: the model that came within it, under a name of our own."""
+    def _extract_snapshot(self) -> None:
+        """Write the model inside an opened backup to a file of the models folder."""
         for row in self.store.rows("SELECT model FROM snapshot WHERE model IS NOT NULL"):
             if self.store.read_only:
-                raise StoreError("a backup is opened where nothing can be written: copy it elsewhere.")
+                raise StoreError("the backup is in a read-only folder: copy it elsewhere.")
             name = _new_name()
             with self.store.places.snapshot(name).open("xb") as file:
                 file.write(row["model"])
@@ -150,7 +154,7 @@ class Follower:
         return self._child
 
     def _step(self) -> bool:
-        """Do the next thing that is due; whether there was one."""
+        """Do the next task that is due; return whether there was one."""
         if self.store.read_only:
             return False
         self.store.try_again()
@@ -165,16 +169,15 @@ class Follower:
         return True
 
     def _take_over(self, found: Answer) -> None:
-        """Have the learner go on from a model that was fitted; where there is none, from nothing."""
-        if found["file"] is None and self._child is not None:
-            self._child.close()
-            self._child = None
-        self.predictor.published = self.predictor.published if found["file"] else None
+        """Continue from a newly fitted model, or from none if the fit found too few items."""
+        if found["file"] is None:
+            self._close_child()
+            self.predictor.published = None
         learner = self._learner()
         if found["file"] is not None:
             learner.ask("load", **{name: found[name] for name in ("file", "position", "fitted")})
         self._retuned = None
-        self.state["position"] = -1  # whatever it has, the new one is published
+        self.state["position"] = -1  # so that the new model is published
 
     def _follow(self) -> None:
         self.state["learning"] = True
@@ -186,27 +189,25 @@ class Follower:
             self.predictor.published, self._fitted = replace(published, position=position), fitted
         else:
             self._publish(file, position, fitted)
-        self._keep(file, position, fitted)
+        self._record_snapshot(file, position, fitted)
         self.state |= {"position": position, "rows": answer["rows"]}
         self.state |= {"learning": False, "progress": None, "problem": None}
         if answer["tuned"] and answer["rows"] >= _GROWN * answer["tuned"]:
             self.retune()
 
     def _publish(self, file: str | None, position: int, fitted: int) -> None:
-        """Have a model answer, or none."""
-        from simlabel.server._beside import Beside  # here: the desk takes changes before there is a model
-
+        """Publish a model file, or no model."""
         if file is None:
             self.predictor.published, self._fitted = None, fitted
             return
-        model = opened(self.store.places.snapshot(file))
+        model = load_model(self.store.places.snapshot(file))
         published = Published(model, position, file, Beside(self.store, model, position))
         published.warm()
         self.predictor.published, self._fitted = published, fitted
         self.state["position"] = position
 
-    def _keep(self, file: str | None, position: int, fitted: int) -> None:
-        """Note which snapshot counts, and remove the others."""
+    def _record_snapshot(self, file: str | None, position: int, fitted: int) -> None:
+        """Store which snapshot is current, and remove the others."""
         if file is None:
             self.store.execute("DELETE FROM snapshot")
         else:
@@ -215,28 +216,29 @@ class Follower:
             self._remove_but(file)
 
     def _remove_but(self, file: str | None) -> None:
-        kept = {file, self._retuned["file"] if self._retuned is not None else file}
+        current = {file, self._retuned["file"] if self._retuned is not None else file}
         for path in files_in(self._models):
-            if path.name not in kept:
+            if path.name not in current:
                 path.unlink(missing_ok=True)
 
     def _progress(self, done: int, total: int | None, title: str) -> None:
         self.state["progress"] = {"done": done, "total": total, "what": title}
 
     def _erase_rest(self) -> bool:
-        """Finish forgetting: models that have learnt the items, their files, and the bytes that were deleted.
+        """Finish forgetting: update the models and files that contain the items, and erase deleted bytes.
 
-        What a model was chosen by goes with the next one that is fitted: that is begun here.
+        What the parameters of a model reveal is erased with the next fit, which is started here.
         """
-        learnt = self.state["position"]  # what is forgotten later is still in the model, and in its snapshot
-        rows = self.store.rows("SELECT seq, remains FROM forgotten WHERE NOT erased AND seq <= ?", learnt)
+        position = self.state["position"]  # items forgotten later are still in the model and its snapshot
+        query = "SELECT seq, remains FROM forgotten WHERE NOT erased AND seq <= ?"
+        rows = self.store.rows(query, position)
         if not rows or any(files_in(self.store.places.incoming)):
             return False
         if self._retuner is not None and self._retuner_from < max(row["seq"] for row in rows):
-            self._retuner.close()  # it learns from what is to be forgotten
+            self._retuner.close()  # it trains on items that are to be forgotten
             self._retuning.join()
         if self._retuned is not None:
-            return True  # it is taken over, and forgets, first
+            return True  # the next step adopts it, and makes it forget
         published = self.predictor.published
         remaining = published and any(row["seq"] > self._fitted and row["remains"] != "[]" for row in rows)
         if self._retuner is not None or remaining:
@@ -244,9 +246,9 @@ class Follower:
                 self._want_retune = self.state["retuning"] = self._want_retune or self._retuner is None
             return False
         self._remove_but(published.file if published else None)
-        self.store.wrote(_without_quotes)
+        self.store.wrote(_erase_quotes)
         self.store.shrink()
-        self.store.execute("UPDATE forgotten SET erased = 1, remains = '[]' WHERE seq <= ?", learnt)
+        self.store.execute("UPDATE forgotten SET erased = 1, remains = '[]' WHERE seq <= ?", position)
         return True
 
     def _start_retuning(self) -> None:
@@ -264,7 +266,7 @@ class Follower:
         except LearnerError as error:
             self._not_before = time.monotonic() + _AGAIN
             if error.gone and not self._closed:
-                self._want_retune = True  # ended for something to be forgotten: once more
+                self._want_retune = True  # ended because an item is to be forgotten: repeat it
             else:
                 self.state |= {"problem": str(error), "retuning": False}
         finally:
@@ -274,7 +276,7 @@ class Follower:
             self.notice()
 
     def _look_around(self) -> bool:
-        """Put waiting items in order, and, when it is quiet, measure quality."""
+        """Order the waiting items and, after a quiet period, measure quality."""
         now, position = time.monotonic(), self.state["position"]
         due = now - self._quality_at > _SHARE * self._quality_took and now - self._advanced_at > _QUIET
         quality = due and self.insights.get("quality_position") != position
@@ -295,8 +297,8 @@ def _new_name() -> str:
     return secrets.token_hex(8) + ".simlabel"
 
 
-def _without_quotes(db: sqlite3.Connection) -> None:
-    """Take out what the problems of imports quote: it may be of what is forgotten."""
+def _erase_quotes(db: sqlite3.Connection) -> None:
+    """Erase the messages of import problems, which may quote forgotten content."""
     erased = "json_object('row', json_extract(value, '$.row'), 'problem', 'Erased with an item.')"
     problems = f"(SELECT json_group_array({erased}) FROM json_each(data, '$.problems'))"
     db.execute(

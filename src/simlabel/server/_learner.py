@@ -1,13 +1,14 @@
-"""The process that learns: it reads the store, brings the model up to date and writes it to a file.
+"""The learning process: it reads the store, updates the model and writes it to a file.
 
-The server, which sees it as `Child`, stays free to answer. They speak in lines of JSON; the process ends when
-the server does, however that ends. Nothing is printed: errors go back as answers.
+Training in a process of its own keeps the server responsive; the server uses it through `Child`. Requests and
+answers are lines of JSON. Nothing is printed: errors are answers. The process ends when the server ends.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -18,30 +19,50 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from simlabel._utils.progress import heard_by
-from simlabel.server._child import start_child
-from simlabel.server._insights import insights
+from simlabel.server._model import Changes, changes_since, fit_model, insights, load_model, update_model
 from simlabel.server._schema import Places, read_connection
-from simlabel.server._teaching import Changes, changes_since, fitted, followed, opened
 
 if TYPE_CHECKING:
     from simlabel import Tagger
 
 Answer = dict[str, Any]
 Progress = Callable[[int, int | None, str], None]
-_REST = 1.0  # seconds at most between two times of learning: plain sums have what comes meanwhile
+_REST = 1.0  # maximum pause in seconds between updates; pending updates cover the changes meanwhile
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_ENVIRONMENT["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the default pool reserves 1 GiB of address space
 _MAIN = "from simlabel.server._learner import main; main()"
 
 
-class LearnerError(Exception):
-    """What the learner could not do, in its words; `gone` where its process ended."""
+def start_child(main: str, *arguments: Path | float) -> subprocess.Popen[str]:
+    """Start a Python process that runs some code and communicates in lines of text."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", main, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # a warning may quote content
+        env=os.environ | _ENVIRONMENT,
+        start_new_session=True,  # Ctrl-C is for the server, which ends this process
+        encoding="utf-8",
+    )
 
-    def __init__(self, words: str, gone: bool = False) -> None:
-        super().__init__(words)
+
+def silent_stdout() -> Any:
+    """Return a stream to stdout, and redirect what libraries print there to the null device."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return out
+
+
+class LearnerError(Exception):
+    """An error of the learning process; `gone` if the process has ended."""
+
+    def __init__(self, message: str, gone: bool = False) -> None:
+        super().__init__(message)
         self.gone = gone
 
 
 class Child:
-    """A process that answers one order at a time."""
+    """A learning process, which handles one request at a time."""
 
     def __init__(self, places: Places) -> None:
         self._process = start_child(_MAIN, places.store, places.models)
@@ -51,22 +72,22 @@ class Child:
         self._lock = threading.Lock()
 
     def ask(self, what: str, progress: Progress = lambda *_: None, **order: Any) -> Answer:
-        """Have something done, and wait for the answer."""
-        with self._lock, suppress(OSError, ValueError):  # pipes that are closed
+        """Call a method of the process's `Learner` and return its answer."""
+        with self._lock, suppress(OSError, ValueError):  # closed pipes
             self._orders.write(json.dumps({"do": what, **order}) + "\n")
             self._orders.flush()
             for line in self._answers:
-                said = json.loads(line)
-                if "answer" in said:
-                    answer: Answer = said["answer"]
+                message = json.loads(line)
+                if "answer" in message:
+                    answer: Answer = message["answer"]
                     return answer
-                if "error" in said:
-                    raise LearnerError(said["error"])
-                progress(*said["progress"])
+                if "error" in message:
+                    raise LearnerError(message["error"])
+                progress(*message["progress"])
         raise LearnerError("The learning process has ended.", gone=True)
 
     def close(self) -> None:
-        """End it; what it was at is lost, and learnt again."""
+        """End the process; unfinished work is lost and repeated later."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._orders, self._answers):
@@ -75,52 +96,53 @@ class Child:
 
 
 class Learner:
-    """A model, and up to where in the journal it has learnt."""
+    """A model and the journal position up to which it is trained."""
 
     def __init__(self, store: Path, models: Path) -> None:
         self.store, self.models = store, models
         self.model: Tagger | None = None
-        self.position = self.fitted = -1  # up to where it has learnt, and where all of it was chosen
-        self.file: str | None = None  # that has this very model
-        self._rested = 0.0  # from when on it learns again
+        self.position = self.fitted = -1  # journal positions of the last update and of the last fit
+        self.file: str | None = None  # the file of this model, if it is saved
+        self._next_update = 0.0
 
     def load(self, file: str, position: int, fitted: int) -> Answer:
-        """Take over a model that a file has."""
-        self.model, self.position, self.file = opened(self.models / file), position, file
-        self.fitted = fitted
+        """Load a model file."""
+        self.model, self.file = load_model(self.models / file), file
+        self.position, self.fitted = position, fitted
         return {"position": position}
 
     def follow(self, file: str) -> Answer:
-        """Learn what the journal has by now, and write the model to a file, if it differs.
+        """Update the model with the new changes of the journal; if it differs, write it to a file.
 
-        Where one change comes upon the other it rests for as long as it took, and takes them together.
+        Before an update that follows directly, the process pauses for as long as the last one took (at most
+        `_REST` seconds), so that changes are collected.
         """
-        time.sleep(max(0.0, self._rested - time.monotonic()))
+        time.sleep(max(0.0, self._next_update - time.monotonic()))
         started, changes = time.monotonic(), self._changes(self.position)
         known = set() if self.model is None else set(self.model.ids_.tolist())
         if changes.lessons or known & changes.touched:
-            model = None if self.model is None else followed(self.model, changes)
+            model = None if self.model is None else update_model(self.model, changes)
             if model is None:
                 self._fit()
             else:
                 self.model, self.file = model, None
         self.position = max(self.position, changes.position)
-        answer = self._saved(file)
-        self._rested = time.monotonic() + min(_REST, time.monotonic() - started)
+        answer = self._save(file)
+        self._next_update = time.monotonic() + min(_REST, time.monotonic() - started)
         return answer
 
     def retune(self, file: str) -> Answer:
-        """Fit a model on what the store has now: nothing in it comes from items that it has no more."""
+        """Fit a new model on the current store, without any influence of items that were removed."""
         self._fit()
-        return self._saved(file)
+        return self._save(file)
 
     def _fit(self) -> None:
         changes = self._changes(-1)
-        self.model, self.file = fitted(changes.lessons), None
+        self.model, self.file = fit_model(changes.lessons), None
         self.position = self.fitted = changes.position
 
     def insights(self, quality: bool) -> Answer:
-        """What the model says of the items that wait, and of itself."""
+        """Return the order of the waiting items and, if requested, the model's quality."""
         if self.model is None:
             return {"position": self.position, "order": []}
         with closing(read_connection(self.store)) as db:
@@ -130,41 +152,40 @@ class Learner:
         with closing(read_connection(self.store)) as db:
             return changes_since(db, position)
 
-    def _saved(self, file: str) -> Answer:
-        upto = {"position": self.position, "fitted": self.fitted}
+    def _save(self, file: str) -> Answer:
+        positions = {"position": self.position, "fitted": self.fitted}
         if self.model is None:
-            return {**upto, "file": None, "rows": 0, "tuned": 0}
+            return {**positions, "file": None, "rows": 0, "tuned": 0}
         if self.file is None:
             self.model.save(self.models / file)
             self.file = file
         n, tuned = self.model.n_references_, self.model.tuning_.n_rows
-        return {**upto, "file": self.file, "rows": n, "tuned": tuned}
+        return {**positions, "file": self.file, "rows": n, "tuned": tuned}
 
 
 def main() -> None:
-    """Answer the lines of stdin until it ends."""
+    """Answer the requests on stdin until it is closed."""
     learner = Learner(*map(Path, sys.argv[1:3]))
-    os.nice(5)  # people who wait come first
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
-    asked: SimpleQueue[Answer] = SimpleQueue()
-    threading.Thread(target=_listen, args=(asked.put,), daemon=True).start()
+    os.nice(5)  # requests of users have priority
+    out = silent_stdout()
+    orders: SimpleQueue[Answer] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders.put,), daemon=True).start()
 
-    def say(answer: Answer) -> None:
+    def send(answer: Answer) -> None:
         out.write(json.dumps(answer) + "\n")
         out.flush()
 
     while True:
-        order = asked.get()
+        order = orders.get()
         what = order.pop("do")
         try:
-            with heard_by(lambda done, total, title: say({"progress": [done, total, title]})):
-                say({"answer": getattr(learner, what)(**order)})
+            with heard_by(lambda done, total, title: send({"progress": [done, total, title]})):
+                send({"answer": getattr(learner, what)(**order)})
         except Exception as error:
-            say({"error": f"{type(error).__name__}: {error}"[:500]})
+            send({"error": f"{type(error).__name__}: {error}"[:500]})
 
 
 def _listen(put: Callable[[Answer], None]) -> None:
     for line in sys.stdin:
         put(json.loads(line))
-    os._exit(0)  # the server is gone: whatever is being learnt is learnt again by the next
+    os._exit(0)  # the server has ended; unfinished training is repeated by the next one

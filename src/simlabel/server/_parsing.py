@@ -1,7 +1,7 @@
-"""Read a table in a process of its own, with limits on memory and time.
+"""Reading of imported tables, in a process of its own with limits on memory and time.
 
-A damaged or hostile file can end that process, for example when a compiled reader aborts, but not the server.
-The process writes lines of JSON: each is a part of the table, or an error.
+A damaged or malicious file can crash that process, for example in a compiled reader, but not the server. The
+process writes lines of JSON: each is a part of the table or an error.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field
 
 from simlabel.server._changes import checked_name
-from simlabel.server._child import start_child
-from simlabel.server._problems import DeskError
+from simlabel.server._learner import silent_stdout, start_child
+from simlabel.server._types import DeskError
 
 if sys.platform != "win32":
     import resource
 
-_CHUNK = 100  # rows in one transaction: other changes wait no longer than that takes
+_CHUNK = 100  # rows in one transaction, which other changes wait for
 _CHUNK_CHARACTERS = 1 << 22  # or fewer rows, if they are long
-_ROWS_ALWAYS = 100_000  # rows that a file of any size may have; beyond that at most one for each byte
-_MEMORY_RATIO, _MEMORY_ALWAYS = 100, 1 << 30  # bytes for each byte of the file, and for any file
+_ROWS_ALWAYS = 100_000  # rows that a file of any size may have; larger files may have one for each byte
+_MEMORY_RATIO, _MEMORY_ALWAYS = 100, 1 << 30  # bytes for each byte of the file, and minimum
 _SECONDS_ALWAYS, _SECONDS_PER_MIB = 60, 10
 _MAIN = "from simlabel.server._parsing import main; main()"
 _Text = Annotated[str, Field(min_length=1, max_length=300)]
@@ -38,18 +38,18 @@ Problem = dict[str, Any]
 
 
 class ImportOptions(BaseModel):
-    """How a table is read."""
+    """The options for reading a table."""
 
-    name: Annotated[_Text, Field(description="The file's.")] = "table"
+    name: Annotated[_Text, Field(description="The name of the file.")] = "table"
     label_column: Annotated[_Text | None, Field(description="The column of tags.")] = None
-    separator: Annotated[_Text | None, Field(description="Stands between tags; else found out.")] = None
-    id_column: Annotated[_Text | None, Field(description="The column of items' names.")] = None
-    done: Annotated[bool, Field(description="Whether tags that a row with tags lacks are absent.")] = True
+    separator: Annotated[_Text | None, Field(description="The separator of tags; else detected.")] = None
+    id_column: Annotated[_Text | None, Field(description="The column of item names.")] = None
+    done: Annotated[bool, Field(description="Whether the tags of a row that has tags are complete.")] = True
 
 
 @dataclass(frozen=True)
 class ImportedRow:
-    """A row as an item; `by_content` if its name was made from its content."""
+    """A row as an item; `by_content` if its name is derived from its content."""
 
     content: dict[str, Any]
     name: str
@@ -60,7 +60,7 @@ class ImportedRow:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows: the number of the last one, the rows that can be taken, problems, and rows in all."""
+    """Some rows of a table: the index of the last row, the total number, the valid rows, the problems."""
 
     upto: int
     total: int
@@ -80,14 +80,14 @@ class TableReader:
     file : path
         The table.
     options : ImportOptions
-        How it is read.
+        The options for reading it.
     """
 
     def __init__(self, file: Path, options: ImportOptions) -> None:
-        self._seconds = _seconds(file)
+        self._seconds = _time_limit(file)
         self._process = start_child(_MAIN, file, self._seconds)
         assert self._process.stdin is not None
-        with suppress(OSError), self._process.stdin as stdin:  # it may have ended already
+        with suppress(OSError), self._process.stdin as stdin:  # the process may have ended already
             stdin.write(options.model_dump_json())
 
     def __iter__(self) -> Iterator[Part]:
@@ -95,17 +95,18 @@ class TableReader:
         upto, total = -1, 0
         for line in self._process.stdout:
             if not line.endswith("\n"):
-                break  # it ended while it wrote
+                break  # the process ended while it wrote
             found = json.loads(line)
             if "error" in found:
                 raise DeskError(found["error"])
-            upto, total = found["upto"], found["total"]
-            yield Part(upto, total, [ImportedRow(*row) for row in found["rows"]], found["problems"])
+            part = Part(**found | {"rows": [ImportedRow(**row) for row in found["rows"]]})
+            upto, total = part.upto, part.total
+            yield part
         if upto < total:
-            raise Crashed(_ended(self._process.wait(), self._seconds))
+            raise Crashed(_crash_message(self._process.wait(), self._seconds))
 
     def stop(self) -> None:
-        """End the process, from any thread."""
+        """End the process; any thread may call this."""
         self._process.kill()
 
     def __enter__(self) -> Self:
@@ -119,96 +120,90 @@ class TableReader:
 
 
 def check_table(file: Path, options: ImportOptions) -> int:
-    """Read a table as an import does, without taking its rows; the number of rows.
+    """Read a table as an import does, but discard its rows; return their number.
 
     Raises
     ------
     DeskError
-        If an import of it would fail.
+        If importing the table would fail.
     """
     with TableReader(file, options) as reader:
         return next(iter(reader)).total
 
 
-def _ended(code: int, seconds: int) -> str:
+def _crash_message(code: int, seconds: int) -> str:
     if sys.platform != "win32" and code == -signal.SIGALRM:
-        return f"Reading the file took longer than {seconds} s. Split it, and import the parts."
-    how = signal.Signals(-code).name if code < 0 else f"code {code}"
-    return f"The process that reads the file ended ({how}): the file is damaged, or needs too much memory."
+        return f"Reading the file took longer than {seconds} s: split it and import the parts."
+    reason = signal.Signals(-code).name if code < 0 else f"code {code}"
+    return f"The process that reads the file ended ({reason}): the file is damaged or needs too much memory."
 
 
-def _seconds(file: Path) -> int:
+def _time_limit(file: Path) -> int:
     size = file.stat().st_size if file.exists() else 0
     return _SECONDS_ALWAYS + _SECONDS_PER_MIB * size // (1 << 20)
 
 
-# what the process does
-
-
 def main() -> None:
-    """Write the parts of a table to stdout."""
+    """Write the parts of a table to stdout, as the main function of the process."""
     file, seconds = Path(sys.argv[1]), int(sys.argv[2])
     options = ImportOptions.model_validate_json(sys.stdin.read())
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
-    import simlabel.datasets  # noqa: F401  # before the limits, which count from what a reader needs
+    out = silent_stdout()
+    import simlabel.datasets  # noqa: F401  # before the limits, which are relative to the current memory
 
     limit_memory(file)
-    _limit_time(seconds)
-    for line in answers(file, options):
-        _limit_time(0)  # the server may take its time
+    _set_alarm(seconds)
+    for line in read_messages(file, options):
+        _set_alarm(0)  # the server may read slowly
         out.write(json.dumps(line) + "\n")
         out.flush()
-        _limit_time(seconds)
+        _set_alarm(seconds)
 
 
-def _limit_time(seconds: int) -> None:
-    """End this process after so many seconds, whatever it does then; 0 for never."""
+def _set_alarm(seconds: int) -> None:
+    """End this process after some seconds; 0 disables the limit."""
     if sys.platform != "win32":
         signal.alarm(seconds)
 
 
 def limit_memory(file: Path) -> None:
-    """Bound the address space of this process, where the system can."""
+    """Limit the address space of this process, if the system supports it."""
     if sys.platform == "win32":
         return
     try:
         page, machine = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * page
-        wanted = max(_MEMORY_ALWAYS, _MEMORY_RATIO * file.stat().st_size)
-        limit = taken + min(wanted, page * machine // 2)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * page
+        allowed = max(_MEMORY_ALWAYS, _MEMORY_RATIO * file.stat().st_size)
+        limit = used + min(allowed, page * machine // 2)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     except (OSError, ValueError):
         return
 
 
-def answers(file: Path, options: ImportOptions) -> Iterator[dict[str, Any]]:
-    """The parts of a table, or an error, as they are sent."""
+def read_messages(file: Path, options: ImportOptions) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a table, or an error, as the process sends them."""
     try:
-        for part in parse(file, options):
-            rows = [astuple(row) for row in part.rows]
-            yield {"upto": part.upto, "total": part.total, "rows": rows, "problems": part.problems}
+        yield from map(asdict, parse(file, options))
     except MemoryError:
-        yield {"error": "The file needs too much memory. Split it, and import the parts."}
+        yield {"error": "The file needs too much memory: split it and import the parts."}
     except DeskError as error:
         yield {"error": str(error)[:300]}
 
 
 def parse(file: Path, options: ImportOptions) -> Iterator[Part]:
-    """Read a table; its rows some at a time, at least one part."""
+    """Read a table; yield its rows in one or more parts."""
     from simlabel.datasets import DatasetError, read_table
     from simlabel.tables import label_sets, separator_for
 
     try:
         table = read_table(file)
-    except DatasetError as error:  # without the path, which is the server's
-        where = "" if error.line is None else f"line {error.line}: "
-        raise DeskError(f"{where}{error.message}") from None
+    except DatasetError as error:  # the message leaves out the path, which is one of the server
+        line = "" if error.line is None else f"line {error.line}: "
+        raise DeskError(f"{line}{error.message}") from None
     frame, n_rows = table.frame, len(table.frame)
-    _check(frame.columns.tolist(), n_rows, file, options)
+    _check_columns(frame.columns.tolist(), n_rows, file, options)
     given = tags = [None] * n_rows
     if options.label_column is not None:
-        given = [_told(cell) for cell in frame[options.label_column].tolist()]
+        given = [_label_text(cell) for cell in frame[options.label_column].tolist()]
         try:
             tags = label_sets(given, separator_for(given, options.separator or "auto"))
         except ValueError as error:
@@ -218,12 +213,12 @@ def parse(file: Path, options: ImportOptions) -> Iterator[Part]:
     yield from _parts(_items(rows, options, problems), problems, n_rows)
 
 
-def _check(names: list[str], n_rows: int, file: Path, options: ImportOptions) -> None:
-    """Refuse columns that are not there, and more rows than such a file can have."""
+def _check_columns(names: list[str], n_rows: int, file: Path, options: ImportOptions) -> None:
+    """Refuse missing columns, and more rows than a file of this size can have."""
     for what in ("label_column", "id_column"):
         if (name := getattr(options, what)) is not None and name not in names:
-            there = ", ".join(map(repr, names))[:200]
-            raise DeskError(f"{what}: there is no column {name!r}; there are {there}.")
+            columns = ", ".join(map(repr, names))[:200]
+            raise DeskError(f"{what}: there is no column {name!r}; the columns are {columns}.")
     size = file.stat().st_size
     if n_rows > max(_ROWS_ALWAYS, size):
         raise DeskError(f"The file has {n_rows:,} rows, too many for {size:,} bytes: it is damaged.")
@@ -232,7 +227,7 @@ def _check(names: list[str], n_rows: int, file: Path, options: ImportOptions) ->
 def _parts(
     rows: Iterable[tuple[int, ImportedRow | None]], problems: list[Problem], total: int
 ) -> Iterator[Part]:
-    """Rows in parts that are neither long nor large."""
+    """Yield rows in parts of limited size."""
     taken: list[ImportedRow] = []
     length, upto = 0, 0
     for upto, row in rows:
@@ -247,8 +242,8 @@ def _parts(
         yield Part(upto, total, taken, problems[:])
 
 
-def _told(cell: Any) -> Any:
-    """What a row says of its labels: None for nothing, a number as its digits."""
+def _label_text(cell: Any) -> Any:
+    """Return a cell of the label column: numbers as texts, None if it is missing."""
     if isinstance(cell, float):
         return None if cell != cell else f"{cell:.15g}"
     return str(cell) if isinstance(cell, int) else cell
@@ -257,26 +252,29 @@ def _told(cell: Any) -> Any:
 def _items(
     rows: Iterable[tuple[int, Any]], options: ImportOptions, problems: list[Problem]
 ) -> Iterator[tuple[int, ImportedRow | None]]:
-    """The number of each row, and the row as an item, or None where it cannot be one."""
+    """Yield the index of each row, and the row as an item or None if it is invalid."""
     names, seen = dict[str, int](), Counter[str]()
-    for place, (content, told, labels) in rows:
+    for place, (content, given, labels) in rows:
         content.pop(options.label_column or "", None)
         try:
             tags = [checked_name(tag, "label") for tag in sorted(labels or ())]
-            given = content.get(options.id_column or "")
-            name = _by_content(content, seen) if given is None else checked_name(str(given), "name")
+            id_cell = content.get(options.id_column or "")
+            name = (
+                _name_from_content(content, seen) if id_cell is None else checked_name(str(id_cell), "name")
+            )
             if name in names:
-                raise DeskError(f"The row has the same id as row {names[name]}, and was left out.")
+                raise DeskError(f"The row was skipped, because it has the same id as row {names[name]}.")
         except DeskError as error:
             problems.append({"row": place, "problem": str(error)})
             yield place, None
         else:
             names[name] = place
-            yield place, ImportedRow(content, name, tags, options.done and told is not None, given is None)
+            done = options.done and given is not None
+            yield place, ImportedRow(content, name, tags, done, id_cell is None)
 
 
-def _by_content(content: dict[str, Any], seen: Counter[str]) -> str:
-    """A name that the same content has in every file; numbered where a file repeats it."""
+def _name_from_content(content: dict[str, Any], seen: Counter[str]) -> str:
+    """Return a name that depends on the content only, with a number if the file repeats the content."""
     text = json.dumps(content, sort_keys=True)
     name = f"row {hashlib.sha256(text.encode()).hexdigest()[:16]}"
     seen[name] += 1

@@ -1,4 +1,4 @@
-"""Who may do what: tokens for programs and people, sessions for the page. Secrets are stored as hashes."""
+"""Tokens for programs and users, and sessions for the web page. Secrets are stored as hashes."""
 
 from __future__ import annotations
 
@@ -7,45 +7,54 @@ import hmac
 import secrets
 import sqlite3
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 
 from simlabel.server._changes import checked_name
 from simlabel.server._journal import By, known
-from simlabel.server._kinds import ROLES, Role
-from simlabel.server._problems import Conflict, DeskError, Unknown
 from simlabel.server._store import DeskStore
+from simlabel.server._types import ROLES, Conflict, DeskError, Role, Unknown
 
 SESSION_SECONDS = 12 * 3600
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether an address is the loopback address of this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
 @dataclass(frozen=True)
 class Person:
-    """Who asks, what they may do, and for a session the secret that no other site knows."""
+    """A user with a role, and the CSRF secret if the request belongs to a session."""
 
     name: str
     role: Role
     csrf: str | None = None
 
     def may(self, role: str) -> bool:
-        """Whether this person's role includes another."""
+        """Return whether the user's role includes another role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-LOCAL = Person("local", ROLES[-1])  # who asks where there are no tokens
+LOCAL = Person("local", ROLES[-1])  # the sender of requests while there are no tokens
 
 
 def hashed(secret: str) -> str:
-    """What is stored of a secret; secrets are 256 random bits, so one round is enough."""
+    """Return the stored hash of a secret. One round is enough, because secrets are 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def new_token(by: By, name: str, role: str) -> tuple[int, str]:
-    """Make a token; its number, and the secret, which is never to be had again."""
+    """Create a token; return its id and its secret, which cannot be read again later."""
     name = checked_name(name, "name")
     if role not in ROLES:
-        raise DeskError(f"A role is one of {', '.join(ROLES)}, not {role!r}.")
+        raise DeskError(f"There is no role {role!r}: use one of {', '.join(ROLES)}.")
     if name == LOCAL.name or by.one("SELECT 1 FROM tokens WHERE name = ? AND NOT revoked", name):
-        raise DeskError(f"There is a token for {name!r} already; revoke it first, or choose another name.")
+        raise DeskError(f"There is already a token for {name!r}: revoke it first, or choose another name.")
     number = by.new_number("tokens")
     secret = f"sl_{number}_{secrets.token_urlsafe(32)}"
     fields = {"name": name, "role": role, "hash": hashed(secret), "revoked": 0}
@@ -54,29 +63,28 @@ def new_token(by: By, name: str, role: str) -> tuple[int, str]:
 
 
 def revoke_token(by: By, number: int, exposed: bool) -> int:
-    """End a token and the sessions that were opened with it.
+    """Revoke a token and end the sessions that were opened with it.
 
-    Where the server is `exposed`, the last token for administration stays: without it, nobody could let
-    anybody in.
+    The last administration token of an `exposed` server cannot be revoked: nobody could create new ones.
     """
     role = known(by, "token", number)["role"]
     others = "SELECT 1 FROM tokens WHERE role = ? AND NOT revoked AND id <> ?"
     if exposed and role == ROLES[-1] and not by.one(others, role, number):
         raise Conflict(
-            f"Token {number} is the last one for {role}, and this server can be reached from elsewhere: "
-            f"make another one first, or start the server on 127.0.0.1."
+            f"Token {number} is the last one for {role}, and other machines can reach this server: "
+            f"create another one first, or start the server on 127.0.0.1."
         )
     by.db.execute("DELETE FROM sessions WHERE token = ?", (number,))
     return by.append("token", [("token", number, {"revoked": 0}, {"revoked": 1})])
 
 
 class People:
-    """Finds out who sends a request.
+    """The users of a server: authentication by tokens and sessions.
 
     Attributes
     ----------
     exposed : bool
-        Whether others than this machine can reach the server: then nobody is let in without a token.
+        Whether other machines can reach the server; if so, every request needs a token.
     """
 
     def __init__(self, store: DeskStore) -> None:
@@ -84,24 +92,24 @@ class People:
 
     @property
     def needed(self) -> bool:
-        """Whether tokens are: from the first one that is made, and always where the server is exposed."""
+        """Whether requests need a token: always if the server is exposed, else once a token exists."""
         return self.exposed or self.any
 
     @property
     def any(self) -> bool:
-        """Whether there is a token that was not revoked."""
+        """Whether there is a token that is not revoked."""
         return self._store.remembered(_any_token)
 
     def by_token(self, secret: str) -> Person:
-        """The person whose token this is."""
+        """Return the user of a token."""
         query = "SELECT name, role, hash FROM tokens WHERE id = ? AND NOT revoked"
         for row in self._store.rows(query, _number(secret)):
             if hmac.compare_digest(hashed(secret), row["hash"]):
                 return Person(row["name"], row["role"])
-        raise Unknown("This token is not known here, or was revoked. Ask who runs the desk for another.")
+        raise Unknown("This token is unknown or was revoked: request another one from the administrator.")
 
     def open_session(self, secret: str | None) -> tuple[str, Person]:
-        """Make a session for a token, or for whoever sits at this machine; its cookie."""
+        """Create a session for a token, or for the local user; return its cookie and the user."""
         person = LOCAL if secret is None else self.by_token(secret)
         token = None if secret is None else _number(secret)
         cookie, csrf, now = secrets.token_urlsafe(32), secrets.token_urlsafe(24), self._store.clock()
@@ -111,15 +119,17 @@ class People:
         return cookie, replace(person, csrf=csrf)
 
     def by_session(self, cookie: str) -> Person:
-        """The person whose session this is."""
-        query = "SELECT s.token, s.csrf, t.name, t.role FROM sessions s LEFT JOIN tokens t ON t.id = s.token "
-        query += "WHERE s.hash = ? AND s.until > ? AND coalesce(t.revoked, 0) = 0"
+        """Return the user of a session."""
+        query = (
+            "SELECT s.token, s.csrf, t.name, t.role FROM sessions s LEFT JOIN tokens t ON t.id = s.token "
+            "WHERE s.hash = ? AND s.until > ? AND coalesce(t.revoked, 0) = 0"
+        )
         for token, csrf, name, role in self._store.rows(query, hashed(cookie), self._store.clock()):
             if token is not None:
                 return Person(name, role, csrf)
             if not self.needed:
                 return replace(LOCAL, csrf=csrf)
-        raise Unknown("The session has ended; sign in again.")
+        raise Unknown("The session has ended: sign in again.")
 
     def close_session(self, cookie: str) -> None:
         """End a session."""
@@ -131,6 +141,6 @@ def _any_token(db: sqlite3.Connection) -> bool:
 
 
 def _number(secret: str) -> int:
-    """The number that a token carries; 0, which none has, where it carries none."""
+    """Return the id in the text of a token, or 0, which no token has, if there is none."""
     number = secret.partition("_")[2].partition("_")[0]
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0

@@ -1,4 +1,7 @@
-"""The model that answers, and a thread that answers requests, some rows of several at a time."""
+"""The published model, and a thread that answers requests for suggestions in fair order.
+
+Users take turns, and small requests do not wait for large ones.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,123 @@ import gc
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import partial
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from simlabel.server._problems import Conflict, NotYet, Unwritable
 from simlabel.server._store import DeskStore
-from simlabel.server._turns import ROWS, Content, Request, Turns, asker
+from simlabel.server._types import Conflict, NotYet, TooLarge, TooMany, Unwritable
 from simlabel.server._views import label_names, text_column
 
 if TYPE_CHECKING:
     from simlabel import Tagger
-    from simlabel.model import Outputs
-    from simlabel.server._beside import Beside
+    from simlabel.server._model import Beside
 
-_ROUND = 4  # digits of a probability that is told
+ROWS = 64  # in one pass of the model
+_PASS = 200_000  # characters in one pass; further rows wait for the next pass
+_ROW = 200  # characters that each row counts in addition to its own
+MOST_TEXT = 2_000_000  # characters of a bounded request
+_MOST_WAITING = 4 * MOST_TEXT  # of all waiting requests of one user
+_ROUND = 4  # digits of a probability
 
+Content = dict[str, Any] | str
+asker: ContextVar[str] = ContextVar("asker", default="")  # the name of the user whose request is handled
 Shown = list[dict[str, Any]]
+
+
+def characters(content: Content) -> int:
+    """Return the length of a row."""
+    if isinstance(content, str):
+        return len(content)
+    cells = content.values()
+    return sum(sum(map(len, cell)) if isinstance(cell, list) else len(str(cell)) for cell in cells)
+
+
+@dataclass(eq=False)
+class Request:
+    """A request for suggestions, and the suggestions of the rows that are finished."""
+
+    who: str
+    contents: Sequence[Content]
+    limit: int
+    threshold: float
+    answer: Future[Any] = field(default_factory=Future)
+    found: list[Shown] = field(default_factory=list)
+    positions: tuple[int, int] | None = None  # of the model that predicted the first row
+
+    def __post_init__(self) -> None:
+        self.costs = [_ROW + characters(content) for content in self.contents]
+        self.left = sum(self.costs)
+        self.taken = 0  # rows
+
+    def take(self, rows: int, room: int) -> tuple[range, int]:
+        """Take the next rows that fit; return their indices and cost."""
+        start, cost = self.taken, 0
+        while self.taken < min(start + rows, len(self.costs)) and cost + self.costs[self.taken] <= room:
+            cost += self.costs[self.taken]
+            self.taken += 1
+        self.left -= cost
+        return range(start, self.taken), cost
+
+
+class Turns:
+    """The waiting requests: the user with the lowest cost so far is next, with the smallest request first."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Request] = []
+        self._had: dict[str, int] = {}  # cost of the finished rows, by waiting user
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, request: Request, bounded: bool = False) -> None:
+        """Add a request; if it is `bounded`, raise an error if it or its user's requests are too large."""
+        if bounded:
+            _check_size(request, [one for one in self._waiting if one.who == request.who])
+        self._had.setdefault(request.who, min(self._had.values(), default=0))
+        self._waiting.append(request)
+
+    def next(self) -> list[tuple[Request, range]]:
+        """Return the rows of the next pass, by request."""
+        self._waiting = [one for one in self._waiting if not one.answer.cancelled()]
+        rows, room = ROWS, _PASS
+        parts: list[tuple[Request, range]] = []
+        waiting = list(self._waiting)
+        while waiting and rows:
+            first = min(waiting, key=lambda one: (self._had[one.who], one.left))
+            first_row = first.costs[first.taken : first.taken + 1]  # the first row of a pass always fits
+            part, cost = first.take(rows, room if parts else max([room, *first_row]))
+            if first.left and not part:
+                break
+            rows, room = rows - len(part), room - cost
+            self._had[first.who] += cost
+            parts.append((first, part))
+            waiting.remove(first)
+        return parts
+
+    def drop(self, requests: Sequence[Request]) -> None:
+        """Remove finished requests, and the costs of users who have no waiting request."""
+        self._waiting = [one for one in self._waiting if one not in requests]
+        who = {one.who for one in self._waiting}
+        self._had = {name: had for name, had in self._had.items() if name in who}
+
+
+def _check_size(request: Request, waiting: Sequence[Request]) -> None:
+    if request.left > MOST_TEXT:
+        raise TooLarge(
+            f"The rows have {request.left:,} characters (including {_ROW} for each row), but a request may "
+            f"have at most {MOST_TEXT:,}: send them in parts."
+        )
+    if request.left + sum(one.left for one in waiting) > _MOST_WAITING:
+        raise TooMany(f"You have {len(waiting)} waiting requests: send the next one when one is answered.")
 
 
 @dataclass(frozen=True)
 class Suggestions:
-    """For each content labels with numbers, names and probabilities, the most probable first.
+    """For each row labels with ids, names and probabilities, the most probable first.
 
-    `position` is the last change that the model has learnt, `plain_position` the last one that counts.
+    `position` is the last change that the model was trained on; `plain_position` is the last one that is
+    included by pending updates.
     """
 
     position: int
@@ -39,7 +135,7 @@ class Suggestions:
 
 @dataclass(frozen=True)
 class Published:
-    """A model that answers, whole; another takes its place by one assignment."""
+    """The model that answers requests; it is replaced by a single assignment."""
 
     model: Tagger
     position: int
@@ -47,26 +143,26 @@ class Published:
     beside: Beside
 
     def warm(self) -> None:
-        """Have made ready what the first prediction would make ready, so that nobody waits for it."""
+        """Precompute what the first prediction needs, so that no request waits for it."""
         self.model.make_ready()
         for n in (1, ROWS):
             self.beside.outputs([{}] * n)
         self.beside.warm()
-        if not gc.get_freeze_count():  # what is there by now stays: to look through it takes 100 ms each time
+        if not gc.get_freeze_count():  # these objects are permanent: scanning them takes 100 ms each time
             gc.collect()
             gc.freeze()
 
 
 class Predictor:
-    """Answers requests, some rows of several at a time.
+    """Answers requests in passes over some rows of several requests.
 
     Parameters
     ----------
     coming : callable
-        Returns whether a model is being learned.
+        Returns whether the first model is being trained.
     """
 
-    def __init__(self, store: DeskStore, coming: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, store: DeskStore, coming: Callable[[], bool]) -> None:
         self.published: Published | None = None
         self._store, self._coming = store, coming
         self._turns, self._changed = Turns(), threading.Condition()
@@ -75,39 +171,39 @@ class Predictor:
         self._thread.start()
 
     def current(self) -> Published:
-        """The model that answers now."""
+        """Return the published model."""
         if self.published is not None:
             return self.published
         if self._store.read_only:
-            raise Unwritable("There is no model, and none can be learned: the store can only be read.")
+            raise Unwritable("There is no model, and none can be trained, because the store is read-only.")
         if self._coming():
-            raise NotYet("The first model is being learned; ask again soon.")
+            raise NotYet("The first model is being trained: try again soon.")
         raise Conflict("There is no model so far: tag at least two items, one with a label, as done.")
 
     def suggest(
         self, contents: Sequence[Content], limit: int, threshold: float, bounded: bool = False
     ) -> Future[Suggestions]:
-        """Labels for each content, or bare text: at most so many, those that are chosen or so probable.
+        """Suggest at most `limit` labels for each row or text: those predicted or with enough probability.
 
-        What is sent with a request is `bounded` in length; items that are stored are not.
+        The size of a request is `bounded` if its rows come from a client, not from the store.
         """
         request = Request(asker.get(), contents, limit, threshold)
         with self._changed:
             if self._closed:
-                request.answer.set_exception(Unwritable("The server is closing; ask again when it is back."))
+                request.answer.set_exception(_closing())
             else:
                 self._turns.add(request, bounded)
                 self._changed.notify()
         return request.answer
 
     def notice(self) -> None:
-        """Take in what was stored, while nobody asks: the next question finds it done."""
+        """Update the pending rows now, so that the next request does not wait for it."""
         with self._changed:
             self._stale = True
             self._changed.notify()
 
     def close(self) -> None:
-        """Refuse what waits, and end."""
+        """Refuse the waiting requests, and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -122,9 +218,9 @@ class Predictor:
             error: Exception | None = None
             try:
                 if self._closed:
-                    raise Unwritable("The server is closing; ask again when it is back.")
+                    raise _closing()
                 self._answer(parts)
-            except Exception as raised:  # the thread goes on for those who come later
+            except Exception as raised:  # the thread continues with later requests
                 error = raised
             done = [one for one, _ in parts if error is not None or one.taken == len(one.contents)]
             with self._changed:
@@ -135,25 +231,28 @@ class Predictor:
                 return
 
     def _answer(self, parts: list[tuple[Request, range]]) -> None:
-        """Find suggestions for some rows of each request."""
-        contents = [one.contents[row] for one, rows in parts for row in rows]
+        """Predict some rows of each request."""
+        contents = [one.contents[row] for one, part in parts for row in part]
         published, names = self.current(), self._store.remembered(label_names)
         published.beside.refresh()
-        upto = published.position, max(published.position, published.beside.position)
-        found, at = self._found(published.beside, contents) if contents else None, 0
-        for request, rows in parts:
-            request.positions = request.positions or upto
-            for _ in rows:
-                request.found.append(_shown(found, at, names, request.limit, request.threshold))
+        positions = published.position, max(published.position, published.beside.position)
+        rows = [
+            {self._store.remembered(text_column): one} if isinstance(one, str) else one for one in contents
+        ]
+        found, at = published.beside.outputs(rows) if rows else None, 0
+        for request, part in parts:
+            request.positions = request.positions or positions
+            for _ in part:
+                request.found.append(_row_suggestions(found, at, names, request.limit, request.threshold))
                 at += 1
 
-    def _found(self, beside: Beside, contents: Sequence[Content]) -> Outputs:
-        column = partial(self._store.remembered, text_column)
-        return beside.outputs([{column(): one} if isinstance(one, str) else one for one in contents])
+
+def _closing() -> Unwritable:
+    return Unwritable("The server is closing: repeat the request later.")
 
 
 def _finish(request: Request, error: Exception | None) -> None:
-    """Answer a request, unless whoever sent it waits no more."""
+    """Answer a request, unless it was canceled."""
     if not request.answer.set_running_or_notify_cancel():
         return
     if error is not None:
@@ -163,15 +262,15 @@ def _finish(request: Request, error: Exception | None) -> None:
         request.answer.set_result(Suggestions(*request.positions, request.found))
 
 
-def _shown(found: Any, row: int, names: dict[int, str], limit: int, threshold: float) -> Shown:
-    """Labels of one row, the most probable first: those that are chosen, or probable enough."""
+def _row_suggestions(found: Any, row: int, names: dict[int, str], limit: int, threshold: float) -> Shown:
+    """Return the labels of one row that are predicted or reach the threshold, the most probable first."""
     labels, probable, sets = found.names, found.probabilities[row], found.sets
     chosen, shown = {*sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tolist()}, Shown()
     for k in (-probable).argsort(kind="stable").tolist():
         number, value, given = int(labels[k]), float(probable[k]), k in chosen
         if number in names and (given or value >= threshold):
-            told = {"label": names[number], "probability": round(value, _ROUND), "chosen": given}
-            shown.append({"number": number, **told})
+            label = {"label": names[number], "probability": round(value, _ROUND), "chosen": given}
+            shown.append({"number": number, **label})
             if len(shown) == limit:
                 break
     return shown

@@ -1,6 +1,6 @@
-"""The folder of a tagging server: its paths, the tables of its SQLite file, how that is opened and copied.
+"""The folder of a tagging server: its paths, the tables of its SQLite file, opening, locking and backups.
 
-A store, a backup and a snapshot may come from anybody: what paths are made of is checked here, and only here.
+Stores, backups and snapshots may come from untrusted sources. All path components are checked in this module.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from functools import cache
 from pathlib import Path
 
 from simlabel._utils.files import replacing, replacing_path
-from simlabel.server._problems import DeskError, StoreError
+from simlabel.server._types import DeskError, StoreError
 
 if sys.platform != "win32":
     import fcntl
 
-VERSION = 1  # of the tables below
-_APPLICATION = 0x736C6162  # "slab": so that another program's file is not taken for ours
+VERSION = 1  # version of the tables below
+_APPLICATION = 0x736C6162  # "slab": identifies files of this program
 _STORE = "desk.sqlite"
 _SNAPSHOT = re.compile(r"[0-9a-f]{16}\.simlabel")
 _MAGIC = b"SQLite format 3\0"
-_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where SQLite quotes damaged text
-_HEADER = 72  # bytes, with the format (18, 19), the version (60 to 64) and the application (68 to 72)
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter if SQLite quotes damaged text
+_HEADER = 72  # bytes; they include the format (18, 19), the version (60 to 64) and the application (68 to 72)
 
 _TABLES = """
--- the truth: what changed, from what to what; everything below up to `tokens` follows from it
+-- the source of truth: all changes; the tables up to `tokens` are derived from it
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, actor TEXT NOT NULL, kind TEXT NOT NULL,
     changes TEXT NOT NULL, undoes INTEGER, undone_by INTEGER) STRICT;
 CREATE TABLE touched (
     item INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (item, seq)) STRICT, WITHOUT ROWID;
--- AUTOINCREMENT: a number that was given is never given again, or an old change would mean another label
+-- AUTOINCREMENT: ids are never reused, otherwise an old change could refer to another label
 CREATE TABLE items (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
     content TEXT NOT NULL,
@@ -62,14 +62,14 @@ CREATE TABLE label_names (
 CREATE TABLE tokens (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
     revoked INTEGER NOT NULL) STRICT;
--- forgotten items: what of them only another fit erases (`remains`), and whether every trace is gone
+-- forgotten items: what is only erased by the next fit (`remains`), and whether everything is erased
 CREATE TABLE forgotten (
     item INTEGER PRIMARY KEY, seq INTEGER NOT NULL, remains TEXT NOT NULL,
     erased INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE leases (item INTEGER PRIMARY KEY, holder TEXT NOT NULL, until REAL NOT NULL) STRICT;
 CREATE TABLE sessions (
     hash TEXT PRIMARY KEY, token INTEGER, csrf TEXT NOT NULL, until REAL NOT NULL) STRICT, WITHOUT ROWID;
--- answers to requests with a key, and the items that each of them is about
+-- responses to requests with an idempotency key, and the items that they refer to
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY, actor TEXT NOT NULL, key TEXT NOT NULL, digest TEXT,
     body TEXT, at REAL NOT NULL, UNIQUE (actor, key)) STRICT;
@@ -81,7 +81,7 @@ CREATE TABLE jobs (
 CREATE TABLE quality (
     at REAL PRIMARY KEY, position INTEGER NOT NULL, data TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
--- the last model: up to where it has learnt, and where all of it was chosen; in a backup the model itself
+-- the last model: the position that it is trained to and that it was fitted at; in a backup its file content
 CREATE TABLE snapshot (
     id INTEGER PRIMARY KEY CHECK (id = 1), file TEXT NOT NULL, position INTEGER NOT NULL,
     fitted INTEGER NOT NULL, model BLOB) STRICT;
@@ -90,7 +90,7 @@ CREATE TABLE snapshot (
 
 @dataclass(frozen=True)
 class Places:
-    """Where a tagging server keeps what: a folder, or a backup that is opened where it lies."""
+    """The paths of a tagging server: in a folder, or next to a backup file that is opened in place."""
 
     store: Path
     models: Path
@@ -98,23 +98,23 @@ class Places:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> Places:
-        """A folder that is there or is to be made; of a backup, folders next to it."""
+        """Return the paths of a folder, which need not exist, or of a backup file."""
         at = Path(path).resolve()
         if at.is_file() and at.name != _STORE:
-            beside = at.with_name(at.name + ".desk")
-            return cls(at, beside / "models", beside / "incoming")
+            folder = at.with_name(at.name + ".desk")
+            return cls(at, folder / "models", folder / "incoming")
         folder = at.parent if at.is_file() else at
         return cls(folder / _STORE, folder / "models", folder / "incoming")
 
     def make(self) -> None:
-        """Make the folders; a link in place of one is refused, as it could lead anywhere."""
+        """Create the folders; raise `StoreError` if one is a symbolic link, which could lead anywhere."""
         for folder in (self.models, self.incoming):
             if folder.resolve() != folder:
                 raise StoreError(f"{folder} is a link to {folder.resolve()}: remove the link.")
             folder.mkdir(parents=True, exist_ok=True)
 
     def snapshot(self, name: str) -> Path:
-        """The file of a model that the store names: one of ours, in our folder, and no link."""
+        """Return the path of a model file; raise `StoreError` if this program never writes such a name."""
         file = self.models / name
         if _SNAPSHOT.fullmatch(name) is None or file.resolve() != file:
             raise StoreError(f"The store names a model file {name[:60]!r}, which this program never writes.")
@@ -122,30 +122,30 @@ class Places:
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """What lies in a folder of ours, links included; folders in it are somebody else's."""
+    """Yield the files and links in a folder; subfolders are skipped."""
     if folder.is_dir():
         for entry in os.scandir(folder):
             if not entry.is_dir(follow_symlinks=False):
                 yield Path(entry.path)
 
 
-_locked: set[tuple[int, int]] = set()  # files that this process has locked
+_locked: set[tuple[int, int]] = set()  # device and inode of the files that this process has locked
 
 
 def locked(store: Path) -> ExitStack:
-    """Lock the file of a store, made where there is none, whatever path leads to it, until that is closed.
+    """Lock the file of a store until the returned stack is closed; create the file if it does not exist.
 
     Raises
     ------
     StoreError
-        Where another server has it, or it is not a store.
+        If another server has locked it by any path, or it is not a store.
     """
     lock, known = ExitStack(), _identity(store)
-    busy = StoreError(f"{store} is open in another server: use that one, or end it first.")
-    if known in _locked:  # not opened: to close it would end the locks that SQLite has in this process
+    busy = StoreError(f"{store} is open in another server: use that one, or stop it first.")
+    if known in _locked:  # do not open it: closing it would release the locks that SQLite has in this process
         raise busy
     try:
-        create(store)
+        create_store(store)
         handle = os.open(store, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError as error:
         raise StoreError(f"{store} cannot be read ({error.strerror}): its owner must allow it.") from None
@@ -167,7 +167,7 @@ def _identity(store: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise StoreError(f"{store} is no file: remove it, or name another folder.")
+        raise StoreError(f"{store} is not a regular file: remove it, or choose another folder.")
     return found.st_dev, found.st_ino
 
 
@@ -181,31 +181,31 @@ def _flock(handle: int, busy: StoreError) -> None:
 
 
 def _check_header(store: Path, header: bytes) -> None:
-    """Refuse what is not ours before SQLite opens it, as that may change it and what lies next to it."""
+    """Refuse foreign files before SQLite opens them, which may change them and files next to them."""
     if header[:16] != _MAGIC:
-        raise _damaged(store, "it does not begin as one")
+        raise _damaged(store, "wrong file header")
     version, application = (int.from_bytes(header[at : at + 4]) for at in (60, 68))
     if application != _APPLICATION:
-        raise StoreError(f"{store} is a database of another program; name a folder of its own.")
+        raise StoreError(f"{store} is a database of another program: choose another folder.")
     if version > VERSION:
         raise StoreError(
-            f"{store} is of a newer simlabel (tables {version}, this one knows {VERSION}); nothing was "
-            f"changed. Install the newer one: pip install --upgrade 'simlabel[serve]'."
+            f"{store} was written by a newer simlabel (format {version}, this one reads {VERSION}). Nothing "
+            f"was changed. Upgrade: pip install --upgrade 'simlabel[serve]'."
         )
     journal = store.with_name(store.name + "-journal")
-    if os.path.lexists(journal):  # SQLite would follow the names of files in it
+    if os.path.lexists(journal):  # SQLite would open files that it names
         raise StoreError(f"{journal} was not written by simlabel: remove it, or open the last backup.")
 
 
 def _damaged(store: Path, why: str) -> StoreError:
     return StoreError(
-        f"{store} is damaged or no store of a desk ({why}). Keep the folder, and open the last "
-        f"backup: simlabel serve BACKUP-FILE."
+        f"{store} is damaged or not a store ({why}). Keep the folder, and open the last backup: "
+        f"simlabel serve BACKUP-FILE."
     )
 
 
 def connect(store: Path, mode: str) -> sqlite3.Connection:
-    """A connection that trusts nothing in the file and leaves no content in temporary files."""
+    """Open a connection that does not trust the file's schema and writes no temporary files."""
     uri = f"{store.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
@@ -215,7 +215,7 @@ def connect(store: Path, mode: str) -> sqlite3.Connection:
 
 
 def read_connection(store: Path) -> sqlite3.Connection:
-    """A connection that only reads, also where nothing next to the file can be written."""
+    """Open a read-only connection, also if the folder is not writable."""
     connection = connect(store, "ro")
     try:
         connection.execute("SELECT 1 FROM journal LIMIT 1")
@@ -224,25 +224,25 @@ def read_connection(store: Path) -> sqlite3.Connection:
         connection.close()
     log = store.with_name(store.name + "-wal")
     if log.exists() and log.stat().st_size:
-        raise StoreError(f"{log} cannot be read where nothing can be written: copy the folder elsewhere.")
+        raise StoreError(f"{log} cannot be read in a folder that is read-only: copy the folder elsewhere.")
     return connect(store, "ro&immutable=1")
 
 
 def writable(store: Path) -> bool:
-    """Whether a store, and what lies next to it, can be written: SQLite finds out only when it must."""
+    """Return whether a store and its folder are writable; SQLite itself notices only at the first write."""
     effective = os.access in os.supports_effective_ids
     return all(os.access(path, os.W_OK, effective_ids=effective) for path in (store, store.parent))
 
 
 def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
-    """A connection to write with, and whether it can only read.
+    """Open the connection that writes; return it, and whether the store is read-only.
 
     Raises
     ------
     StoreError
-        Where the file is damaged, or its tables are not exactly ours.
+        If the file is damaged, or its schema differs from `_TABLES`.
     """
-    create(store)
+    create_store(store)
     read_only = not writable(store)
     with ExitStack() as opened:
         try:
@@ -260,7 +260,7 @@ def open_store(store: Path) -> tuple[sqlite3.Connection, bool]:
 
 @cache
 def _empty() -> tuple[bytes, list[tuple[object, ...]]]:
-    """An empty store, and what its schema is."""
+    """Return the bytes of an empty store, and its schema."""
     with closing(sqlite3.connect(":memory:")) as made:
         made.executescript(
             f"PRAGMA application_id={_APPLICATION}; PRAGMA user_version={VERSION}; BEGIN; {_TABLES} COMMIT;"
@@ -269,7 +269,7 @@ def _empty() -> tuple[bytes, list[tuple[object, ...]]]:
 
 
 def _with_log(header: bytes) -> bytes:
-    """The same for a log of writes (WAL): a store never has a journal of rollbacks, not for a moment."""
+    """Mark a file as using the write-ahead log (WAL), so that it never has a rollback journal."""
     return header[:18] + b"\2\2" + header[20:]
 
 
@@ -283,8 +283,8 @@ _JSON = {
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 
-def create(store: Path) -> None:
-    """Make a store where there is none. It appears whole; of two that make it at once, one does."""
+def create_store(store: Path) -> None:
+    """Create a store if there is none, atomically; if two processes try, one of them does it."""
     if os.path.lexists(store):
         return
     store.parent.mkdir(parents=True, exist_ok=True)
@@ -299,37 +299,37 @@ def create(store: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection) -> None:
-    """Refuse tables, triggers or views other than ours, and rows that no table of ours takes."""
+    """Raise `sqlite3.DatabaseError` if the schema differs from `_TABLES` or rows violate it."""
     if list(map(tuple, connection.execute(_SCHEMA))) != _empty()[1]:
-        raise sqlite3.DatabaseError("its tables are not those of a store")
+        raise sqlite3.DatabaseError("its tables differ from those of a store")
     (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(str(found).replace("\n", " ")[:200])
     if connection.execute("SELECT 1 FROM journal WHERE at NOT BETWEEN 0 AND 1e11 LIMIT 1").fetchone():
-        raise sqlite3.DatabaseError("a change was made at no time")  # the clock goes on from the last one
+        raise sqlite3.DatabaseError("a change has an invalid time")  # the clock continues from the last one
     for (table, column), kind in _JSON.items():
         other = f"CASE WHEN json_valid({column}) THEN json_type({column}) END IS NOT ?"
         if connection.execute(f"SELECT 1 FROM {table} WHERE {other} LIMIT 1", (kind,)).fetchone():
-            raise sqlite3.DatabaseError(f"{table}.{column} holds what is no {kind} in JSON")
+            raise sqlite3.DatabaseError(f"{table}.{column} contains a value that is not a JSON {kind}")
 
 
 def backup(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
-    """Write a store to one file, the model included; `simlabel serve FILE` opens it. Its size in bytes."""
+    """Write a store with its model to one file for `simlabel serve FILE`; return its size in bytes."""
     places, target = Places.of(path), Path(target)
     if not places.store.exists():
-        raise DeskError(f"There is no desk in {path}.")
+        raise DeskError(f"There is no store in {path}.")
     if target.exists() and not target.is_file():
-        raise DeskError(f"{target} is no file; name a file.")
+        raise DeskError(f"{target} is not a file: choose a file name.")
     try:
         with replacing_path(target) as copy:
             _copy(places, copy)
     except _DAMAGE as error:
-        raise StoreError(f"The desk could not be copied: {error}.") from None
+        raise StoreError(f"The store could not be copied: {error}.") from None
     return target.stat().st_size
 
 
 def _copy(places: Places, target: Path) -> None:
-    """A store that needs nothing next to it: without sessions and leases, with the last model."""
+    """Copy a store to one file: without sessions and leases, with the last model."""
     with closing(read_connection(places.store)) as source:
         _check(source)
         source.execute("VACUUM INTO ?", (str(target),))
@@ -341,7 +341,7 @@ def _copy(places: Places, target: Path) -> None:
         for (name,) in copy.execute("SELECT file FROM snapshot").fetchall():
             try:
                 copy.execute("UPDATE snapshot SET model = ?", (places.snapshot(name).read_bytes(),))
-            except OSError:  # a newer one took its place meanwhile: it is learnt again
+            except OSError:  # replaced meanwhile by a newer one: the copy trains its model again
                 copy.execute("DELETE FROM snapshot")
     with target.open("r+b") as file:
         header = _with_log(file.read(_HEADER))

@@ -1,4 +1,4 @@
-"""Tables that come in, in the background and after a crash from where it was; and items that go out."""
+"""Import of tables in the background, which continues after a crash, and export of items."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from simlabel.server._changes import NewItem, add_items
 from simlabel.server._journal import By
 from simlabel.server._parsing import Crashed, ImportedRow, ImportOptions, Part, TableReader
-from simlabel.server._problems import Conflict, DeskError, StoreError, Unwritable
 from simlabel.server._schema import files_in
 from simlabel.server._store import DeskStore, Together
+from simlabel.server._types import Conflict, DeskError, StoreError, Unwritable
 
 FORMATS = {
     "csv": "text/csv; charset=utf-8",
@@ -26,8 +26,8 @@ FORMATS = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 _MOST_PROBLEMS = 100
-_ATTEMPTS = 2  # times that a file is read without a row of it coming in
-_RETRY_SECONDS = 10.0  # until it is tried again to store something
+_ATTEMPTS = 2  # times that a file is read without a new row
+_RETRY_SECONDS = 10.0  # until a failed write is repeated
 _PAGE = 500  # items that are read at once
 _OWN = ("name", "status", "tags", "rejected")
 
@@ -37,7 +37,7 @@ class _Canceled(DeskError, status=409):
 
 
 class Imports:
-    """Import jobs, one after the other."""
+    """Import jobs, which run one after the other."""
 
     def __init__(self, store: DeskStore, applied: Callable[[], None]) -> None:
         self._store, self._applied = store, applied
@@ -47,29 +47,29 @@ class Imports:
         self._jobs: Together[int, None] = Together("imports", 1, self._run)
 
     def start(self) -> None:
-        """Go on with what a crash has interrupted, then with what comes."""
+        """Resume the imports that were interrupted."""
         if self._store.read_only:
             return
         self._incoming.mkdir(parents=True, exist_ok=True)
         waiting = [row["id"] for row in self._store.rows("SELECT id FROM jobs WHERE state = 'waiting'")]
         for file in files_in(self._incoming):
             if file.name not in map(str, waiting) or file.is_symlink():
-                file.unlink(missing_ok=True)  # came in by half, or is none of ours
+                file.unlink(missing_ok=True)  # an incomplete upload, or a foreign file
         for number in waiting:
             self._jobs.ask(number)
 
     def place(self) -> Path:
-        """Where a file is written while it comes in."""
+        """Return a path for a file that is being uploaded."""
         self._incoming.mkdir(parents=True, exist_ok=True)
         return self._incoming / f"half-{secrets.token_hex(8)}"
 
     def cancel(self, number: int) -> None:
-        """End an import; the rows that are in stay."""
+        """Cancel an import; its stored rows stay."""
 
         def work(db: sqlite3.Connection) -> None:
             query = "UPDATE jobs SET state = 'canceled' WHERE id = ? AND state = 'waiting'"
             if not db.execute(query, (number,)).rowcount:
-                raise Conflict(f"Import {number} has ended, or there is none of that number.")
+                raise Conflict(f"Import {number} has ended or does not exist.")
 
         self._store.wrote(work)
         reading = self._reading
@@ -78,7 +78,7 @@ class Imports:
         (self._incoming / str(number)).unlink(missing_ok=True)
 
     def take(self, by: By, file: Path, options: ImportOptions) -> int:
-        """Take a file that is whole, as part of a change; the number of the job."""
+        """Add a job for an uploaded file, as part of a change; return its id."""
         data: dict[str, Any] = dict.fromkeys(("new", "updated", "unchanged", "attempts"), 0)
         data |= {"options": options.model_dump(), "problems": [], "total": None}
         query = "INSERT INTO jobs (state, actor, at, data) VALUES ('waiting', ?, ?, ?) RETURNING id"
@@ -87,11 +87,11 @@ class Imports:
         return number
 
     def begin(self, number: int) -> Future[None]:
-        """Have a job run, unless it has; the future ends with it."""
+        """Queue a job; the future ends with it."""
         return self._jobs.ask(number)
 
     def close(self) -> None:
-        """Stop after the present chunk; the rest is done when the desk is opened again."""
+        """Stop after the current part; the import continues when the store is opened again."""
         self._closed.set()
         reading = self._reading
         if reading is not None:
@@ -103,7 +103,7 @@ class Imports:
         while not self._closed.is_set():
             try:
                 self._import(number, stuck)
-            except (StoreError, Unwritable):  # as on a full disk: nothing can be noted, the file stays
+            except (StoreError, Unwritable):  # for example a full disk: the job cannot be updated yet
                 stuck = True
                 self._closed.wait(_RETRY_SECONDS)
             except _Canceled:
@@ -113,29 +113,29 @@ class Imports:
         return [None]
 
     def _import(self, number: int, stuck: bool) -> None:
-        """Bring an import to its end; if it was stuck, the attempts before do not count."""
+        """Run an import to its end; if writing had failed, earlier attempts do not count."""
         query = "SELECT actor, done, data FROM jobs WHERE id = ? AND state = 'waiting'"
         for actor, done, text in self._store.rows(query, number):
             job = _Job(self._store, number, actor, done, json.loads(text))
             if stuck:
-                job.note(attempts=0)
+                job.update(attempts=0)
             file = self._incoming / str(number)
             problem = self._read(job, file)
             if self._closed.is_set():
-                job.note(attempts=0)
-                return  # the rest when the desk is opened again
+                job.update(attempts=0)
+                return  # the import continues when the store is opened again
             job.end(problem)
             file.unlink(missing_ok=True)
             self._applied()
 
     def _read(self, job: _Job, file: Path) -> str | None:
-        """Take the rows of a file; what went wrong, if anything did."""
+        """Import the rows of a file; return the problem if it fails."""
         problem = "The server ended while it read the file."
         while job.data["attempts"] < _ATTEMPTS and not self._closed.is_set():
             try:
                 with TableReader(file, ImportOptions(**job.data["options"])) as reader:
-                    self._reading = job.number, reader  # from here on it can be stopped
-                    job.note(attempts=job.data["attempts"] + 1)
+                    self._reading = job.number, reader  # from here on `close` and `cancel` can stop it
+                    job.update(attempts=job.data["attempts"] + 1)
                     for part in () if self._closed.is_set() else reader:
                         if self._closed.is_set():
                             return None
@@ -147,7 +147,7 @@ class Imports:
             except (StoreError, Unwritable, _Canceled):
                 raise
             except Exception as error:
-                return str(error)[:300] if file.exists() else "The file is gone; import it again."
+                return str(error)[:300] if file.exists() else "The file does not exist: import it again."
             finally:
                 self._reading = None
         return problem
@@ -155,7 +155,7 @@ class Imports:
 
 @dataclass
 class _Job:
-    """An import that is under way. Each change of it fails once it is canceled."""
+    """A running import. Every write raises `_Canceled` once the import is canceled."""
 
     store: DeskStore
     number: int
@@ -163,20 +163,20 @@ class _Job:
     done: int
     data: dict[str, Any]
 
-    def note(self, **known: Any) -> None:
-        """Store what is known of it."""
+    def update(self, **known: Any) -> None:
+        """Store some fields of the job's data."""
         self.data |= known
         self.store.wrote(partial(self._write, "waiting", self.done, self.data))
 
     def take(self, part: Part) -> None:
-        """Store some rows, and that they are in: both or neither."""
+        """Store some rows and the progress of the job in one transaction."""
         if part.upto <= self.done and part.total:
             return
 
         def work(db: sqlite3.Connection) -> dict[str, Any]:
             by = By(db, self.actor, self.store.clock(), leases=False)
             self._check(db)
-            added = add_items(by, [_new(by, row) for row in part.rows])
+            added = add_items(by, [_new_item(by, row) for row in part.rows])
             data = self.data | {"attempts": 0, "total": part.total}
             data["updated"] += added.updated
             data["unchanged"] += added.unchanged
@@ -189,7 +189,7 @@ class _Job:
         self.done = part.upto
 
     def end(self, problem: str | None) -> None:
-        """Store that it has ended."""
+        """Store the final state."""
         problems = self.data["problems"] + ([] if problem is None else [{"row": None, "problem": problem}])
         state = "done" if problem is None else "failed"
         self.store.wrote(partial(self._write, state, self.done, self.data | {"problems": problems}))
@@ -205,8 +205,8 @@ class _Job:
         db.execute("UPDATE jobs SET state = ?, done = ?, data = ? WHERE id = ?", values)
 
 
-def _new(by: By, row: ImportedRow) -> NewItem:
-    """A row as an item; one that is there by its content keeps that, which somebody may have edited."""
+def _new_item(by: By, row: ImportedRow) -> NewItem:
+    """Return a row as an item; an existing item that was named by its content keeps its edited content."""
     content = row.content
     if row.by_content:
         known = by.one("SELECT content FROM items WHERE name = ?", row.name)
@@ -215,14 +215,14 @@ def _new(by: By, row: ImportedRow) -> NewItem:
 
 
 def summary(job: dict[str, Any]) -> str:
-    """What became of an import, in one line."""
+    """Return the result of an import in one line."""
     rows = f"{job['new']:,} new, {job['updated']:,} updated, {job['unchanged']:,} unchanged"
-    left = f"; {len(job['problems']):,} problems, which the page lists" if job["problems"] else ""
-    return f"import of {job['name']}, {job['state']}: {rows}{left}"
+    problems = f"; {len(job['problems']):,} problems, listed on the page" if job["problems"] else ""
+    return f"import of {job['name']}, {job['state']}: {rows}{problems}"
 
 
-def exported(store: DeskStore, format: str) -> Iterator[bytes]:
-    """Pieces of a file with all items; nothing in it is a formula to a spreadsheet."""
+def export_items(store: DeskStore, format: str) -> Iterator[bytes]:
+    """Return the pieces of a file with all items; no cell of it is a formula."""
     from simlabel.datasets import table_pieces
 
     if format == "jsonl":
@@ -233,15 +233,19 @@ def exported(store: DeskStore, format: str) -> Iterator[bytes]:
     try:
         return table_pieces([*_OWN, *columns], rows, format)
     except (ImportError, ValueError) as error:
-        raise DeskError(f"{error} Or take CSV.") from None
+        raise DeskError(f"{error} Or use CSV.") from None
 
 
 def _rows(store: DeskStore) -> Iterator[list[Any]]:
-    """What `_OWN` names, and the content, of all items."""
-    named = "SELECT json_group_array(name) FROM (SELECT l.name FROM tags t JOIN labels l ON l.id = t.label "
-    named += "WHERE t.item = items.id AND t.state = '{}' ORDER BY l.name)"
-    query = f"SELECT id, name, status, ({named.format('present')}), ({named.format('rejected')}), content "
-    query += "FROM items WHERE id > ? AND status <> 'removed' ORDER BY id LIMIT ?"
+    """Yield the columns `_OWN` and the content of all items."""
+    labels = (
+        "SELECT json_group_array(name) FROM (SELECT l.name FROM tags t JOIN labels l ON l.id = t.label "
+        "WHERE t.item = items.id AND t.state = '{}' ORDER BY l.name)"
+    )
+    query = (
+        f"SELECT id, name, status, ({labels.format('present')}), ({labels.format('rejected')}), content "
+        "FROM items WHERE id > ? AND status <> 'removed' ORDER BY id LIMIT ?"
+    )
     last = 0
     while page := store.rows(query, last, _PAGE):
         last = page[-1]["id"]

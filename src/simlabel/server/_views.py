@@ -1,4 +1,4 @@
-"""What the store is asked for: items with their tags, labels with their counts, the journal."""
+"""Queries of the store: items with their tags, labels with their counts, the journal."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from simlabel.server._kinds import Asked, Before, Limit, Status
-from simlabel.server._problems import NotFound
-from simlabel.server._teaching import FEWEST, position_of
+from simlabel.server._journal import items_of, position_of
+from simlabel.server._model import FEWEST
+from simlabel.server._types import Before, Filter, Limit, NotFound, Status, View
 
-View = dict[str, Any]
-_TITLES = ("title", "name", "subject", "headline")  # columns by which an item is shown, if it has one
+_TITLES = ("title", "name", "subject", "headline")  # columns that serve as the title of an item
 _LONGEST = 80
-_FAR = 2**62  # beyond every number
+_FAR = 2**62  # larger than every id
 _ITEM = (
     "SELECT i.id, i.name, i.content, i.status, i.actor, i.at, i.revision, l.holder, l.until "
     "FROM items i LEFT JOIN leases l ON l.item = i.id WHERE i.id = ? AND i.status <> 'removed'"
@@ -26,7 +25,7 @@ _TAGS = (
 
 
 def item_views(db: sqlite3.Connection, ids: Sequence[int]) -> list[View]:
-    """Items with all that is known of them, in the order of their numbers given."""
+    """Return items with their tags, in the order of the given ids."""
     rows = [row for number in ids if (row := db.execute(_ITEM, (number,)).fetchone())]
     return [_item(dict(row), [dict(tag) for tag in db.execute(_TAGS, (row["id"],))]) for row in rows]
 
@@ -39,14 +38,14 @@ def _item(view: View, tags: list[View]) -> View:
 
 
 def item_view(db: sqlite3.Connection, number: int) -> View:
-    """One item."""
+    """Return one item."""
     for view in item_views(db, [number]):
         return view
     raise NotFound(f"There is no item {number}.")
 
 
 def title_of(name: str, content: dict[str, Any]) -> str:
-    """By what an item is shown: a column called title or so, else its shortest text, else its name."""
+    """Return the title of an item: its column "title" or similar, else its shortest text, else its name."""
     texts = {key.lower(): text for key, text in content.items() if isinstance(text, str) and text.strip()}
     named = [texts[key] for key in _TITLES if key in texts]
     longer = [text for text in texts.values() if " " in text.strip()]
@@ -58,12 +57,12 @@ def title_of(name: str, content: dict[str, Any]) -> str:
 def find_items(
     db: sqlite3.Connection,
     status: Status | None = None,
-    text: Asked = None,
-    label: Asked = None,
+    text: Filter = None,
+    label: Filter = None,
     before: Before = 0,
     limit: Limit = 50,
 ) -> list[View]:
-    """Items, the last first; `before` is the number of the last one that is known."""
+    """Return items, the newest first. For the next page, set `before` to the id of the last item received."""
     like = (text or "").replace("!", "!!").replace("%", "!%").replace("_", "!_")
     rows = db.execute(
         "SELECT id FROM items WHERE id < :before AND status <> 'removed' "
@@ -77,7 +76,7 @@ def find_items(
 
 
 def waiting_items(db: sqlite3.Connection, order: Sequence[int], limit: int) -> list[View]:
-    """The inbox: items in the order that the model gave, then the others as they came."""
+    """Return the waiting items: first those of an order, then the others by id."""
     rows = db.execute(
         "SELECT i.id FROM items i LEFT JOIN json_each(?) o ON o.value = i.id WHERE i.status = 'waiting' "
         "ORDER BY o.key IS NULL, o.key, i.id LIMIT ?",
@@ -87,7 +86,7 @@ def waiting_items(db: sqlite3.Connection, order: Sequence[int], limit: int) -> l
 
 
 def label_views(db: sqlite3.Connection, by_label: dict[str, float]) -> list[View]:
-    """Labels, the most frequent first, each with its leave-one-out F1 where that is known."""
+    """Return the labels, the most frequent first, each with its leave-one-out F1 if that is known."""
     rows = db.execute(
         "SELECT l.id, l.name, l.description, count(t.item) AS items FROM labels l "
         "LEFT JOIN tags t ON t.label = l.id AND t.state = 'present' "
@@ -98,12 +97,12 @@ def label_views(db: sqlite3.Connection, by_label: dict[str, float]) -> list[View
 
 
 def label_names(db: sqlite3.Connection) -> dict[int, str]:
-    """Names by numbers, of labels that are there."""
+    """Return the names of the labels by id."""
     return {row["id"]: row["name"] for row in db.execute("SELECT id, name FROM labels WHERE NOT deleted")}
 
 
 def text_column(db: sqlite3.Connection) -> str:
-    """The column that a bare text is for: the one with the longest texts."""
+    """Return the column that a text without a column belongs to: the one with the longest texts."""
     row = db.execute(
         "SELECT j.key FROM (SELECT content FROM items WHERE status <> 'removed' ORDER BY id DESC LIMIT 50) i"
         ", json_each(i.content) j WHERE j.type = 'text' "
@@ -115,24 +114,23 @@ def text_column(db: sqlite3.Connection) -> str:
 def journal(
     db: sqlite3.Connection, number: int | None = None, before: Before = 0, limit: Limit = 50
 ) -> list[View]:
-    """Who changed what and when, the last first: numbers and names, never content."""
-    within = "" if number is None else "AND seq IN (SELECT seq FROM touched WHERE item = :item)"
+    """Return the changes, of one item or all, the newest first: ids and names, never content."""
+    of_item = "" if number is None else "AND seq IN (SELECT seq FROM touched WHERE item = :item)"
     rows = db.execute(
         "SELECT seq, at, actor, kind, undoes, undone_by, changes FROM journal "
-        f"WHERE seq < :before {within} ORDER BY seq DESC LIMIT :limit",
+        f"WHERE seq < :before {of_item} ORDER BY seq DESC LIMIT :limit",
         {"before": before or _FAR, "item": number, "limit": limit},
     ).fetchall()
     return [_entry(db, dict(row)) for row in rows]
 
 
 def _entry(db: sqlite3.Connection, entry: View) -> View:
-    """An entry with labels as they were called then."""
+    """Return a journal entry with its label names at that time."""
     query = "SELECT name FROM label_names WHERE label = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
-    items: set[int] = set()
+    changes = json.loads(entry.pop("changes"))
+    items = items_of(changes)
     labels: set[str] = set()
-    for what, key, _, _ in json.loads(entry.pop("changes")):
-        if what in ("item", "tag"):
-            items.add(key if what == "item" else key[0])
+    for what, key, _, _ in changes:
         if what in ("label", "tag"):
             label = key if what == "label" else key[1]
             row = db.execute(query, (label, entry["seq"])).fetchone()
@@ -141,13 +139,13 @@ def _entry(db: sqlite3.Connection, entry: View) -> View:
 
 
 def counts(db: sqlite3.Connection) -> dict[str, int]:
-    """Items by status."""
+    """Return the number of items by status."""
     rows = db.execute("SELECT status, count(*) FROM items WHERE status <> 'removed' GROUP BY status")
     return {"waiting": 0, "done": 0} | dict(rows.fetchall())
 
 
 def week(db: sqlite3.Connection, now: float) -> View:
-    """What changed in seven days: entries by kind, and quality then and now."""
+    """Return the number of changes of the last seven days by kind, and the quality before them."""
     since = now - 7 * 86400
     kinds = db.execute(
         "SELECT kind, count(*) FROM journal WHERE at >= ? GROUP BY kind ORDER BY kind", (since,)
@@ -158,15 +156,15 @@ def week(db: sqlite3.Connection, now: float) -> View:
 
 
 def quality_over_time(db: sqlite3.Connection, limit: int) -> list[View]:
-    """The figures that were measured, the last first."""
+    """Return the metrics that were measured, the newest first."""
     rows = db.execute("SELECT at, position, data FROM quality ORDER BY at DESC LIMIT ?", (limit,))
-    wanted = ("rows", "f1_micro", "f1_macro", "average_precision")
+    names = ("rows", "f1_micro", "f1_macro", "average_precision")
     found = [(row["at"], row["position"], json.loads(row["data"])) for row in rows]
-    return [{"at": at, "position": p, **{name: d.get(name) for name in wanted}} for at, p, d in found]
+    return [{"at": at, "position": p, **{name: d.get(name) for name in names}} for at, p, d in found]
 
 
 def jobs(db: sqlite3.Connection, number: int | None = None) -> list[View]:
-    """Imports, the last first."""
+    """Return the imports, the newest first."""
     query = "SELECT id, state, actor, at, done, data FROM jobs WHERE ?1 IS NULL OR id = ?1"
     rows = db.execute(f"{query} ORDER BY id DESC LIMIT 50", (number,)).fetchall()
     views = [dict(row) | json.loads(row["data"]) for row in rows]
@@ -174,21 +172,23 @@ def jobs(db: sqlite3.Connection, number: int | None = None) -> list[View]:
 
 
 def job(db: sqlite3.Connection, number: int) -> View:
-    """How far an import is."""
+    """Return the progress of an import."""
     for view in jobs(db, number):
         return view
     raise NotFound(f"There is no job {number}.")
 
 
 def tokens(db: sqlite3.Connection) -> list[View]:
-    """Tokens without their secrets."""
+    """Return the tokens without their secrets."""
     return [dict(row) for row in db.execute("SELECT id, name, role, revoked FROM tokens")]
 
 
 def prospects(db: sqlite3.Connection) -> tuple[int, bool, bool]:
-    """The last change, whether imports are under way, and whether done items are enough for a model."""
+    """Return the last journal position, whether imports are running, and whether a model can be fitted."""
     (imports,) = db.execute("SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'waiting')").fetchone()
     (n_done,) = db.execute("SELECT count(*) FROM items WHERE status = 'done'").fetchone()
-    query = "SELECT EXISTS (SELECT 1 FROM tags t JOIN items i ON i.id = t.item WHERE i.status = 'done' "
-    (tagged,) = db.execute(query + "AND t.state = 'present')").fetchone()
+    (tagged,) = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM tags t JOIN items i ON i.id = t.item WHERE i.status = 'done' "
+        "AND t.state = 'present')"
+    ).fetchone()
     return position_of(db), bool(imports), bool(tagged) and n_done >= FEWEST

@@ -1,4 +1,4 @@
-"""Annif's own REST interface, so that its clients can be pointed here: one project, called simlabel."""
+"""Annif's REST API with one project, named simlabel, so that Annif's clients work with this server."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from pydantic import BaseModel, Field
 from simlabel import __version__
 from simlabel.server._changes import NewItem, add_items
 from simlabel.server._desk import Desk
-from simlabel.server._kinds import Probability, Text
-from simlabel.server._problems import DeskError, NotFound
+from simlabel.server._middleware import Reader, Tagging, as_json
+from simlabel.server._types import DeskError, NotFound, Probability, Text
 from simlabel.server._views import label_names, text_column
-from simlabel.server.api._asking import Reader, Tagging, as_json
 
 PROJECT = "simlabel"
 
 
-def _check(project_id: Annotated[str, Path(max_length=100)]) -> None:
+def _check_project(project_id: Annotated[str, Path(max_length=100)]) -> None:
     if project_id != PROJECT:
-        raise NotFound(f"Project {project_id!r} not found; the one project here is {PROJECT!r}.")
+        raise NotFound(f"Project {project_id!r} not found: the only project is {PROJECT!r}.")
 
 
 router = APIRouter(prefix="/v1", tags=["Annif"])
-_project = APIRouter(prefix="/projects/{project_id}", dependencies=[Depends(_check)])
+_project = APIRouter(prefix="/projects/{project_id}", dependencies=[Depends(_check_project)])
 _Limit = Annotated[int, Field(ge=1, le=1000)]
 _URI = "urn:simlabel:label:"
 
@@ -52,24 +51,24 @@ class _Form(BaseModel):
     threshold: Probability = 0.0
 
 
-_SENT = {"application/x-www-form-urlencoded": {"schema": _Form.model_json_schema()}}
+_FORM = {"application/x-www-form-urlencoded": {"schema": _Form.model_json_schema()}}
 
 
 @router.get("/")
 def show_info(asks: Reader) -> dict[str, str]:
-    """What answers here."""
+    """Return the title and version of the API."""
     return {"title": "simlabel, by Annif's REST interface", "version": __version__}
 
 
 @router.get("/projects")
 def list_projects(asks: Reader) -> dict[str, Any]:
-    """The one project that there is."""
+    """Return all projects: there is one."""
     return {"projects": [show_project(asks)]}
 
 
 @_project.get("")
 def show_project(asks: Reader) -> dict[str, Any]:
-    """A project by its id."""
+    """Return a project by its id."""
     return {
         "project_id": PROJECT,
         "name": "simlabel tagging desk",
@@ -85,17 +84,19 @@ def show_project(asks: Reader) -> dict[str, Any]:
 @_project.post(
     "/suggest",
     response_model=dict[str, Any],
-    openapi_extra={"requestBody": {"required": True, "content": _SENT}},
+    openapi_extra={"requestBody": {"required": True, "content": _FORM}},
 )
 async def suggest(asks: Reader, request: Request) -> Any:
-    """Subjects for a text."""
+    """Return subjects for a text."""
     try:
-        sent = parse_qsl((await request.body()).decode(), keep_blank_values=True)
-        form = _Form.model_validate(dict(sent))
+        fields = parse_qsl((await request.body()).decode(), keep_blank_values=True)
+        form = _Form.model_validate(dict(fields))
     except ValueError:
-        wanted = "Send a form with text, and if wanted limit (1 to 1000) and threshold (0 to 1)."
-        raise DeskError(wanted) from None
-    return as_json({"results": (await _suggested(asks.desk, [form.text], form.limit, form.threshold))[0]})
+        raise DeskError(
+            "The form cannot be read: it has the fields text and, optionally, limit (1 to 1000) and "
+            "threshold (0 to 1)."
+        ) from None
+    return as_json({"results": (await _suggestions(asks.desk, [form.text], form.limit, form.threshold))[0]})
 
 
 @_project.post("/suggest-batch", response_model=list[dict[str, Any]])
@@ -105,10 +106,10 @@ async def suggest_batch(
     limit: Annotated[_Limit, Query()] = 10,
     threshold: Annotated[Probability, Query()] = 0.0,
 ) -> Any:
-    """Subjects for up to 32 texts."""
-    found = await _suggested(asks.desk, [one.text for one in documents], limit, threshold)
-    named = [{"document_id": one.document_id} for one in documents]
-    return as_json([one | {"results": each} for one, each in zip(named, found, strict=True)])
+    """Return subjects for up to 32 texts."""
+    found = await _suggestions(asks.desk, [one.text for one in documents], limit, threshold)
+    pairs = zip(documents, found, strict=True)
+    return as_json([{"document_id": one.document_id, "results": results} for one, results in pairs])
 
 
 @_project.post("/learn", status_code=204, response_class=Response)
@@ -127,17 +128,17 @@ async def learn(asks: Tagging, body: Annotated[list[_Learnt], Field(max_length=1
     return Response(status_code=204)
 
 
-async def _suggested(
+async def _suggestions(
     desk: Desk, texts: list[str], limit: int, threshold: float
 ) -> list[list[dict[str, Any]]]:
-    asked = desk.predictor.suggest(texts, limit, threshold, bounded=True)
+    future = desk.predictor.suggest(texts, limit, threshold, bounded=True)
     return [
         [
             {"uri": f"{_URI}{s['number']}", "label": s["label"], "notation": None, "score": s["probability"]}
             for s in suggestions
             if s["probability"] >= threshold
         ]
-        for suggestions in (await asyncio.wrap_future(asked)).results
+        for suggestions in (await asyncio.wrap_future(future)).results
     ]
 
 
