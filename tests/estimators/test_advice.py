@@ -56,12 +56,12 @@ def test_there_is_one_class_to_filter_by_and_the_line_is_the_users():
 @pytest.mark.parametrize(("value", "where"), [(0, "none"), (1, "all")])
 def test_labels_that_never_or_always_occur(form, value, where):
     given = form(np.column_stack([Y, np.full(len(Y), value)]))
-    with pytest.warns(DataWarning, match=rf"^label ('d'|3) is in {where} of the 240 rows .* leave it out\.$"):
+    with pytest.warns(DataWarning, match=rf"^label ('d'|3) is in {where} of the 240 rows .* drop it\.$"):
         plain().fit(X, given)
 
 
 def test_two_such_labels_are_told_together():
-    with pytest.warns(DataWarning, match=r"^labels 'b', 'c' are in none .* leave them out\.$"):
+    with pytest.warns(DataWarning, match=r"^labels 'b', 'c' are in none .* drop them\.$"):
         advise_on_labels(["a", "b", "c"], sp.csr_array(np.eye(40, 3, dtype=np.int8) * [1, 0, 0]))
 
 

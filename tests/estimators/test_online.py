@@ -327,7 +327,7 @@ def test_what_fails_changes_nothing(call, error, message):
 
 def test_forms_of_y_must_stay():
     arrays = SMLClassifier(Linear()).fit(GOOD_X, np.eye(3, dtype=int))
-    with pytest.raises(ValueError, match="y has 2 labels, but fit saw 3; columns have no names"):
+    with pytest.raises(ValueError, match="y has 2 labels, but fit saw 3; columns without names"):
         arrays.partial_fit(GOOD_X, np.eye(3, dtype=int)[:, :2])
     with pytest.raises(ValueError, match="given as 'single', but fit saw 'array'"):
         arrays.partial_fit(GOOD_X, ["a", "b", "c"])

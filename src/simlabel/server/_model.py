@@ -207,7 +207,7 @@ def why(model: Tagger, content: dict[str, Any], label: int) -> dict[str, Any] | 
         return None
     explanation = model.explain(as_rows([content], model.feature_names_in_.tolist()), top=_ITEMS)
     column, words = known.index(str(label)), []
-    if explanation.evidence.has_words:
+    if explanation.has_words:
         frame = explanation.words(0, str(label)).head(_WORDS).round({"contribution": 6})
         words = frame[["column", "term", "contribution"]].to_dict("records")
     return {

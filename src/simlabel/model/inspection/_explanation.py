@@ -390,7 +390,7 @@ def explain(
         sizes=references.sizes,
         chosen=chosen,
         terms=terms.found,
-        mean=np.zeros(V.shape[1]) if intercept is None else intercept,
+        mean=np.zeros(having.shape[1]) if intercept is None else intercept,
         probabilities=probabilities,
         usual=scorer.label_shares,
         frequencies=np.asarray(having.sum(axis=0)).ravel() / references.weights.sum(),
