@@ -334,7 +334,7 @@ def test_forms_of_y_must_stay():
     frames = SMLClassifier(Linear()).fit(GOOD_X, pd.DataFrame(np.eye(3, dtype=int), columns=list("abc")))
     with pytest.raises(ValueError, match="no column 'c', which fit saw"):
         frames.partial_fit(GOOD_X, pd.DataFrame(np.eye(3, dtype=int)[:, :2], columns=list("ab")))
-    with pytest.raises(ValueError, match="'no' beside 0"):
+    with pytest.raises(ValueError, match="'no' and 0 cannot be sorted"):
         SMLClassifier(Linear()).fit(GOOD_X, [0, 1, 2]).partial_fit(GOOD_X, ["yes", "no", "no"])
 
 
