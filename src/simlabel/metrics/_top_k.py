@@ -64,7 +64,8 @@ def _top_gains(truth: Truth, scores: npt.ArrayLike | None, k: int, gain: FloatAr
 
 def _precision_rows(Y_true: LabelMatrix, scores: npt.ArrayLike, k: int) -> FloatArray:
     truth = Truth.of(Y_true)
-    return np.where(fewer_known(truth, k), np.nan, _top_gains(truth, scores, k, np.ones(truth.shape[1])) / k)
+    hits = _top_gains(truth, scores, k, np.ones(truth.shape[1]))
+    return np.where(fewer_known(truth, k), np.nan, hits / k)
 
 
 def fewer_known(truth: Truth, k: int) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -155,7 +155,7 @@ class Chunk:
 
     def with_labels(self, Y: Indicator, unknown: UnknownLabels | None) -> Chunk:
         """Return the same rows with other label sets; the features are shared."""
-        return replace(self, Y=Y, unknown=unknown)
+        return Chunk(self.X, Y, self.weights, self.ids, self.raw, self.groups, unknown)
 
 
 def _placed(rows: Positions, columns: Positions, shape: tuple[int, int]) -> Rows:
