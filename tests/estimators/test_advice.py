@@ -180,13 +180,13 @@ def test_the_same_answer_for_all():
     model = SMLClassifier("linear").fit(far_away(X), Y)
     for ask in (model.predict, model.predict_sets, model.outputs, lambda rows: model.score(rows, Y[:150])):
         with pytest.warns(
-            PredictionWarning, match="nearly all rows get the same answer, 1, which .* Try norm"
+            PredictionWarning, match="nearly all rows get the same labels, 1, which .* Try norm"
         ):
             ask(far_away(NEW))
 
 
 def test_similarities_that_are_all_zero():
-    with pytest.warns(PredictionWarning, match="nearly all rows get the same answer"):
+    with pytest.warns(PredictionWarning, match="nearly all rows get the same labels"):
         plain().fit(X, Y).predict(1e6 * NEW)
 
 
@@ -214,7 +214,7 @@ def test_few_queries_and_labels_that_nearly_all_rows_have_are_no_concern(silent)
 
 def test_labels_that_a_model_does_not_know():
     y = np.where(X[:, 0] > 0, "sea", "trees")
-    with pytest.warns(DataWarning, match=r"^7 of the rows have labels that the model .* 'sky'\. Teach"):
+    with pytest.warns(DataWarning, match=r"^7 of the rows have labels that the model .* 'sky'\. Add them"):
         plain().fit(X, y).score(NEW[:20], ["sky"] * 7 + ["sea"] * 7 + ["trees"] * 6)
 
 

@@ -63,7 +63,7 @@ def test_clone_and_parameters():
     assert tagger.get_params()["columns"] == {"t": "category"}
     with pytest.raises(ValueError, match="Unknown encoder 'nope'"):
         SMLClassifier(encoder="nope").fit(TABLE, SETS)
-    with pytest.raises(ValueError, match="compares no columns; leave out the encoder"):
+    with pytest.raises(ValueError, match="compares no columns: omit the encoder"):
         SMLClassifier("precomputed", encoder="table").fit(TABLE, SETS)
 
 

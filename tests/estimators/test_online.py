@@ -464,7 +464,7 @@ def test_what_was_chosen_on_few_rows_is_said_once_per_doubling(rng):
             assert one.category is RetuneWarning
             said[stop] = str(one.message)
     assert list(said) == [20, 40, 80]
-    assert said[40] == "gamma was chosen on 5 rows, and there are 40 now; retune() chooses anew."
+    assert said[40] == "gamma was chosen on 5 rows, and there are 40 now; retune() chooses again."
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.retune().partial_fit(X, y)

@@ -135,7 +135,7 @@ def test_threads_of_boosting(n_jobs):
 @pytest.mark.parametrize(
     ("configurations", "message"),
     [
-        ([(None, "precomputed", "uniform")], "of which a precomputed matrix has none"),
+        ([(None, "precomputed", "uniform")], "and a precomputed matrix has none"),
         ([(None, "rbf")], r"a configuration is \(normalizer, similarity, influence\), got \(None, 'rbf'\)"),
         (["abc"], "got 'abc'"),
     ],

@@ -90,5 +90,5 @@ def test_a_search_without_candidates_gives_an_empty_frame():
     "model", [SMLClassifier(), AutoSMLClassifier(), Tagger()], ids=lambda m: type(m).__name__
 )
 def test_results_are_there_after_fit_only(model):
-    with pytest.raises(AttributeError, match="cv_results_ is there after fit"):
+    with pytest.raises(AttributeError, match="not fitted yet"):
         model.cv_results_  # noqa: B018

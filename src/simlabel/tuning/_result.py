@@ -139,6 +139,16 @@ class TuningResult:
         return axes
 
     @property
+    def best_value(self) -> float:
+        """Value of the chosen candidate; NaN if none was measured."""
+        return self.values[self.candidates.index(self.best)] if self.candidates else float("nan")
+
+    @property
+    def best_error(self) -> float:
+        """Standard error of that value."""
+        return self.errors[self.candidates.index(self.best)] if self.candidates else float("nan")
+
+    @property
     def higher_is_better(self) -> bool:
         """Whether the criterion is one to be made large, as the choice shows."""
         if not self.candidates:

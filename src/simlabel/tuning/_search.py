@@ -51,7 +51,12 @@ class Search(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say which rows it scores.")
 
     def run(
-        self, problem: Problem, walk: Walk = _WHOLE_WALK, pairs: AllPairs | None = None
+        self,
+        problem: Problem,
+        walk: Walk = _WHOLE_WALK,
+        pairs: AllPairs | None = None,
+        *,
+        always: bool = False,
     ) -> tuple[Problem, TuningResult]:
         """Return the problem with every "auto" replaced, and the curve.
 
@@ -61,15 +66,17 @@ class Search(BaseEstimator):
             How learned influence is looked for.
         pairs : AllPairs, optional
             Of the references, where others look at them too.
+        always : bool
+            Whether to measure even if there is one candidate only.
         """
         stages = problem.stages
         stages.influence.check_similarity(stages.similarity, stages.weighting)
         if stages.influence.learned:
-            return self._run_ridge(problem, walk, pairs)
+            return self._run_ridge(problem, walk, pairs, always)
         grids = grids_of(problem)
         rows = self.queries(problem.references, stages.seed)
         tried = _product(grids)
-        if len(tried) == 1:
+        if len(tried) == 1 and not always:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
         ranked = two_sided(problem)
         measured = self.measure(ranked, tried, rows)
@@ -95,7 +102,7 @@ class Search(BaseEstimator):
         return ""
 
     def _run_ridge(
-        self, problem: Problem, walk: Walk, pairs: AllPairs | None
+        self, problem: Problem, walk: Walk, pairs: AllPairs | None, always: bool
     ) -> tuple[Problem, TuningResult]:
         n, note = problem.references.n_rows, ""
         most = min(limits().tuned_rows, rows_for_patterns(problem.references))
@@ -106,7 +113,7 @@ class Search(BaseEstimator):
             note = f"chosen on a sample of {most:,} of {n:,} rows"
         grids = grids_of(part)
         tried = _product(grids)
-        if len(tried) == 1:
+        if len(tried) == 1 and not always:
             return self._finished(problem, grids, tried, [(math.nan, math.nan)], 0, _note(grids, ""))
         looked = RidgeSearch(two_sided(part), criterion_of(self.criterion), pairs)
         tried, measured = looked.run(grids, walk)
@@ -136,7 +143,7 @@ class Search(BaseEstimator):
             note,
             problem.references.n_rows,
         )
-        if not grids:
+        if not grids and not n_queries:
             result = replace(result, candidates=(), values=(), errors=(), best={}, note="nothing is 'auto'")
         return resolved(problem, tried[at]), result
 
