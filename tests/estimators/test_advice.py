@@ -17,8 +17,7 @@ from simlabel.labels._advice import advise_on_labels, joined_names
 from simlabel.model.inspection._copies import advise_on_shared_rows
 from simlabel.similarities import RBF
 from simlabel.tables import TableWarning
-from simlabel.tuning import TuningResult
-from simlabel.tuning._advice import concern
+from simlabel.tuning import TuningResult, curve_problem
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 6))
@@ -128,7 +127,7 @@ def curve(values, errors=0.02, n_queries=200, best=None, criterion="average_prec
     ],
 )
 def test_a_curve_that_says_little(result, said):
-    found = concern(result)
+    found = curve_problem(result)
     assert found.startswith(said)
     assert "try" in found.lower()
 
@@ -145,7 +144,7 @@ def test_a_curve_that_says_little(result, said):
     ],
 )
 def test_a_curve_that_is_as_it_should_be(result):
-    assert concern(result) == ""
+    assert curve_problem(result) == ""
 
 
 def test_degrees_end_where_the_method_does():
@@ -154,7 +153,7 @@ def test_degrees_end_where_the_method_does():
     found = TuningResult(
         ("similarity__degree",), tried, "average_precision", (0.5, 0.6, 0.7), errors, tried[2], 99
     )
-    assert concern(found) == ""
+    assert curve_problem(found) == ""
 
 
 def test_unit_length_of_a_single_column():

@@ -28,14 +28,13 @@ from simlabel._utils.rows import (
 )
 from simlabel._utils.validation import Rows, check_features, collected
 from simlabel.labels import refuse_unknown
-from simlabel.metrics import Truth
-from simlabel.model import Batch, Scorer, training_blocks
+from simlabel.model import Batch
 from simlabel.normalizers import Normalizer, fit_normalizer, resolve_normalizer
 from simlabel.ridge import Problem, Stages
 from simlabel.similarities import Similarity
 from simlabel.sums import Engine, References, Sampled, draw, is_objects, resolve_sampler
 from simlabel.tables import Cells, TableEncoder, table_cells
-from simlabel.tuning import Judge, LeaveOneOut, Search, best_of, criterion_of, two_sided
+from simlabel.tuning import LeaveOneOut, Search, best_of, criterion_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -232,9 +231,9 @@ def choose_normalizer(
     if similarity.form == "precomputed" or not hasattr(X, "shape"):
         return None, ""  # there is nothing to normalize
     specs = [spec for spec in _NORMALIZERS if _suits(spec, references, similarity)]
-    values = [
-        _leave_one_out_value(make_problem(batch, spec, stages, names, encoder)[1], search) for spec in specs
-    ]
+    loo = LeaveOneOut(criterion=search.criterion)
+    problems = (make_problem(batch, spec, stages, names, encoder)[1] for spec in specs)
+    values = [loo.run(problem, always=True).curve.best_value for problem in problems]
     best = specs[best_of(values, criterion_of(search.criterion).higher_is_better) or 0]
     compared = zip(map(shown_normalizer, specs), values, strict=True)
     shown = ", ".join(f"{name} {value:.4f}" for name, value in compared)
@@ -249,17 +248,6 @@ def _suits(spec: str | list[str], references: References, similarity: Similarity
     normalizer = resolve_normalizer(spec)
     assert normalizer is not None
     return not similarity.nonnegative_input or normalizer.keeps_nonnegative(references.nonnegative)
-
-
-def _leave_one_out_value(problem: Problem, search: Search) -> float:
-    best, curve = LeaveOneOut(criterion=search.criterion).run(problem)
-    if curve.candidates:
-        return curve.best_value
-    best = two_sided(best)  # nothing was "auto", so nothing was measured
-    judge = Judge(criterion_of(search.criterion), best.references.sizes)
-    for block in training_blocks(Scorer(best.stages, best.references, best.solve())):
-        judge.add(Truth(Truth.of(block.Y).Y, block.unknown), block.scores)
-    return judge.result(best.truth, best.references.weights)[0]
 
 
 def shown_normalizer(spec: Any) -> Any:

@@ -33,7 +33,7 @@ from simlabel.ridge import (
 from simlabel.similarities import Similarity, Sum
 from simlabel.sums import AllPairs, Exact, References, prepare
 from simlabel.sums.running import run_tasks
-from simlabel.tuning import Judge, LeaveOneOut, TuningResult, Walk, learned_scores, two_sided
+from simlabel.tuning import LeaveOneOut, TuningResult, Walk, measure_learned, two_sided
 
 _SCREEN_ROWS = 400  # all configurations are tried on so many rows,
 _MIDDLE_ROWS, _MIDDLE = 800, 6  # so many on more, if there are half as many again,
@@ -195,8 +195,8 @@ class Trials:
         shared = self.shared.setdefault(str(configuration.normalizer), _Shared())
         if walk.start is None:
             walk = replace(walk, start=shared.start(configuration))
-        best, curve = self.search.run(problem, walk, shared.pairs(problem), always=True)
-        trial = Trial(configuration, best, curve, self.n_rows)
+        tuned = self.search.run(problem, walk, shared.pairs(problem), always=True)
+        trial = Trial(configuration, tuned.problem, tuned.curve, self.n_rows)
         shared.trials.append(trial)
         return trial
 
@@ -397,9 +397,8 @@ def _fold_values(trial: Trial, trials: Trials, criterion: Criterion) -> list[flo
         rows = batch.X[held] if normalizer is None else transformed(normalizer, batch.X[held])
         prepared = prepare(problem.references.X, [problem.stages.similarity])
         scores = _ridge_predictions(problem, problem.stages.similarities(rows, prepared), references, rest)
-        truth, judge = Truth.of(references.settled_Y[held]), Judge(criterion, references.sizes)
-        judge.add(truth, learned_scores(scores, references.n_labels))
-        values.append(judge.result(truth, references.weights[held])[0])
+        truth, weights = Truth.of(references.settled_Y[held]), references.weights[held]
+        values.append(measure_learned(criterion, references, truth, scores, weights).value)
     return values
 
 

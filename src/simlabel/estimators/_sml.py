@@ -253,7 +253,9 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             )
         if sketch is not None:
             refuse_unknown(batch.settled[1], "a sketch is of label sets that are all known")
-        best, self.tuning_ = search.run(problem)
+        learns = calibration is not None or rule.needs == "leave_one_out"
+        tuned = search.run(problem, keep=learns and drawing is None and self.absent is None)
+        best, self.tuning_ = tuned.problem, tuned.curve
         advise_on_curve(self.tuning_)
         if note:
             note = "; ".join(filter(None, (note, self.tuning_.note)))
@@ -264,7 +266,8 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
             scorer = self._correct_for_missing(scorer, batch.labels)
         stages = scorer.stages
         stages.engine.ready(scorer.prepared, [scorer.job])
-        rule, curves = learnt_outcomes(rule, calibration, scorer, single=batch.labels.kind == "single")
+        single = batch.labels.kind == "single"
+        rule, curves = learnt_outcomes(rule, calibration, scorer, single=single, sums=tuned.sums)
         if sketch is not None:
             task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
             scorer = replace(scorer, sketch=fit_sketch(sketch, task))

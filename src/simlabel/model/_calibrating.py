@@ -8,6 +8,7 @@ from typing import Literal
 from simlabel._utils.arithmetic import n_copies
 from simlabel._utils.limits import limits
 from simlabel._utils.rows import is_remote
+from simlabel._utils.validation import FloatArray
 from simlabel.model._leave_one_out import fit_rule, training_blocks
 from simlabel.model._model import Model
 from simlabel.model._scorer import Scorer
@@ -20,7 +21,7 @@ Wanted = LeaveOneOutCalibration | Literal["auto"] | None
 
 
 def learnt_outcomes(
-    rule: LabelRule, wanted: Wanted, scorer: Scorer, *, single: bool
+    rule: LabelRule, wanted: Wanted, scorer: Scorer, *, single: bool, sums: FloatArray | None = None
 ) -> tuple[LabelRule, LeaveOneOutCalibration | None]:
     """Rule and calibration, fitted, from one pass over the rows where both want it and scores fit in memory.
 
@@ -28,15 +29,18 @@ def learnt_outcomes(
     ----------
     single : bool
         Whether a row has one class, which asks no rule.
+    sums : array, (n_references, n_columns), optional
+        Leave-one-out sums of all references, if they are known from tuning.
     """
     if isinstance(wanted, str):
         wanted = LeaveOneOutCalibration() if why_uncalibrated(scorer) is None else None
-    if wanted is None:
+    if wanted is None and sums is None:
         return fit_rule(rule, scorer), None
-    if scorer.references.n_rows * scorer.job.reducer.width > limits().judged_entries:
+    if wanted is not None and scorer.references.n_rows * scorer.job.reducer.width > limits().judged_entries:
         return fit_rule(rule, scorer), wanted.fit(map(_recorded, training_blocks(scorer)), single=single)
-    blocks = list(training_blocks(scorer))
-    return fit_rule(rule, scorer, blocks), wanted.fit(map(_recorded, blocks), single=single)
+    blocks = list(training_blocks(scorer, sums=sums))
+    rule = fit_rule(rule, scorer, blocks)
+    return rule, None if wanted is None else wanted.fit(map(_recorded, blocks), single=single)
 
 
 def _recorded(block: TrainingBlock) -> TrainingBlock:

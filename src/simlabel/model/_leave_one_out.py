@@ -20,8 +20,13 @@ from simlabel.ridge import Rescaling, own_entries
 from simlabel.rules import LabelRule, ScoreBlock, TrainingBlock, for_presence_only
 
 
-def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[TrainingBlock]:
-    """Scores of all references, each left out of its own sums or not, block by block."""
+def training_blocks(
+    scorer: Scorer, *, leave_out: bool = True, sums: FloatArray | None = None
+) -> Iterator[TrainingBlock]:
+    """Return scores of all references, each left out of its own sums or not, block by block.
+
+    Leave-one-out `sums`, (n_references, n_columns), may be known from tuning.
+    """
     references = scorer.references
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     many = references.n_rows * references.n_labels > limits().judged_entries
@@ -29,7 +34,10 @@ def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[Train
     for part in scorer.chunks(references.X):
         Y, weights = Y_all[part], scorer.stands_for[part]
         unknown = None if U is None else U[part]
-        scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
+        if rescaled is None:
+            scores = scorer.score(references.X[part])
+        else:
+            scores = _left_out(scorer, part, rescaled, sums)
         places = references.places[part] if many else None
         yield TrainingBlock(scores, Y, weights, unknown, scorer.stages.recorded, places=places)
 
@@ -54,13 +62,15 @@ def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] 
     return fitted.adapted(sizes, varying, n_labels)
 
 
-def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
+def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling, sums: FloatArray | None = None) -> ScoreBlock:
     solved, references = scorer.solved, scorer.references
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
     rows = np.arange(part.start, part.stop)
     own = own_entries(rows, references)
-    if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
+    if sums is not None:
+        scores = scorer.block(sums[part], rows)
+    elif len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
         scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is touched once
     else:
         scores = scorer.score(references.X[part], own, rows)

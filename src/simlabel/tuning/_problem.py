@@ -1,4 +1,4 @@
-"""What a search does to a problem: candidates for what is "auto", and the problem with one of them."""
+"""Candidates for what is "auto" in a problem, and the problem with one of them, or with some of its rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from simlabel._utils.rows import take_rows
 from simlabel._utils.validation import IntArray
@@ -17,60 +18,53 @@ from simlabel.sums import References
 
 Candidate = dict[str, Any]
 
-_WEIGHTING, _INFLUENCE = "weighting__", "influence__"
-
 
 def grids_of(problem: Problem) -> dict[str, Grid]:
-    """Candidates for everything that is "auto", by nested names."""
+    """Return candidates for everything that is "auto", by nested names."""
     stages, references = problem.stages, problem.references
     grids = dict(stages.similarity.grids(references.X, references.weights, stages.seed))
-    without = [name for name in stages.similarity.open_parameters if name not in grids]
-    if without:
-        raise ValueError(
-            f"{stages.similarity!r} has {without[0]}='auto' and names no values to try for it: give it a "
-            f"value, or let its class have a method grids(X, sample_weight, seed) that returns "
-            f"{{{without[0].rpartition('__')[2]!r}: Grid((0.5, 1.0, 2.0))}} (simlabel.similarities.Grid)."
-        )
-    if stages.weighting is not None:
-        own = stages.weighting.grids(references.n_rows)
-        grids |= {_WEIGHTING + name: Grid(values) for name, values in own.items()}
-    learned = stages.influence.grids()
-    return grids | {_INFLUENCE + name: Grid(values) for name, values in learned.items()}
+    for name in stages.similarity.open_parameters:
+        if name not in grids:
+            raise ValueError(
+                f"{stages.similarity!r} has {name}='auto', but no values to try for it: pass a value, or "
+                f"define a method grids(X, sample_weight, seed) in its class that returns "
+                f"{{{name.rpartition('__')[2]!r}: Grid((0.5, 1.0, 2.0))}} (simlabel.similarities.Grid)."
+            )
+    own = {} if stages.weighting is None else stages.weighting.grids(references.n_rows)
+    grids |= {f"weighting__{name}": Grid(values) for name, values in own.items()}
+    return grids | {f"influence__{name}": Grid(values) for name, values in stages.influence.grids().items()}
 
 
 def resolved(problem: Problem, candidate: Candidate) -> Problem:
-    """The same with these values in place of "auto"."""
-
-    def replaced(stage: Any, prefix: str) -> Any:
-        values = {name[len(prefix) :]: v for name, v in candidate.items() if name.startswith(prefix)}
-        return type(stage)(**(stage.get_params(deep=False) | values)) if values else stage
-
-    stages = problem.stages
-    own = {n: v for n, v in candidate.items() if not n.startswith((_WEIGHTING, _INFLUENCE))}
-    stages = replace(
-        stages,
-        similarity=stages.similarity.replaced(own),
-        weighting=replaced(stages.weighting, _WEIGHTING),
-        influence=replaced(stages.influence, _INFLUENCE),
-    )
-    return replace(problem, stages=stages)
+    """Return the problem with these values in place of "auto"."""
+    stages, own = problem.stages, dict(candidate)
+    changed = {}
+    for name in ("weighting", "influence"):
+        nested = {key: own.pop(key) for key in candidate if key.startswith(f"{name}__")}
+        if nested:
+            values = {key.partition("__")[2]: value for key, value in nested.items()}
+            changed[name] = clone(getattr(stages, name)).set_params(**values)
+    return replace(problem, stages=replace(stages, similarity=stages.similarity.replaced(own), **changed))
 
 
 def on_rows(problem: Problem, rows: IntArray) -> Problem:
-    """The same problem on some of the rows."""
-    known, scales = problem.references, problem.stages.scales
-    groups = None if known.groups is None else known.groups[rows]
-    unknown = None if known.knowledge is None else known.knowledge.part(rows)
+    """Return the problem on some of the rows."""
+    known, stages = problem.references, problem.stages
     X, raw = take_rows(known.X, rows), None if known.raw is known.X else take_rows(known.raw, rows)
-    companions: dict[str, Any] = {"groups": groups, "unknown": unknown, "pairwise": known.pairwise}
-    X = X[:, rows] if known.pairwise else X
-    some = References(X, known.Y[rows], known.weights[rows], raw=raw, **companions)
-    stages = problem.stages if scales is None else replace(problem.stages, scales=scales[rows])
-    return Problem(stages, some)
+    some = References(
+        X[:, rows] if known.pairwise else X,
+        known.Y[rows],
+        known.weights[rows],
+        raw=raw,
+        groups=None if known.groups is None else known.groups[rows],
+        unknown=None if known.knowledge is None else known.knowledge.part(rows),
+        pairwise=known.pairwise,
+    )
+    return Problem(stages if stages.scales is None else replace(stages, scales=stages.scales[rows]), some)
 
 
 def varying(references: References) -> References:
-    """The same without labels that no row has, or every row; all of them if none varies."""
+    """Return the references without labels that no row or every row has; unchanged if none varies."""
     constant, knowledge = references.constant, references.knowledge
     if constant is None or constant.all():
         return references
@@ -81,18 +75,14 @@ def varying(references: References) -> References:
 
 
 def two_sided(problem: Problem) -> Problem:
-    """The problem of labels that vary, to rank them: of one alone, its presence and its absence."""
+    """Return the problem of ranking the labels that vary: of a single one, its absence and its presence."""
     known = varying(problem.references)
-    problem = replace(problem, references=known)
-    if known.n_labels != 1:
-        return problem
-    present, unknown = known.settled_Y.toarray(), None
-    absent = 1 - present
-    if known.unknown is not None:
-        absent -= known.unknown.toarray()
-        both = sp.csr_array(sp.hstack([known.unknown, known.unknown], format="csr"))
-        unknown = UnknownLabels(both, np.zeros(known.n_rows, dtype=bool))
-    Y = sp.csr_array(np.hstack([absent, present]).astype(np.int8))
-    companions: dict[str, Any] = {"groups": known.groups, "unknown": unknown, "pairwise": known.pairwise}
-    references = References(known.X, Y, known.weights, raw=known.raw, **companions)
-    return replace(problem, references=references)
+    if known.n_labels == 1:
+        present, unknown = known.settled_Y.toarray(), None
+        absent = 1 - present
+        if known.unknown is not None:
+            absent -= known.unknown.toarray()
+            both = sp.csr_array(sp.hstack([known.unknown, known.unknown], format="csr"))
+            unknown = UnknownLabels(both, np.zeros(known.n_rows, dtype=bool))
+        known = known.with_labels(sp.csr_array(np.hstack([absent, present]).astype(np.int8)), unknown)
+    return replace(problem, references=known)

@@ -136,5 +136,4 @@ def _chosen(problem: Problem) -> Problem:
     rows = np.arange(n)
     if n > most:
         rows = drawn_rows(problem.references.order, most, problem.stages.seed)
-    _, curve = LeaveOneOut().run(on_rows(problem, rows))
-    return resolved(problem, curve.best)
+    return resolved(problem, LeaveOneOut().run(on_rows(problem, rows)).curve.best)
