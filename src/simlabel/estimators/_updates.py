@@ -237,12 +237,7 @@ class UpdateMixin(FittedClassifier):
         >>> model.forget(["b"]).label_weights([[0.2, 0.9]])[0, 1]
         np.float64(0.0)
         """
-        check_is_fitted(self)
-        with self._changing() as changed:
-            refuse_precomputed(changed._model, "forget")
-            refuse_short_forms(changed._model, "forget")
-            changed._publish(with_fewer(changed._model, ids))
-        return self
+        return self._update(lambda model: with_fewer(model, ids), "forget")
 
     def correct(self, ids: Any, y: Any) -> Self:
         """Replace the labels of instances, as if each were forgotten and added again.
@@ -266,25 +261,22 @@ class UpdateMixin(FittedClassifier):
         >>> model.correct("b", {"trees"}).predict([[0.9, 0.1]])
         [{'trees'}]
         """
-        check_is_fitted(self)
-        with self._changing() as changed:
-            model, known = changed._model, changed._model.scorer.references
-            refuse_precomputed(model, "correct")
-            refuse_short_forms(model, "correct")
-            names = check_ids(ids, None)
+
+        def corrected(model: Model) -> Model:
+            names, known = check_ids(ids, None), model.scorer.references
             rows = known.positions(names.tolist())
             check_known(rows, names.tolist())
             if len(rows) == known.n_rows:
                 raise ValueError(f"These are all {known.n_rows} labeled instances; call fit instead.")
             single = is_one_id(ids) and isinstance(y, str | set | frozenset | Partial)
-            labels, Y, unknown = model.labels.read(changed._read([y] if single else y))
+            labels, Y, unknown = model.labels.read(self._read([y] if single else y))
             check_same_length(len(rows), Y, "y")
             X, groups = take_rows(known.raw, rows), known.group_names
             groups = None if groups is None else groups[rows]
             batch = Batch(X, labels, Y, known.weights[rows], names, groups=groups, unknown=unknown)
-            batch = with_what_was_known(model, batch, rows)
-            changed._publish(with_more(model, batch, gone=names))
-        return self
+            return with_more(model, with_what_was_known(model, batch, rows), gone=names)
+
+        return self._update(corrected, "correct")
 
     def retune(self) -> Self:
         """Choose all values again, as `fit` would on the current rows.
@@ -317,14 +309,13 @@ class UpdateMixin(FittedClassifier):
         label_rule : str, LabelRule or callable
             As in the constructor; a rule that learns does so from leave-one-out scores.
         """
-        check_is_fitted(self)
         rule = LABEL_RULES.resolve(label_rule)
         rule.check()
-        with self._changing() as changed:
-            model = changed._model
-            changed.label_rule = label_rule
-            changed._publish(replace(model, rule=fit_rule(rule, model.scorer)))
-        return self
+
+        def changed(model: Model) -> Model:
+            return replace(model, rule=fit_rule(rule, model.scorer))
+
+        return self._update(changed, label_rule=label_rule)
 
     def change_engine(self, engine: Any) -> Self:
         """Replace the engine of a fitted model, without a refit.
@@ -342,19 +333,19 @@ class UpdateMixin(FittedClassifier):
         >>> model.change_engine(Exact(memory_mib=64)).predict([[0.2, 0.9]])
         [{'trees'}]
         """
-        check_is_fitted(self)
         resolved = resolve_engine(engine)
-        with self._changing() as changed:
-            scorer = changed._model.scorer
+
+        def changed(model: Model) -> Model:
+            scorer = model.scorer
             if isinstance(scorer.stages.engine, Sampled):
                 raise ValueError("A sampler that draws for each query is an engine: fit without it.")
             if is_remote(scorer.references.X) and resolved.at_home is resolved:
                 raise ValueError("The references are on a cluster: only a DaskEngine can read them.")
             stages = replace(scorer.stages, engine=resolved)
             scorer = replace(scorer, stages=stages, ready=scorer.prepared, solution=scorer.solved)
-            changed.engine = engine
-            changed._publish(replace(changed._model, scorer=scorer))
-        return self
+            return replace(model, scorer=scorer)
+
+        return self._update(changed, engine=engine)
 
     def rename_labels(self, names: Any) -> Self:
         """Rename labels.
@@ -371,11 +362,7 @@ class UpdateMixin(FittedClassifier):
         >>> model.rename_labels({"trees": "forest"}).predict([[0.2, 0.9]])
         [{'forest'}]
         """
-        check_is_fitted(self)
-        with self._changing() as changed:
-            model = changed._model
-            changed._publish(replace(model, labels=renamed(model.labels, names)))
-        return self
+        return self._update(lambda model: replace(model, labels=renamed(model.labels, names)))
 
     def merge_labels(self, labels: Any, into: Hashable) -> Self:
         """Merge labels: an instance has the result if it had any of them.
@@ -443,9 +430,20 @@ class UpdateMixin(FittedClassifier):
         return self._relabel(lambda one, of: retired(one.labels, of.Y, of.knowledge, labels))
 
     def _relabel(self, change: Callable[[Model, References], Labelled]) -> Self:
+        def changed(model: Model) -> Model:
+            refuse_short_forms(model, "a change of labels")
+            return relabelled(model, *change(model, model.scorer.references))
+
+        return self._update(changed)
+
+    def _update(self, change: Callable[[Model], Model], method: str = "", **params: Any) -> Self:
+        """Publish a changed model, and set parameters; a `method` that changes rows needs all of them."""
         check_is_fitted(self)
         with self._changing() as changed:
-            model = changed._model
-            refuse_short_forms(model, "a change of labels")
-            changed._publish(relabelled(model, *change(model, model.scorer.references)))
+            if method:
+                refuse_precomputed(changed._model, method)
+                refuse_short_forms(changed._model, method)
+            model = change(changed._model)
+            changed.__dict__ |= params
+            changed._publish(model)
         return self

@@ -6,8 +6,15 @@
 
 from simlabel._utils.registry import Registry
 from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
-from simlabel.tuning._measure import best_of, check_criterion, criterion_of, measure_learned
-from simlabel.tuning._problem import on_rows, resolved, two_sided
+from simlabel.tuning._measure import (
+    best_of,
+    check_criterion,
+    criterion_of,
+    measure_learned,
+    on_rows,
+    resolved,
+    two_sided,
+)
 from simlabel.tuning._result import TuningResult, advise_on_curve, curve_problem, search_results
 from simlabel.tuning._ridge import RidgeSearch, Walk
 from simlabel.tuning._search import LeaveOneOut, Search, Tuned, Validation, rows_for_patterns

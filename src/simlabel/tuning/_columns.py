@@ -20,8 +20,7 @@ from simlabel._utils.validation import FloatArray, Rows
 from simlabel.metrics import Truth
 from simlabel.ridge import PENALTIES
 from simlabel.sums import References
-from simlabel.tuning._measure import Judgement, Measurement, criterion_of
-from simlabel.tuning._problem import varying
+from simlabel.tuning._measure import Judgement, Measurement, criterion_of, varying
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import LeaveOneOutWalk
 

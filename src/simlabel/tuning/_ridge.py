@@ -32,8 +32,7 @@ from simlabel.ridge import (
 from simlabel.similarities import Grid
 from simlabel.sums import AllPairs, References
 from simlabel.sums.running import run_tasks
-from simlabel.tuning._measure import Measurement, measure_learned
-from simlabel.tuning._problem import Candidate, resolved
+from simlabel.tuning._measure import Candidate, Measurement, measure_learned, resolved
 
 _PENALTY = "influence__penalty"
 _MOST = 60  # candidates at most

@@ -19,16 +19,20 @@ from simlabel.ridge import Problem, knowledge, patterns, work
 from simlabel.similarities import Grid
 from simlabel.sums import AllPairs, References
 from simlabel.tuning._measure import (
+    Candidate,
     Judgement,
     Measurement,
     best_of,
     check_criterion,
     criterion_of,
+    grids_of,
     is_every_row,
     measure,
     measure_folds,
+    on_rows,
+    resolved,
+    two_sided,
 )
-from simlabel.tuning._problem import Candidate, grids_of, on_rows, resolved, two_sided
 from simlabel.tuning._result import TuningResult
 from simlabel.tuning._ridge import RidgeSearch, Walk
 
