@@ -122,10 +122,10 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
         yield "label rule", repr(model.rule)
     yield "calibration", repr(model.calibration)
     yield "probabilities", told_probabilities(model, estimator.calibration).removeprefix("probabilities are ")
-    for name in ("label_column_", "label_separator_", "title_column_"):
-        value = getattr(estimator, name, None)
-        if value is not None:
-            yield name.rstrip("_").replace("_", " ").replace("title column", "title"), repr(value)
+    named = {"label column": "label_column_", "label separator": "label_separator_", "title": "title_column_"}
+    for what, name in named.items():
+        if getattr(estimator, name, None) is not None:
+            yield what, repr(getattr(estimator, name))
     curve = getattr(estimator, "tuning_", None)
     if curve is not None and curve.candidates:
         try:

@@ -115,10 +115,10 @@ def leaderboard(trials: Sequence[Trial]) -> tuple[Record, ...]:
 
 
 class _Shared:
-    """Trials with the same normalizer on the same rows, and the statistics of all pairs of these rows."""
+    """What trials with the same normalizer on the same rows share: statistics of all pairs, and results."""
 
     def __init__(self) -> None:
-        self.trials: list[Trial] = []
+        self.best: dict[tuple[str, str], dict[str, Any]] = {}  # by similarity and influence
         self._pairs: AllPairs | None = None
         self._lock = threading.Lock()
 
@@ -132,16 +132,13 @@ class _Shared:
     def start(self, configuration: Configuration) -> dict[str, Any] | None:
         """Return for a sum of similarities the best parameters of each summand; None otherwise."""
         similarity = configuration.similarity
+        start: dict[str, Any] = {}
         if not isinstance(similarity, Sum):
             return None
-        start: dict[str, Any] = {}
         for side, part in (("left__", similarity.left), ("right__", similarity.right)):
-            same = repr(part), configuration.influence
-            tried = (one.configuration for one in self.trials)
-            known = [(repr(one.similarity), one.influence) == same for one in tried]
-            if not any(known):
+            best = self.best.get((repr(part), str(configuration.influence)))
+            if best is None:
                 return None
-            best = self.trials[known.index(True)].curve.best
             start |= {name if name.startswith("influence__") else side + name: v for name, v in best.items()}
         return start
 
@@ -196,9 +193,9 @@ class Trials:
         if walk.start is None:
             walk = replace(walk, start=shared.start(configuration))
         tuned = self.search.run(problem, walk, shared.pairs(problem), always=True)
-        trial = Trial(configuration, tuned.problem, tuned.curve, self.n_rows)
-        shared.trials.append(trial)
-        return trial
+        key = repr(configuration.similarity), str(configuration.influence)
+        shared.best.setdefault(key, tuned.curve.best)
+        return Trial(configuration, tuned.problem, tuned.curve, self.n_rows)
 
 
 def _rough(*steps: float) -> Walk:

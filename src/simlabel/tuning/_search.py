@@ -118,7 +118,7 @@ class Search(BaseEstimator):
         grids, references = grids_of(problem), problem.references
         tried = _product(grids)
         if len(tried) == 1 and not always:
-            return self._unmeasured(problem, grids, tried)
+            return self._result(problem, grids, tried)
         rows, ranked = self.queries(references, stages.seed), two_sided(problem)
         keep = keep and is_every_row(rows, problem) and ranked.references is references
         measured = self.measure(ranked, tried, rows, keep)
@@ -144,7 +144,7 @@ class Search(BaseEstimator):
         grids = grids_of(part)
         tried = _product(grids)
         if len(tried) == 1 and not always:
-            return self._unmeasured(problem, grids, tried)
+            return self._result(problem, grids, tried)
         search = RidgeSearch(two_sided(part), criterion_of(self.criterion), pairs)
         tried, measured = search.run(grids, walk)
         return self._result(problem, grids, tried, measured, part.references.n_rows, note)
@@ -152,22 +152,20 @@ class Search(BaseEstimator):
     def _best(self, measured: Sequence[Measurement]) -> int | None:
         return best_of([one.value for one in measured], criterion_of(self.criterion).higher_is_better)
 
-    def _unmeasured(self, problem: Problem, grids: dict[str, Grid], tried: list[Candidate]) -> Tuned:
-        if grids:
-            return self._result(problem, grids, tried, [Measurement(math.nan, math.nan)], 0, "")
-        return self._result(problem, grids, [], [], 0, "nothing is 'auto'")
-
     def _result(
         self,
         problem: Problem,
         grids: dict[str, Grid],
         tried: list[Candidate],
-        measured: list[Measurement],
-        n_queries: int,
-        note: str,
+        measured: list[Measurement] | None = None,
+        n_queries: int = 0,
+        note: str = "",
         at: int | None = None,
     ) -> Tuned:
         """Return the result; `at` is the chosen candidate, by default the best."""
+        if measured is None:
+            measured = [Measurement(math.nan, math.nan)] if grids else []
+            tried, note = tried[: len(measured)], "" if grids else "nothing is 'auto'"
         if at is None:
             at = (self._best(measured) if measured else None) or 0
         best, sums = (tried[at], measured[at].sums) if tried else ({}, None)
