@@ -1,4 +1,4 @@
-"""Warnings: each is said where it should be, and is silent where it should be."""
+"""Warnings are issued if there is a problem, and not otherwise."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_usual_fit_is_silent(silent):
 
 
 def far_away(rows):
-    """Unit length of rows that are far away leaves nothing but the way to them."""
+    """Move rows far away, so that they are nearly equal after scaling to unit length."""
     return rows + 1e6
 
 

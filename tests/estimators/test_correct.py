@@ -1,4 +1,4 @@
-"""Labels of known rows are replaced: as if the rows were forgotten and taught again."""
+"""correct() replaces the labels of rows, as if the rows were forgotten and added again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An encoder as one more stage of SMLClassifier, and embeddings in place of words."""
+"""The encoder stage of SMLClassifier, and embeddings instead of words."""
 
 from __future__ import annotations
 

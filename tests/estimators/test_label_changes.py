@@ -1,4 +1,4 @@
-"""Labels that are renamed, merged, parted and retired without a refit."""
+"""Labels are renamed, merged, split and removed without a refit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused is refused in words of the library, not of the arrays beneath it."""
+"""Errors are raised by the library with its own messages, not by numpy or scipy."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Weights of columns: by leave-one-out, which equals solving without each row."""
+"""Column weights are chosen by leave-one-out, which equals solving without each row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simlabel.tuning import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch
 
 
 def problem(seed=0, n=30):
-    """A block that knows the labels, and one of noise."""
+    """Return an informative block, and one of noise."""
     rng = np.random.default_rng(seed)
     Y = (rng.random((n, 3)) < 0.4).astype(float)
     Y[0] = 1.0
@@ -89,7 +89,7 @@ def test_a_candidate_is_worth_what_solving_without_each_row_says(grouped, weight
 
 
 def _without(i, x, X, targets, weights, similarity):
-    """One copy less of the row itself."""
+    """Solve with one copy less of the row."""
     fewer = weights.copy()
     fewer[i] -= min(1.0, fewer[i])
     absent = [i] if fewer[i] == 0 else []

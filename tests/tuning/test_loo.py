@@ -1,4 +1,4 @@
-"""Leave-one-out tuning, the literal search, other criteria, and everything else that can be "auto"."""
+"""Leave-one-out tuning, the literal search, other criteria, and other "auto" parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_beyond_a_number_of_rows_a_sample_is_scored_and_said_so(rng):
 
 
 def test_the_papers_words_to_the_letter(rng):
-    """Folds inside the tenth of the rows: every query sees the other folds of the tenth only."""
+    """Folds are inside a tenth of the rows: every query sees the other folds of this tenth only."""
     X, Y = clusters(rng, 200)
     model = SMLClassifier(RBF(), normalizer=None, tuning=Validation(literal=True, folds=4), random_state=1)
     tuning = model.fit(X, Y).tuning_

@@ -1,4 +1,4 @@
-"""Any criterion decides in a search, and means there what it means in `evaluate`."""
+"""A search can use any criterion, with the value that `evaluate` gives."""
 
 from __future__ import annotations
 
