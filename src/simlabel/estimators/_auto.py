@@ -25,7 +25,7 @@ from simlabel.estimators._search import (
     best_with_relevance,
     leaderboard,
 )
-from simlabel.estimators._sml import SMLClassifier
+from simlabel.estimators._sml import SMLClassifier, chosen_classifier
 from simlabel.estimators._updates import UpdateMixin
 from simlabel.model import Batch
 from simlabel.normalizers import UnitsWarning, resolve_normalizer
@@ -156,7 +156,7 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
                 self.tried_ = (record, *self.tried_)
             advance(rounds.work)
             normalizer, influence = best.configuration.normalizer, self._influence(best, batch)
-            chosen = self._classifier(best.similarity, normalizer, influence, rule, trials.seed)
+            chosen = chosen_classifier(self, best.similarity, normalizer, influence, rule, trials.seed)
             if names is not None:
                 chosen.feature_names_in_ = names
             with warnings.catch_warnings():
@@ -190,29 +190,13 @@ class AutoSMLClassifier(UpdateMixin, InspectionMixin):
         mixing, vocabulary = can_be_mixed(batch, self.absent), is_vocabulary(batch.X)
         return Ridge(influence.penalty, inducing, mixing=mixing, vocabulary=vocabulary)
 
-    def _classifier(
-        self, similarity: Similarity, normalizer: Any, influence: Any, rule: LabelRule, seed: int
-    ) -> SMLClassifier:
-        return SMLClassifier(
-            similarity,
-            normalizer=normalizer,
-            influence=influence,
-            label_rule=rule,
-            calibration=self.calibration,
-            engine=self.engine,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            absent=self.absent,
-            hierarchy=self.hierarchy,
-        )
-
     @property
     def best_estimator_(self) -> SMLClassifier:
         """The choice as a plain classifier with all values fixed, fitted."""
         model = self._fitted_model
         stages = self.similarity_, self.normalizer_, self.influence_, self.label_rule_
         similarity, normalizer, influence, rule = (clone(stage, safe=False) for stage in stages)
-        plain = self._classifier(similarity, normalizer, influence, rule, model.scorer.stages.seed)
+        plain = chosen_classifier(self, similarity, normalizer, influence, rule, model.scorer.stages.seed)
         for name in ("n_features_in_", "feature_names_in_", "tuning_"):
             if hasattr(self, name):
                 setattr(plain, name, getattr(self, name))

@@ -35,15 +35,15 @@ from simlabel.sums import AllPairs, Exact, References, prepare
 from simlabel.sums.running import run_tasks
 from simlabel.tuning import LeaveOneOut, TuningResult, Walk, measure_learned, two_sided
 
-_SCREEN_ROWS = 400  # all configurations are tried on so many rows,
-_MIDDLE_ROWS, _MIDDLE = 800, 6  # so many on more, if there are half as many again,
-_FINALISTS = 3  # and so many on all of them
+_SCREEN_ROWS = 400  # of the first round, with all configurations
+_MIDDLE_ROWS, _MIDDLE = 800, 6  # rows and configurations of the second round, if there are 1,200 rows
+_FINALISTS = 3  # configurations of the last rounds, on all rows
 _OF_A_KIND = 2  # finalists at most: on few rows kinds of similarities differ by more than noise
 _CLOSE = 0.5  # standard errors: finalists that are as near to the best are tuned once more
 
 # Units of progress are trials on few rows, roughly:
 _MIDDLE_WORK = 4  # a trial on more rows
-FITTED_ROWS = 50  # one unit for so many rows of the model that is fitted in the end
+FITTED_ROWS = 50  # rows of the final model for one unit
 
 _RELEVANCE_ROWS = 800  # on which "relevance" is compared: weights of more rows are better still
 _FEWEST_RELEVANCE = 100  # rows: with fewer, column weights are mostly chance

@@ -333,3 +333,18 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         recorded = presence.recorded(labels.classes, training_blocks(scorer))
         problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
         return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)
+
+
+def chosen_classifier(
+    owner: Any, similarity: Similarity, normalizer: Any, influence: Any, rule: Any, seed: int
+) -> SMLClassifier:
+    """Return a classifier with the chosen stages, and all other parameters of `owner`."""
+    others = ("calibration", "engine", "n_jobs", "absent", "hierarchy")
+    return SMLClassifier(
+        similarity,
+        normalizer=normalizer,
+        influence=influence,
+        label_rule=rule,
+        random_state=seed,
+        **{name: getattr(owner, name) for name in others},
+    )

@@ -17,7 +17,7 @@ from simlabel._utils.rows import drawn_rows, n_rows
 from simlabel._utils.validation import check_flag
 from simlabel.estimators._inspection import InspectionMixin
 from simlabel.estimators._problem import can_be_mixed, check_table, draw_seed
-from simlabel.estimators._sml import SMLClassifier
+from simlabel.estimators._sml import chosen_classifier
 from simlabel.estimators._updates import UpdateMixin
 from simlabel.model import Batch, resolve_ids
 from simlabel.ridge import Ridge, fits_in_matrix
@@ -229,17 +229,9 @@ class Tagger(UpdateMixin, InspectionMixin):
         found, rule = self._weigh_columns(encoder, batch, seed), self.label_rule
         if isinstance(rule, str) and rule == "auto" and len(batch.labels.classes) > _MANY_LABELS:
             rule = PerLabel("f1_micro")
-        chosen = SMLClassifier(
-            _weighted_similarity(encoder, found),
-            normalizer=None,
-            influence=Ridge(found.penalty, mixing=can_be_mixed(batch, self.absent)),
-            label_rule=rule,
-            calibration=self.calibration,
-            engine=self.engine,
-            n_jobs=self.n_jobs,
-            random_state=seed,
-            absent=self.absent,
-        )
+        influence = Ridge(found.penalty, mixing=can_be_mixed(batch, self.absent))
+        similarity = _weighted_similarity(encoder, found)
+        chosen = chosen_classifier(self, similarity, None, influence, rule, seed)
         with progress(f"learning from {n_rows(batch.X):,} rows", None, self.verbose):
             chosen._learn(batch, encoder)
         self.tuning_ = replace(found.curve, n_rows=n_rows(batch.X))
