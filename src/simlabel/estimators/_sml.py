@@ -85,7 +85,7 @@ class SMLClassifier(UpdateMixin, InspectionMixin):
         "condense", "random_features", or "auto" for the cheapest that keeps the average precision.
         Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
-        How "auto" parameters are resolved at fit: "validation" (the paper's), or "loo"
+        How parameters that are not given are resolved at fit: "validation" (the paper's), or "loo"
         (leave-one-out over all rows).
     engine : str or engine
         How the sums are computed: "exact", "collapsed", or "auto", the exact way with the lowest predicted
