@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from simlabel._utils.validation import FloatArray
-from simlabel.estimators import AutoSMLClassifier
-from simlabel.estimators._configurations import Configuration, default_configurations
+from simlabel.estimators import AutoSMLClassifier, Configuration, default_configurations
 from simlabel.model import Batch
 from simlabel.ridge import Ridge
 from simlabel.similarities import RBF

@@ -1,4 +1,4 @@
-"""Warnings: each is said where it should be, and is silent where it should be."""
+"""Warnings are issued if there is a problem, and not otherwise."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from simlabel.labels._advice import advise_on_labels, joined_names
 from simlabel.model.inspection import advise_on_shared_rows
 from simlabel.similarities import RBF
 from simlabel.tables import TableWarning
-from simlabel.tuning import TuningResult
-from simlabel.tuning._advice import concern
+from simlabel.tuning import TuningResult, curve_problem
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 6))
@@ -128,7 +127,7 @@ def curve(values, errors=0.02, n_queries=200, best=None, criterion="average_prec
     ],
 )
 def test_a_curve_that_says_little(result, said):
-    found = concern(result)
+    found = curve_problem(result)
     assert found.startswith(said)
     assert "try" in found.lower()
 
@@ -145,7 +144,7 @@ def test_a_curve_that_says_little(result, said):
     ],
 )
 def test_a_curve_that_is_as_it_should_be(result):
-    assert concern(result) == ""
+    assert curve_problem(result) == ""
 
 
 def test_degrees_end_where_the_method_does():
@@ -154,7 +153,7 @@ def test_degrees_end_where_the_method_does():
     found = TuningResult(
         ("similarity__degree",), tried, "average_precision", (0.5, 0.6, 0.7), errors, tried[2], 99
     )
-    assert concern(found) == ""
+    assert curve_problem(found) == ""
 
 
 def test_unit_length_of_a_single_column():
@@ -172,7 +171,7 @@ def test_a_usual_fit_is_silent(silent):
 
 
 def far_away(rows):
-    """Unit length of rows that are far away leaves nothing but the way to them."""
+    """Move rows far away, so that they are nearly equal after scaling to unit length."""
     return rows + 1e6
 
 
@@ -180,13 +179,13 @@ def test_the_same_answer_for_all():
     model = SMLClassifier("linear").fit(far_away(X), Y)
     for ask in (model.predict, model.predict_sets, model.outputs, lambda rows: model.score(rows, Y[:150])):
         with pytest.warns(
-            PredictionWarning, match="nearly all rows get the same answer, 1, which .* Try norm"
+            PredictionWarning, match="nearly all rows get the same labels, 1, which .* Try norm"
         ):
             ask(far_away(NEW))
 
 
 def test_similarities_that_are_all_zero():
-    with pytest.warns(PredictionWarning, match="nearly all rows get the same answer"):
+    with pytest.warns(PredictionWarning, match="nearly all rows get the same labels"):
         plain().fit(X, Y).predict(1e6 * NEW)
 
 
@@ -214,7 +213,7 @@ def test_few_queries_and_labels_that_nearly_all_rows_have_are_no_concern(silent)
 
 def test_labels_that_a_model_does_not_know():
     y = np.where(X[:, 0] > 0, "sea", "trees")
-    with pytest.warns(DataWarning, match=r"^7 of the rows have labels that the model .* 'sky'\. Teach"):
+    with pytest.warns(DataWarning, match=r"^7 of the rows have labels that the model .* 'sky'\. Add them"):
         plain().fit(X, y).score(NEW[:20], ["sky"] * 7 + ["sea"] * 7 + ["trees"] * 6)
 
 

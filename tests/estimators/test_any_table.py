@@ -1,4 +1,4 @@
-"""Any table fits and predicts, or is refused in one clear way."""
+"""Any table can be fitted and predicted, or raises a clear error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LABELS = st.none() | st.sampled_from(["p", "p, q", "q|r", "", "\ud800"])
 
 @st.composite
 def columns(draw, rows):
-    """Names, some of them twice, and cells of one kind or of all."""
+    """Draw column names, some of them twice, and cells of one kind or of all."""
     names = draw(st.lists(st.sampled_from(["a", "b", "id", "\ud800", "\udfff", 1, "1"]) | TEXTS, max_size=4))
     names = names if draw(st.integers(0, 4)) == 0 else list(dict.fromkeys(names))
     cells = [draw(st.sampled_from(KINDS)) for _ in names]
@@ -53,7 +53,7 @@ def tables(draw, rows):
 
 
 def answered(call):
-    """What a call gives, or None where it is refused: by this library, not by one that it stands on."""
+    """Return the result of a call, or None if this library (not a dependency) raises an error."""
     try:
         return call()
     except (ValueError, TypeError) as error:

@@ -21,7 +21,7 @@ def data(rng, n=70):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check_estimator():
-    """No expected failure."""
+    """Return no expected failures."""
     check_estimator(AutoSMLClassifier(configurations=FEW[:2], random_state=0))
 
 

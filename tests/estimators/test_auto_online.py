@@ -1,4 +1,4 @@
-"""AutoSMLClassifier does itself what SMLClassifier does with what was chosen."""
+"""AutoSMLClassifier behaves as an SMLClassifier with the chosen parameters."""
 
 from __future__ import annotations
 

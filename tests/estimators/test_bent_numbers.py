@@ -1,4 +1,4 @@
-"""Numbers of a small table are compared by an RBF where that is worth it, and by splines beyond."""
+"""Numbers of a small table are compared by an RBF if that improves scores, and by splines otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simlabel.similarities import Linear
 
 
 def signs(n, seed):
-    """Two numbers, of which only both together tell; a word that tells of another label; empty cells."""
+    """Return two numbers that only together determine a label, a word for another label, and empty cells."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(rng.normal(size=(n, 2)), columns=["gamma", "b"])
     table["penalty"] = rng.choice(["red apple pie", "green pear tart", "blue plum cake now"], n)

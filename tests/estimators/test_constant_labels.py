@@ -1,4 +1,4 @@
-"""Labels that no training row has, or every row, change nothing for the other labels."""
+"""Labels that no training row or every row has do not affect the other labels."""
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ def data(seed, n=60, n_labels=4):
 
 
 def padded(Y, padding):
-    """Y with constant columns, and which columns are the former ones."""
+    """Return Y with constant columns added, and the positions of the original columns."""
     n_zeros, n_ones, random = padding
     n = len(Y)
     columns = [*Y.T, *[np.zeros(n, int)] * n_zeros, *[np.ones(n, int)] * n_ones]
@@ -53,7 +53,7 @@ def padded(Y, padding):
 
 
 def hidden(more, where, seed):
-    """The same where cells of constant columns are unknown: most, or all of a column of zeros."""
+    """Return Y with unknown cells in constant columns: most, or all of a column of zeros."""
     constant, rng = np.setdiff1d(np.arange(more.shape[1]), where), np.random.default_rng(seed)
     more = more.astype(float)
     for k in constant:
@@ -98,7 +98,7 @@ def test_constant_labels_leave_the_other_labels_as_they_are(rule, influence, see
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), padding=PADDING, size=st.integers(1, 3))
 def test_numbers_of_labels_that_the_user_gives_count_labels_that_all_rows_have(seed, padding, size):
-    """A fixed size and a maximum are of whole sets: one label more that all rows have takes one place."""
+    """A fixed size and a maximum count whole sets: a label that all rows have takes one place."""
     X, Y = data(seed)
     for rule in (lambda more: FixedSize(size + more), lambda more: SetSize(maximum=size + more)):
         assert_same_sets(
@@ -113,7 +113,7 @@ def test_numbers_of_labels_that_the_user_gives_count_labels_that_all_rows_have(s
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), padding=PADDING, unknown=st.booleans())
 def test_similarities_below_zero(seed, padding, unknown):
-    """Where sums may be negative, a label that is absent scores higher than others, and is not predicted."""
+    """If sums may be negative, an absent label scores higher than others, but is not predicted."""
     X, Y = data(seed)
     make = lambda *_: SMLClassifier("linear", normalizer=None, random_state=0)  # noqa: E731
     assert_same_sets(make, X[:40], Y[:40], X[40:], padding, seed if unknown else None)
@@ -161,7 +161,7 @@ def test_the_threshold_function_on_log_odds_stays_of_their_size(literal, seed):
 
 
 def test_a_class_that_no_row_has_is_not_predicted():
-    """With one class for each row too: its sum of 0 is above those of the others."""
+    """This holds for one class per row too: the sum 0 is above those of the others."""
     X, y = [[1.0, 0.2], [0.8, 0.1], [0.1, 1.0]], ["sea", "sea", "trees"]
     model = SMLClassifier("linear", normalizer=None).partial_fit(X, y, classes=["dunes", "sea", "trees"])
     assert model.predict([[-1.0, -0.1]]).tolist() == ["trees"]
@@ -189,7 +189,7 @@ def test_a_label_that_all_rows_have_after_forgetting_is_always_predicted(rule):
 
 @pytest.mark.parametrize("rule", ["set_size", "threshold", "cutoff", "per_label", "auto"])
 def test_an_absent_label_that_is_taught_is_predicted(rule):
-    """Per-label thresholds have learnt nothing of it: it gets what any new label gets."""
+    """Per-label thresholds treat it as any new label."""
     X, Y = data(5)
     Y = np.column_stack([Y, np.zeros(60, int)])
     model = SMLClassifier("rbf", label_rule=rule, random_state=0).fit(X, Y)
@@ -217,7 +217,7 @@ CHANGES = st.lists(
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), changes=CHANGES)
 def test_unknown_labels_become_constant_and_vary_again(similarity, influence, seed, changes):
-    """After every change the sums are those of a fit to the rows that are there."""
+    """After every change the sums equal those of a new fit to the current rows."""
     rng = np.random.default_rng(seed)
     X, Y = data(seed, n=80, n_labels=3)
     Y = Y.astype(float)
@@ -258,7 +258,7 @@ def test_log_odds_are_learnt_where_all_that_is_unknown_is_constant():
 
 
 def with_unknown_constant(seed, value):
-    """Rows with a label that some rows have unknown and all others alike, and the same rows wholly known."""
+    """Return rows with a label that is unknown in some and constant in others, and the same fully known."""
     X, Y = data(seed, n=90)
     complete = np.column_stack([Y, np.full(90, value or 0)]).astype(float)
     partial = complete.copy()
@@ -279,7 +279,7 @@ def test_sketches_count_unknown_cells_of_constant_labels_as_the_constant(value, 
 
 
 def test_a_sketch_counts_rows_anew_if_the_constant_is_another():
-    """Nothing is known of the label until one row has it: then all rows do, as far as is known."""
+    """The label is unknown in all rows until one row has it; then it is constant as far as known."""
     X, _ = data(2, n=40)
     partial = np.zeros((40, 4))
     partial[np.arange(40), np.arange(40) % 3] = 1
@@ -319,7 +319,7 @@ def test_guarantees_count_unknown_cells_of_constant_labels_as_the_constant_and_s
 
 
 def test_one_known_cell_of_a_constant_label_may_be_held_out():
-    """What is known of it stays known to the rows that score the others."""
+    """Known entries remain known for the rows that score the others."""
     X, Y = data(5, n=90)
     for known in range(0, 90, 9):
         partial = np.column_stack([Y, np.full(90, np.nan)])

@@ -1,4 +1,4 @@
-"""Labels of known rows are replaced: as if the rows were forgotten and taught again."""
+"""correct() replaces the labels of rows, as if the rows were forgotten and added again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_corrected_row_stays_in_its_group(rng):
         (["a", "a"], [{"x"}, {"x"}], "given twice"),
         (["a"], [{"x"}, {"y"}], "2"),
         (["a"], ["x"], "label sets"),
-        (["a", "b", "c"], [{"x"}] * 3, "all 3 labelled instances; fit anew"),
+        (["a", "b", "c"], [{"x"}] * 3, "all 3 labeled instances; call fit instead"),
     ],
 )
 def test_what_cannot_be_corrected_changes_nothing(ids, y, message):

@@ -1,4 +1,4 @@
-"""An encoder as one more stage of SMLClassifier, and embeddings in place of words."""
+"""The encoder stage of SMLClassifier, and embeddings instead of words."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_clone_and_parameters():
     assert tagger.get_params()["columns"] == {"t": "category"}
     with pytest.raises(ValueError, match="Unknown encoder 'nope'"):
         SMLClassifier(encoder="nope").fit(TABLE, SETS)
-    with pytest.raises(ValueError, match="compares no columns; leave out the encoder"):
+    with pytest.raises(ValueError, match="compares no columns: omit the encoder"):
         SMLClassifier("precomputed", encoder="table").fit(TABLE, SETS)
 
 

@@ -1,4 +1,4 @@
-"""Some rows go and others come in one step: as if forgotten and taught, with one solution for both."""
+"""exchange() removes and adds rows in one step, and solves for the influence once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leave-one-group-out: wherever a row is left out, so are all rows of its group."""
+"""Leave-one-group-out: leave-one-out omits all rows of a group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def problem(seed, n=20):
-    """Rows, label sets, groups of several sizes with some rows in none, and weights."""
+    """Return rows, label sets, groups of several sizes with some rows in none, and weights."""
     rng = np.random.default_rng(seed)
     X, Y = rng.random((n, 3)), (rng.random((n, 3)) < 0.4).astype(int)
     groups = [None if rng.random() < 0.2 else f"film {g}" for g in rng.integers(0, 6, n)]
@@ -36,7 +36,7 @@ def problem(seed, n=20):
 
 
 def copies(n=30, seed=0):
-    """Rows that are there twice, whose labels are noise."""
+    """Return duplicated rows with random labels."""
     rng, of = np.random.default_rng(seed), np.repeat(np.arange(n), 2)
     return rng.random((n, 3))[of], (rng.random((n, 4)) < 0.4).astype(int)[of], of
 
@@ -251,7 +251,7 @@ def test_of_a_sample_the_group_is_left_out_too(sampler):
 )
 @pytest.mark.parametrize("small", [False, True], ids=["one chunk", "small chunks"])
 def test_groups_live_as_long_as_the_rows(influence, small, tmp_path, change_limits):
-    """Taught, forgotten, saved, mapped, pickled: leave-one-out is that of a fresh fit."""
+    """After updates, saving, mapping and pickling, leave-one-out equals that of a new fit."""
     if small:
         change_limits(tail_rows=8, piece_rows=5)
     X, Y, groups, w = problem(8, n=40)

@@ -1,4 +1,4 @@
-"""Labels that are part of others, from fit to what is predicted."""
+"""Hierarchies of labels, from fit to predictions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def problem(seed, n=24):
 
 
 def closed(labels):
-    """With everything above, in plain words."""
+    """Return a label set with all ancestors."""
     return {"::".join(label.split("::")[: i + 1]) for label in labels for i in range(label.count("::") + 1)}
 
 

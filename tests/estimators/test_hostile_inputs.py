@@ -1,4 +1,4 @@
-"""Damaged sparse matrices, entries that come twice, labels that are not known, and numbers near the end."""
+"""Damaged sparse matrices, duplicate entries, unknown labels, and numbers near the limits of their type."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ FORMS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array,
 
 
 def in_pieces(dense, kind, rng):
-    """A sparse matrix that adds up to a dense one, several entries for one place, in any order."""
+    """Return a sparse matrix with duplicate entries in any order that add up to a dense one."""
     rows, columns = dense.nonzero()
     values = dense[rows, columns]
     part = values / 2 if dense.dtype.kind == "f" else values - values

@@ -1,4 +1,4 @@
-"""normalizer="auto": the best by leave-one-out, resolved, saved, taught and forgotten like any other."""
+"""normalizer="auto" chooses the best by leave-one-out, which is saved and updated like any other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simlabel.similarities import RBF, ChiSquare, Precomputed
 
 
 def mixed_units(rng, n=120):
-    """Labels follow small columns; a large one is noise."""
+    """Return rows whose labels depend on small columns, and with a large column of noise."""
     X = rng.normal(size=(n, 4))
     Y = (X[:, :3] > 0).astype(int)
     return X * [1.0, 0.01, 0.1, 1000.0], Y

@@ -1,4 +1,4 @@
-"""Rows that are noted count at once in what a model says, by a formula, and leave what it has learnt."""
+"""Pending rows count in the outputs of a model by a formula, and do not change the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fitted(similarity):
 
 
 def plainly(model, similar, said, queries):
-    """p + sum over notes of s(query, note) * (known - p(note)) / (penalty + sum of |s(note, other)|)."""
+    """p + sum over pending rows of s(query, row) * (known - p(row)) / (penalty + sum of |s(row, other)|)."""
     names = [*model.classes_.tolist(), "new"]
     own, found = model.predict_proba(MORE[: len(said)]), model.predict_proba(queries)
     found = np.column_stack([found, np.zeros(len(found))])

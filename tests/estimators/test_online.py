@@ -1,4 +1,4 @@
-"""Teach and forget: any sequence equals a fresh fit on what is left, with the resolved values held."""
+"""Any sequence of updates equals a new fit on the remaining rows, with the resolved values held."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def small_chunks(change_limits):
 
 
 class Life:
-    """A model that is taught and made to forget at random, beside a plain list of what it should know."""
+    """A model that is updated at random, and a plain list of the rows that it should have."""
 
     def __init__(self, model, rng, n_columns=3, dtype=float, sparse=False):
         self.rng, self.model, self.left = rng, model, {}
@@ -380,7 +380,7 @@ def test_pickled_and_cloned_as_ever(rng):
 
 
 def test_two_predict_while_a_third_teaches(rng, small_chunks):
-    """Every reference stands for itself alone, so that the sum tells exactly which were there."""
+    """Each reference has a column of its own, so that the sum shows exactly which were there."""
     X = np.ones((1, 2))
     model = SMLClassifier(Linear(), normalizer=None).fit(X, [{"a", "b"}])
     done, wrong, seen = threading.Event(), [], set()
@@ -464,7 +464,7 @@ def test_what_was_chosen_on_few_rows_is_said_once_per_doubling(rng):
             assert one.category is RetuneWarning
             said[stop] = str(one.message)
     assert list(said) == [20, 40, 80]
-    assert said[40] == "gamma was chosen on 5 rows, and there are 40 now; retune() chooses anew."
+    assert said[40] == "gamma was chosen on 5 rows, and there are 40 now; retune() chooses again."
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.retune().partial_fit(X, y)

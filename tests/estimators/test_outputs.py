@@ -1,4 +1,4 @@
-"""All outputs from one pass: what the single methods give, and what is summed for each of them."""
+"""outputs() equals the single methods, and each of them sums only the columns that it needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def problem(rng, n=60):
 
 @pytest.fixture
 def widths(monkeypatch):
-    """The number of columns that each reduction of a test sums over."""
+    """Return the number of columns of each reduction in a test."""
     seen = []
     for engine in (Exact, Collapsed):
 
@@ -139,7 +139,7 @@ def test_sums_that_cost_less_are_taken_before_a_query_comes(rng, tmp_path):
 
 
 def test_labels_that_only_the_minimum_lets_in_are_marked_as_forced():
-    """With linear similarity the label weights of a query are its own numbers."""
+    """With linear similarity the label weights of a query are its features."""
     rule = CutoffRule(0.5, minimum=1)
     model = SMLClassifier("linear", normalizer=None, label_rule=rule, calibration=None)
     model.fit([[1.0, 0.0], [0.0, 1.0]], [{"sea"}, {"sun"}])

@@ -1,4 +1,4 @@
-"""Labels of which only the presence is recorded: planted deletions, where the whole truth is known."""
+"""Positive-unlabeled data: labels are deleted from data whose true labels are known."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from simlabel.similarities import RBF
 
 
 def planted(seed=0, n=600, kept=0.5):
-    """Labels that are certain far from a line; what is recorded of them; and new rows with their labels."""
+    """Return labels that are certain far from a line, what is recorded of them, and new rows with labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n + 200, 2)) * 2
     Y = (X + 0.2 * rng.normal(size=X.shape) > 0.5).astype(int)

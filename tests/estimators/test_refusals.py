@@ -1,4 +1,4 @@
-"""What is refused is refused in words of the library, not of the arrays beneath it."""
+"""Errors are raised by the library with its own messages, not by numpy or scipy."""
 
 import re
 
@@ -135,7 +135,7 @@ def test_threads_of_boosting(n_jobs):
 @pytest.mark.parametrize(
     ("configurations", "message"),
     [
-        ([(None, "precomputed", "uniform")], "of which a precomputed matrix has none"),
+        ([(None, "precomputed", "uniform")], "and a precomputed matrix has none"),
         ([(None, "rbf")], r"a configuration is \(normalizer, similarity, influence\), got \(None, 'rbf'\)"),
         (["abc"], "got 'abc'"),
     ],

@@ -1,4 +1,4 @@
-"""Permuted training rows give the same model: what is drawn follows from what rows hold."""
+"""Permuted training rows give the same model: samples depend on the content of rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(rng):
 
 
 def _check(model, rows, queries, rng, with_groups=False):
-    """Fit in two orders, and compare what was chosen, and the sets."""
+    """Fit in two orders, and compare the chosen values and the predicted sets."""
     X, Y, weights, groups = rows
     order = rng.permutation(N)
     moved = sp.csr_array(X[order]) if sp.issparse(X) else X[order]
@@ -84,7 +84,7 @@ def test_nor_does_it_with_groups_and_sparse_rows(rows, rng):
     ids=str,
 )
 def test_nor_does_it_with_precomputed_similarities(stages, rng):
-    """Columns are permuted with the rows; a sample of them is as with features."""
+    """With a precomputed matrix, columns are permuted with the rows."""
     X, Q = rng.normal(size=(N, 4)), rng.normal(size=(60, 4))
     Y = (X[:, :3] + 0.6 * rng.normal(size=(N, 3)) > 0.9).astype(int)
     similar = lambda A: np.exp(-((A[:, None] - X[None]) ** 2).sum(axis=2))  # noqa: E731

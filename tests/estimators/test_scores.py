@@ -1,4 +1,4 @@
-"""decision_function can be compared between queries; label_weights are the paper's sums."""
+"""decision_function compares between queries; label_weights are the paper's sums."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_signed_sums_and_learned_scores_stay_as_they_are(name, rng):
 
 
 def test_signs_are_those_of_the_rows_that_are_there(rng):
-    """Teaching and forgetting rows with features below 0 is like a fresh fit."""
+    """Adding and forgetting rows with negative features equals a new fit."""
     X, Y, Q = problem(rng)
     model = SMLClassifier(Linear(), normalizer=None).fit(X, Y)
     shares = model.decision_function(Q)
@@ -120,7 +120,7 @@ def test_a_query_that_is_like_nothing_has_the_frequencies(rng):
 
 
 def test_scores_order_queries_where_sums_do_not(rng):
-    """In a thick cloud sums are large for every label, and right about none of them."""
+    """In a dense region sums are large for every label, but uninformative."""
     thick, thin = rng.normal(0.0, 0.3, (400, 2)), rng.normal(6.0, 1.5, (100, 2))
     X = np.vstack([thick, thin])
     Y = np.vstack([rng.random((400, 1)) < 0.05, rng.random((100, 1)) < 0.95]).astype(int)

@@ -1,4 +1,4 @@
-"""Tools of scikit-learn around a classifier, and what notebooks do with objects; any warning is an error."""
+"""scikit-learn's tools around a classifier, and notebook displays; any warning is an error."""
 
 from __future__ import annotations
 

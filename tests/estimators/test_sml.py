@@ -1,4 +1,4 @@
-"""SMLClassifier as the plain loops say, on every kind of input and output."""
+"""SMLClassifier equals the plain loops, on every kind of input and output."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_weights_are_repetition(seed, rule):
 
 
 def test_single_class_is_a_special_case(rng):
-    """Binary and multi-class: the class of the largest sum, whatever the label rule."""
+    """Binary and multi-class: the class with the largest sum is predicted, whatever the label rule."""
     X, _, Q = problem(rng)
     for classes in (np.array(["no", "yes"]), np.array([7, 8, 9])):
         y = classes[rng.integers(0, len(classes), len(X))]
@@ -347,7 +347,7 @@ def test_precomputed_equals_the_similarity(rng):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::simlabel._utils.advice.TuningWarning")  # its labels are drawn at random
 def test_check_estimator(model):
-    """No expected failure."""
+    """Return no expected failures."""
     check_estimator(model, expected_failed_checks=None)
 
 
@@ -367,7 +367,7 @@ EXPECTED = {
 @pytest.mark.parametrize("similarity", EXPECTED)
 @pytest.mark.filterwarnings("ignore::simlabel._utils.advice.TuningWarning")
 def test_check_estimator_of_similarities_with_special_input(similarity):
-    """These checks fail, and no other."""
+    """Return the checks that are expected to fail."""
     model = SMLClassifier(similarity)
     found = check_estimator(model, expected_failed_checks=EXPECTED[similarity], on_skip=None)
     assert {one["check_name"] for one in found if one["status"] == "xfail"} == set(EXPECTED[similarity])

@@ -1,4 +1,4 @@
-"""Tagger: tables in, label sets out, and all that a model does besides."""
+"""Tagger: tables in, label sets out, and all other methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASKED = ["a boat and a shark", "a wedding", None]
 
 @pytest.fixture(scope="module")
 def fitted():
-    """A tagger of films, and films that it has not seen."""
+    """Return a tagger of films, and new films."""
     table = films(60, 0)
     return Tagger(id_column="id", empty="none").fit(table.drop(columns="tags"), table["tags"]), films(12, 1)
 
@@ -200,7 +200,7 @@ def squared_error(Y, scores):
 
 
 def test_groups_change_the_weights():
-    """Copies make a column of noise look as good as one that knows: not where whole groups are left out."""
+    """Duplicates make a column of noise look informative, unless whole groups are left out."""
     rng = np.random.default_rng(0)
     words = [["sea", "boat", "fish"], ["love", "kiss", "ring"]]
     told = [" ".join(rng.choice(words[i % 2], 3)) for i in range(40)]
@@ -274,7 +274,7 @@ def test_extremes(X, y, jobs, tmp_path):
 
 
 def test_predictions_while_it_is_taught():
-    """Every prediction is that of one state: before or after a row was taught, never of halves."""
+    """Every prediction comes from one state: before or after a row was added."""
     tagger = Tagger(n_jobs=1).fit(TEXTS, TAGS)
     new = [f"new{i} word{i}" for i in range(12)]
     states = [tagger.label_weights(ASKED)]

@@ -1,4 +1,4 @@
-"""Inside every path, BLAS has no more threads than `n_jobs`, and afterwards as many as before."""
+"""BLAS never has more threads than `n_jobs`, and afterwards as many as before."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from simlabel.similarities import RBF, Function, Linear
 from simlabel.sums import Exact
 
 LIBRARIES = ThreadpoolController().lib_controllers
-ROOMS = {"tables", "normalizers", "similarities", "sums", "rules", "calibration", "ridge", "sketches"}
-ROOMS |= {"model", "tuning", "inspection", "baselines"}
+PACKAGES = {"tables", "normalizers", "similarities", "sums", "rules", "calibration", "ridge", "sketches"}
+PACKAGES |= {"model", "tuning", "inspection", "baselines"}
 
 
 def counts():
-    """Of BLAS, and in the main thread of OpenMP, which has a number for each thread: others never call it."""
+    """Return thread counts of BLAS, and in the main thread of OpenMP, which other threads never call."""
     main = threading.current_thread() is threading.main_thread()
     return {library.num_threads for library in LIBRARIES if main or library.user_api == "blas"}
 
@@ -37,28 +37,30 @@ def rows():
 
 
 @functools.cache
-def room_of(code):
+def package_of(code):
     if "simlabel" not in code.co_filename or code.co_name in BEFORE:
         return None
-    return next((part for part in Path(code.co_filename).with_suffix("").parts[::-1] if part in ROOMS), None)
+    return next(
+        (part for part in Path(code.co_filename).with_suffix("").parts[::-1] if part in PACKAGES), None
+    )
 
 
 class Spy:
-    """At every call of a function of a room: how many threads the libraries have that it may call."""
+    """Records at every call of a function of a package how many threads BLAS and OpenMP have."""
 
     def __init__(self):
         self.most = {}
 
     def __call__(self, frame, event, arg):
         if event == "call":
-            room = room_of(frame.f_code)
-            if room is not None:
-                self.most[room] = max(self.most.get(room, 0), *counts())
+            package = package_of(frame.f_code)
+            if package is not None:
+                self.most[package] = max(self.most.get(package, 0), *counts())
 
-    def check(self, n_jobs, *rooms):
-        """No room has had more; and these have been in."""
+    def check(self, n_jobs, *packages):
+        """Check that no package had more threads, and that these were called."""
         assert max(self.most.values()) <= n_jobs, self.most
-        assert set(rooms) <= self.most.keys()
+        assert set(packages) <= self.most.keys()
         self.most.clear()
 
 
@@ -77,7 +79,7 @@ BEFORE = {
 
 @pytest.fixture
 def spy():
-    """With more threads in all libraries before and after."""
+    """Return a spy, with three threads in all libraries before and after."""
     with threadpool_limits(3):
         if counts() != {3}:
             pytest.skip("a library here has one thread only")

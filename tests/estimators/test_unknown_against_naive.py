@@ -1,4 +1,4 @@
-"""Where labels are unknown, every way of summing equals plain loops over the rows where each is known."""
+"""With unknown labels, sums equal plain loops over the rows in which each label is known."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ WEIGHTINGS = [
 
 
 def made(seed, n=14, n_labels=4, hidden=0.4, whole=True):
-    """Rows, and label sets as lists with None where they are not known."""
+    """Return rows, and labels as lists with None for unknown ones."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))  # no two are equally far from a query: top-k has no ties
     Y = (X @ rng.normal(size=(3, n_labels)) + 0.3 * rng.normal(size=(n, n_labels)) > 0).astype(float)

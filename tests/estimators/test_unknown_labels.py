@@ -1,4 +1,4 @@
-"""Unknown labels: the forms of y, what stays the same, what becomes known later, files, refusals."""
+"""Unknown labels: forms of y, invariants, labels that become known later, files, errors."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def scores(model, Q):
 
 
 def as_sets(Y, names="abcdefgh"):
-    """Rows of an array as label sets, those that are not wholly known as Partial."""
+    """Return rows of an array as label sets, those with unknown labels as Partial."""
     rows = []
     for row in Y:
         has, has_not = ({names[k] for k in np.flatnonzero(row == value)} for value in (1, 0))
@@ -240,7 +240,7 @@ def test_files_keep_what_is_unknown(influence, mmap, tmp_path):
 @pytest.mark.parametrize("influence", ["uniform", "ridge"])
 @pytest.mark.parametrize("rule", [name for name in LABEL_RULES.classes if name != "custom"])
 def test_rules_learn_from_what_is_known_alone(rule, influence):
-    """What stands in the hidden entries cannot show: there is no place for it to be."""
+    """Values of hidden entries have no effect."""
     X, _, H, Q = made(n=30)
     model = SMLClassifier(RBF(1.0), influence=influence, label_rule=rule, calibration="loo").fit(X, H)
     sets = model.predict(Q)
@@ -252,7 +252,7 @@ def test_rules_learn_from_what_is_known_alone(rule, influence):
     "criterion", ["f1_macro", "f1_micro", "f1_instance", "subset_accuracy", "hamming_loss"]
 )
 def test_thresholds_of_known_labels_are_as_if_the_others_were_not_there(criterion):
-    """A label known in half of the rows is cut as it is where only these rows exist."""
+    """A label known in half of the rows has the threshold of a fit on these rows only."""
     rng = np.random.default_rng(1)
     F, T = rng.random((40, 1)), rng.integers(0, 2, (40, 1))
     known = rng.random((40, 1)) < 0.5

@@ -182,7 +182,7 @@ def test_rows_that_suggest_picked_are_warned_of(kind, tmp_path):
         fitted.partial_fit(rows[40 + i : 41 + i], names[40 + i : 41 + i])
     fitted.save(tmp_path / "m.simlabel")
     for each in (fitted, simlabel.load(tmp_path / "m.simlabel")):
-        with pytest.warns(PickedRowsWarning, match="2 of the labelled rows were picked"):
+        with pytest.warns(PickedRowsWarning, match="2 of the labeled rows were picked"):
             each.predict_sets(rows[:1], guarantee=Recall(0.8))
     fitted.guarantee(Recall(0.8), rows[40:], names[40:])  # these were not
     with pytest.warns(PickedRowsWarning):

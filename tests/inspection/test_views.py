@@ -89,7 +89,7 @@ def test_models_show_what_was_chosen(tagger, rng):
 
 
 def test_a_model_that_is_not_fitted_has_its_diagram():
-    assert "labelled instances" not in SMLClassifier()._repr_html_()
+    assert "labeled instances" not in SMLClassifier()._repr_html_()
     with pytest.raises(Exception, match="not fitted"):
         SMLClassifier().describe()
 

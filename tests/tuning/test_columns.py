@@ -1,4 +1,4 @@
-"""Weights of columns: by leave-one-out, which equals solving without each row."""
+"""Column weights are chosen by leave-one-out, which equals solving without each row."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import scipy.sparse as sp
 
 import naive
 from simlabel.sums import References
-from simlabel.tuning import MOST_CANDIDATES, ColumnSearch
-from simlabel.tuning._columns import GAMMA, PENALTY, STRAIGHT_SHARE, weight_of
+from simlabel.tuning import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch
 
 
 def problem(seed=0, n=30):
-    """A block that knows the labels, and one of noise."""
+    """Return an informative block, and one of noise."""
     rng = np.random.default_rng(seed)
     Y = (rng.random((n, 3)) < 0.4).astype(float)
     Y[0] = 1.0
@@ -26,20 +25,20 @@ def squared_error(Y, scores):
     return -float(np.mean((np.asarray(scores) - Y.toarray()) ** 2))
 
 
-def search(blocks, Y, criterion="average_precision", bent=None, n_jobs=None, **companions):
+def search(blocks, Y, criterion="average_precision", bent=None, n_jobs=None, on_step=None, **companions):
     references = References(
         sp.csr_array(Y.shape), Y, companions.pop("weights", np.ones(Y.shape[0])), **companions
     )
     rows = [(name, sp.csr_array(block)) for name, block in blocks.items()]
-    return ColumnSearch(rows, references, criterion, bent, n_jobs=n_jobs)
+    return ColumnSearch(rows, references, criterion, bent, on_step, n_jobs)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_block_that_knows_weighs_more_than_noise(seed):
     found = search(*problem(seed), squared_error).run()
     assert found.weights["noise"] < 0.5 * found.weights["telling"]
-    weights = {weight_of(name): weight for name, weight in found.weights.items()}
-    assert found.curve.best == weights | {PENALTY: found.penalty}
+    weights = {f"weight of {name}": weight for name, weight in found.weights.items()}
+    assert found.curve.best == weights | {"penalty": found.penalty}
     at = found.curve.candidates.index(found.curve.best)
     assert found.curve.values[at] > found.curve.values[0]
 
@@ -69,7 +68,8 @@ def test_a_candidate_is_worth_what_solving_without_each_row_says(grouped, weight
         weights=weights,
         groups=groups,
     )
-    one._measure({weight_of(name): value for name, value in chosen.items()} | {PENALTY: 0.4, GAMMA: gamma})
+    weighted = {f"weight of {name}": value for name, value in chosen.items()}
+    one.measure(weighted | {"penalty": 0.4, "gamma": gamma})
     X = np.hstack([*blocks.values()]).tolist()
     targets = Y.toarray().tolist()
 
@@ -89,7 +89,7 @@ def test_a_candidate_is_worth_what_solving_without_each_row_says(grouped, weight
 
 
 def _without(i, x, X, targets, weights, similarity):
-    """One copy less of the row itself."""
+    """Solve with one copy less of the row."""
     fewer = weights.copy()
     fewer[i] -= min(1.0, fewer[i])
     absent = [i] if fewer[i] == 0 else []
@@ -106,9 +106,8 @@ def test_no_more_candidates_than_said():
     _, Y = problem()
     rng = np.random.default_rng(1)
     steps = []
-    one = search({f"block {k}": rng.normal(size=(30, 2)) for k in range(40)}, Y, squared_error)
-    one._on_step = lambda done, most: steps.append((done, most))
-    found = one.run()
+    blocks = {f"block {k}": rng.normal(size=(30, 2)) for k in range(40)}
+    found = search(blocks, Y, squared_error, on_step=lambda *step: steps.append(step)).run()
     assert len(found.curve.candidates) == len(steps) <= MOST_CANDIDATES
     assert steps[-1] == (len(steps), MOST_CANDIDATES)
 
@@ -125,9 +124,10 @@ def test_a_block_that_tells_nothing_in_a_straight_line_is_bent():
     alike = block.prod(axis=1) > 0
     Y = sp.csr_array(np.column_stack([alike, ~alike]).astype(float))
     found = search({"numbers": block}, Y, bent="numbers").run()
-    assert found.curve.best[GAMMA] == found.gamma > 0
-    straight = max(v for c, v in zip(found.curve.candidates, found.curve.values, strict=True) if not c[GAMMA])
-    assert found.curve.values[found.curve.candidates.index(found.curve.best)] > straight + 0.1
+    assert found.curve.best["gamma"] == found.gamma > 0
+    tried = zip(found.curve.candidates, found.curve.values, strict=True)
+    straight = max(value for candidate, value in tried if not candidate["gamma"])
+    assert found.curve.best_value > straight + 0.1
 
 
 def test_equal_rows_are_not_bent():

@@ -1,4 +1,4 @@
-"""Leave-one-out tuning, the literal search, other criteria, and everything else that can be "auto"."""
+"""Leave-one-out tuning, the literal search, other criteria, and other "auto" parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_beyond_a_number_of_rows_a_sample_is_scored_and_said_so(rng):
 
 
 def test_the_papers_words_to_the_letter(rng):
-    """Folds inside the tenth of the rows: every query sees the other folds of the tenth only."""
+    """Folds are inside a tenth of the rows: every query sees the other folds of this tenth only."""
     X, Y = clusters(rng, 200)
     model = SMLClassifier(RBF(), normalizer=None, tuning=Validation(literal=True, folds=4), random_state=1)
     tuning = model.fit(X, Y).tuning_
@@ -105,3 +105,16 @@ def test_the_curve_can_be_drawn(rng, tmp_path):
         assert axes.get_xlabel() == "gamma"
     with pytest.raises(ValueError, match="nothing was tuned"):
         SMLClassifier(RBF(1.0)).fit(X, Y).tuning_.plot()
+
+
+@pytest.mark.parametrize("tuning", ["loo", "validation"])
+@pytest.mark.parametrize("influence", ["uniform", "label_mean"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rules_and_calibration_learn_the_same_with_and_without_a_search(tuning, influence, grouped, rng):
+    X, Y = clusters(rng, 80)
+    weights, groups = rng.integers(1, 3, 80), np.arange(80) // 3 if grouped else None
+    given = {"label_rule": "threshold", "calibration": "loo", "influence": influence, "tuning": tuning}
+    searched = SMLClassifier(RBF(), **given).fit(X, Y, sample_weight=weights, groups=groups)
+    fixed = SMLClassifier(searched.similarity_, **given).fit(X, Y, sample_weight=weights, groups=groups)
+    np.testing.assert_allclose(searched.predict_proba(X), fixed.predict_proba(X), rtol=1e-9)
+    np.testing.assert_array_equal(searched.predict(X), fixed.predict(X))

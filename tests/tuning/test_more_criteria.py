@@ -1,4 +1,4 @@
-"""Any criterion decides in a search, and means there what it means in `evaluate`."""
+"""A search can use any criterion, with the value that `evaluate` gives."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def test_propensity_scored_precision_ranks_candidates_as_evaluate_does():
 
 
 def test_an_unknown_criterion_is_named():
-    with pytest.raises(ValueError, match=r"Validation: unknown criterion 'f1'; .* Or give a function"):
+    with pytest.raises(ValueError, match=r"Validation: unknown criterion 'f1'; .* Or pass a function"):
         SMLClassifier(tuning=Validation(criterion="f1")).fit([[0.0], [1.0]], [{"a"}, {"b"}])

@@ -1,4 +1,4 @@
-"""What a search has tried, in the form of scikit-learn's `cv_results_`."""
+"""Results of a search in the form of scikit-learn's `cv_results_`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fitted(name, rows=80):
 
 
 def unmasked(results, row):
-    """The parameters of a row, read from the columns."""
+    """Return the parameters of a row, read from the columns."""
     columns = {key.removeprefix("param_"): value for key, value in results.items() if "param_" in key}
     return {name: column[row] for name, column in columns.items() if not np.ma.getmaskarray(column)[row]}
 
@@ -90,5 +90,5 @@ def test_a_search_without_candidates_gives_an_empty_frame():
     "model", [SMLClassifier(), AutoSMLClassifier(), Tagger()], ids=lambda m: type(m).__name__
 )
 def test_results_are_there_after_fit_only(model):
-    with pytest.raises(AttributeError, match="cv_results_ is there after fit"):
+    with pytest.raises(AttributeError, match="not fitted yet"):
         model.cv_results_  # noqa: B018

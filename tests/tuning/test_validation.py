@@ -28,7 +28,7 @@ def clusters(rng, n=60):
 
 @pytest.mark.parametrize("similarity", [RBF(), Laplacian(), ChiSquare()], ids=str)
 def test_the_curve_is_leave_one_out(similarity, rng):
-    """On few rows every candidate's value is what really leaving each row out gives."""
+    """On few rows every candidate's value equals that of leaving each row out."""
     X, Y = clusters(rng, 30)
     model = SMLClassifier(similarity, random_state=0).fit(X, Y)
     phi = {RBF: naive.rbf, Laplacian: naive.laplacian, ChiSquare: naive.chi_square}[type(similarity)]

@@ -1,4 +1,4 @@
-"""A weight means repetition, in the search too: also where only a sample of the rows is scored."""
+"""A weight means repetition in the search too, also if only a sample of the rows is scored."""
 
 from __future__ import annotations
 

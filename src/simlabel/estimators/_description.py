@@ -1,4 +1,4 @@
-"""What a fitted model is and what was chosen for it, to read on a terminal and in a notebook."""
+"""Describe a fitted classifier, and warn about predictions that say little."""
 
 from __future__ import annotations
 
@@ -8,31 +8,38 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
-from simlabel._utils.text import element, escaped, for_terminal, html_table
-from simlabel.labels import odd_name
+from simlabel._utils.advice import DataWarning, PredictionWarning, advise
+from simlabel._utils.text import element, escaped, for_terminal, html_table, some_names
+from simlabel._utils.validation import Rows
+from simlabel.labels import LabelSpace, odd_name
 from simlabel.metrics import find_criterion
 from simlabel.model import Model, told_probabilities
-from simlabel.tables import TableEncoder
+from simlabel.model.inspection import row_keys
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, ConsoleOptions, RenderResult
 
-_MOST_ROWS = 30  # of a table that is shown
+_SHOWN_ROWS = 30  # of a table
+_FEWEST_QUERIES = 100  # fewer may well be alike
+_NEARLY_ALL, _USUAL = 0.98, 0.5  # shares of predictions, and of labeled rows, with one label set
+_LITTLE = 0.1  # of the variance of labels: probabilities that vary less do not depend on the query
 
 
 @dataclass(frozen=True)
 class Description:
-    """Facts about a fitted model, and tables of what was found out or tried.
+    """Facts about a fitted model, and tables of what was detected or tried.
 
     Attributes
     ----------
     title : str
     facts : tuple of (str, str)
-        What, and its value.
+        Names and values.
     tables : tuple of (str, DataFrame)
-        Each with its caption.
+        Captions and tables.
     """
 
     title: str
@@ -46,13 +53,14 @@ class Description:
 
         yield Text(for_terminal(self.title), style="bold")
         facts = Table.grid(padding=(0, 2))
-        for what, value in self.facts:
-            facts.add_row(Text(f"  {for_terminal(what)}"), Text(for_terminal(value)))
+        for name, value in self.facts:
+            facts.add_row(Text(f"  {for_terminal(name)}"), Text(for_terminal(value)))
         yield facts
         for caption, frame in self.tables:
-            shown = Table(*map(str, frame.columns), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-            for row in frame.head(_MOST_ROWS).itertuples(index=False):
-                shown.add_row(*(Text(for_terminal(_shown(value))) for value in row))
+            columns, rows = _cells(frame)
+            shown = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+            for row in rows:
+                shown.add_row(*(Text(for_terminal(cell)) for cell in row))
             yield Text(for_terminal(caption), style="italic")
             yield shown
 
@@ -64,20 +72,37 @@ class Description:
         return text.getvalue()
 
     def _repr_html_(self) -> str:
-        facts = html_table(["what", "value"], [[escaped(what), escaped(value)] for what, value in self.facts])
+        facts = html_table(["what", "value"], [[escaped(name), escaped(value)] for name, value in self.facts])
         parts = [element("h4", escaped(self.title)), facts]
         for caption, frame in self.tables:
-            rows = [[escaped(_shown(value)) for value in row] for row in frame.head(_MOST_ROWS).to_numpy()]
-            parts.append(html_table(list(map(str, frame.columns)), rows, caption))
+            columns, rows = _cells(frame)
+            parts.append(html_table(columns, [[escaped(cell) for cell in row] for row in rows], caption))
         return element("div", "".join(parts))
 
 
+def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the column names and the first rows of a table as texts, floats with four digits."""
+    rows = frame.head(_SHOWN_ROWS).astype(object).to_numpy()
+    cells = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    return list(map(str, frame.columns)), cells
+
+
 def describe(estimator: Any, model: Model) -> Description:
-    """Describe a fitted estimator by the model that answers for it, and by what it knows of its search."""
+    """Describe a fitted estimator by its model and its search."""
+    import pandas as pd
+
     tables = []
     if model.encoder is not None:
-        tables.append(("Columns", _columns(model, model.encoder)))
-    tables.append(("Labels", _labels(model)))
+        columns, leaf = model.encoder.to_frame(), model.number_rbf
+        if leaf is not None:  # numbers weigh as much as their RBF
+            columns.loc[columns["kind"].isin(["number", "date"]), "weight"] = leaf.factor
+        tables.append(("Columns", columns))
+    names, Y = model.labels.classes.tolist(), model.scorer.references.Y
+    counts = np.bincount(Y.indices, minlength=len(names))
+    order = np.argsort(-counts, kind="stable").tolist()
+    known = frozenset(names)
+    labels = [(names[k], int(counts[k]), odd_name(names[k], known)) for k in order]
+    tables.append(("Labels", pd.DataFrame(labels, columns=["label", "rows", "looks wrong"])))
     if hasattr(estimator, "leaderboard_"):
         tables.append(("What was tried", estimator.leaderboard_))
     return Description(type(estimator).__name__, tuple(_facts(estimator, model)), tuple(tables))
@@ -85,7 +110,7 @@ def describe(estimator: Any, model: Model) -> Description:
 
 def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
     scorer, stages = model.scorer, model.scorer.stages
-    yield "labelled instances", f"{scorer.references.n_rows:,}"
+    yield "labeled instances", f"{scorer.references.n_rows:,}"
     yield "labels", f"{len(model.labels.classes):,}"
     if model.encoder is None:
         yield "normalizer", repr(model.normalizer)
@@ -97,23 +122,21 @@ def _facts(estimator: Any, model: Model) -> Iterator[tuple[str, str]]:
         yield "label rule", repr(model.rule)
     yield "calibration", repr(model.calibration)
     yield "probabilities", told_probabilities(model, estimator.calibration).removeprefix("probabilities are ")
-    named = (
-        ("label column", "label_column_"),
-        ("label separator", "label_separator_"),
-        ("title", "title_column_"),
-    )
-    for what, name in named:
-        value = getattr(estimator, name, None)
-        if value is not None:
-            yield what, repr(value)
+    named = {"label column": "label_column_", "label separator": "label_separator_", "title": "title_column_"}
+    for what, name in named.items():
+        if getattr(estimator, name, None) is not None:
+            yield what, repr(getattr(estimator, name))
     curve = getattr(estimator, "tuning_", None)
     if curve is not None and curve.candidates:
-        at = curve.candidates.index(curve.best)
-        yield f"{_titled(curve.criterion)}, leave-one-out", f"{curve.values[at]:.4f}"
+        try:
+            criterion = find_criterion(curve.criterion).title
+        except ValueError:  # a function
+            criterion = curve.criterion
+        yield f"{criterion}, leave-one-out", f"{curve.best_value:.4f}"
 
 
 def _similarity(model: Model) -> str:
-    """What rows are compared by; of a table, also how its numbers are."""
+    """Describe the similarity, and for a table how numbers are compared."""
     similarity, leaf = model.scorer.stages.similarity, model.number_rbf
     if leaf is not None:
         return f"inner products, and numbers and dates also by RBF(gamma={leaf.similarity.gamma:.4g})"
@@ -122,33 +145,67 @@ def _similarity(model: Model) -> str:
     return "inner products" + ", numbers and dates as splines" * bool(len(model.encoder.number_slots))
 
 
-def _columns(model: Model, encoder: TableEncoder) -> pd.DataFrame:
-    """The columns of a table; numbers weigh what their RBF does, where they have one."""
-    frame, leaf = encoder.to_frame(), model.number_rbf
-    if leaf is not None:
-        frame.loc[frame["kind"].isin(["number", "date"]), "weight"] = leaf.factor
-    return frame
+def warn_about_equal_sets(model: Model, X: Rows, sets: sp.csr_array) -> None:
+    """Warn if nearly all queries get the same labels though they differ.
+
+    Equal queries are no reason to warn: only if probabilities are the frequencies of the labels for every
+    query, or all similarities are 0, the model does not tell the queries apart.
+
+    Parameters
+    ----------
+    X : rows
+        Checked queries.
+    sets : csr_array, (n_queries, n_labels)
+        Their predicted label sets.
+    """
+    n, references = sets.shape[0], model.scorer.references
+    if n < _FEWEST_QUERIES:
+        return
+    codes = np.random.default_rng(0).integers(2**62, size=sets.shape[1])
+    keys = _set_keys(sets, codes)
+    found, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    top = int(np.argmax(counts))
+    if counts[top] < _NEARLY_ALL * n:
+        return
+    same = _set_keys(references.settled_Y, codes) == found[top]
+    share = float(references.weights[same].sum() / references.weights.sum())
+    if share > _USUAL or not _is_uninformative(model, X[:_FEWEST_QUERIES]):
+        return
+    labels = sets.indices[sets.indptr[first[top]] : sets.indptr[first[top] + 1]]
+    names = [repr(name) for name in model.labels.classes[np.sort(labels)].tolist()]
+    learned = model.scorer.stages.influence.learned
+    change = "normalizer='zscore'" if learned else "normalizer='zscore', influence='ridge'"
+    advise(
+        f"nearly all rows get the same labels, {some_names(names) or 'no label'}, which {share:.0%} of the "
+        f"labeled rows have: the model hardly tells rows apart. Try {change} or AutoSMLClassifier().",
+        PredictionWarning,
+    )
 
 
-def _labels(model: Model) -> pd.DataFrame:
-    """The labels, the most frequent first: how many rows have each, and what looks wrong about its name."""
-    import pandas as pd
-
-    names, Y = model.labels.classes.tolist(), model.scorer.references.Y
-    rows = np.bincount(Y.indices, minlength=len(names))
-    order = np.argsort(-rows, kind="stable").tolist()
-    known = frozenset(names)
-    found = [(names[k], int(rows[k]), odd_name(names[k], known)) for k in order]
-    return pd.DataFrame(found, columns=["label", "rows", "looks wrong"])
+def _set_keys(Y: sp.csr_array, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return a number for each label set, whatever the order of its labels."""
+    return np.asarray(sp.csr_array((np.ones(Y.nnz, np.int64), Y.indices, Y.indptr), Y.shape) @ codes)
 
 
-def _titled(name: str) -> str:
-    """A criterion as it is shown; a user's own function by its name."""
-    try:
-        return find_criterion(name).title
-    except ValueError:
-        return name
+def _is_uninformative(model: Model, X: Rows) -> bool:
+    """Whether different queries have the same probabilities as labels have overall, or no weight at all."""
+    in_memory = isinstance(X, np.ndarray) or sp.issparse(X)
+    if in_memory and len(np.unique(row_keys(X))) < _FEWEST_QUERIES // 2:
+        return False
+    outputs, references = model.outputs(X), model.scorer.references
+    if not outputs.weights.any():
+        return True
+    usual = references.settled_Y.T @ references.weights / references.weights.sum()
+    difference = float(np.abs(outputs.probabilities - usual).mean())
+    return difference <= _LITTLE * float((2.0 * usual * (1.0 - usual)).mean())
 
 
-def _shown(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def warn_about_unknown(labels: LabelSpace, y: Any, n_rows: int) -> None:
+    """Warn that some rows of a test set have labels that the model does not know."""
+    known = set(labels.classes.tolist())
+    names = [repr(name) for name in labels.read(y)[0].classes.tolist() if name not in known]
+    advise(
+        f"{n_rows:,} of the rows have labels that the model does not know, and count as wrong: "
+        f"{some_names(names)}. Add them with partial_fit, or correct their spelling.",
+        DataWarning,
+    )

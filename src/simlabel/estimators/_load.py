@@ -1,19 +1,29 @@
-"""From a model file to the class that wrote it."""
+"""Load a model file as the class that wrote it."""
 
 from __future__ import annotations
 
 import os
 
 from simlabel.estimators._auto import AutoSMLClassifier
+from simlabel.estimators._fitted import SAVED
 from simlabel.estimators._sml import SMLClassifier
 from simlabel.estimators._tagger import Tagger
-from simlabel.model.persistence import ModelFileError, read_file, told
+from simlabel.model.persistence import (
+    ModelFileError,
+    Reader,
+    check_fitted,
+    read_file,
+    restored_model,
+    told,
+)
 
-Saved = SMLClassifier | AutoSMLClassifier | Tagger
-_CLASSES: dict[str, type[Saved]] = {cls.__name__: cls for cls in (SMLClassifier, AutoSMLClassifier, Tagger)}
+Classifier = SMLClassifier | AutoSMLClassifier | Tagger
+_CLASSES: dict[str, type[Classifier]] = {
+    cls.__name__: cls for cls in (SMLClassifier, AutoSMLClassifier, Tagger)
+}
 
 
-def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
+def load(path: str | os.PathLike[str], mmap: bool = False) -> Classifier:
     """Read a model that `save` wrote. Loading never runs code from the file.
 
     Parameters
@@ -21,21 +31,21 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
     path : str or path
         The file.
     mmap : bool
-        False: everything is read and verified now, and the file may then change or go. True: the
-        header is verified now, the instances stay in the file, and each block of them is verified when
-        it is first touched. The file must then stay as it is: a change of its size or time is an error
-        at the next touch, but what is cut off at that very moment ends the process. `save` to the same
-        path is safe, since it makes a new file; copying over it is not.
+        False: read and verify everything now; the file may then change or be deleted. True: verify the
+        header now, leave the instances in the file, and verify each block of them on first use. The file
+        must then stay as it is: a change of its size or time is an error at the next use, but truncating
+        it during a read ends the process. `save` to the same path is safe, since it writes a new file;
+        copying over it is not.
 
     Returns
     -------
     SMLClassifier, AutoSMLClassifier or Tagger
-        As it was saved: it predicts the same, and can be taught, retuned and saved again.
+        The model that was saved: it predicts the same, and can be updated, retuned and saved again.
 
     Raises
     ------
     ModelFileError
-        Where the file is damaged, or holds what no saved model holds, with what is wrong and where.
+        If the file is damaged, or holds what no saved model holds: what is wrong, and where.
 
     See Also
     --------
@@ -57,4 +67,12 @@ def load(path: str | os.PathLike[str], mmap: bool = False) -> Saved:
         cls = _CLASSES.get(state["class"])
         if cls is None:
             raise ModelFileError(f"it holds a {state['class']}, which this version does not have.")
-        return cls._restored(state, arrays, mmap)
+        reader = Reader(arrays)
+        with told("params"):
+            model = cls(**{name: reader.decode(value) for name, value in state["params"].items()})
+        with told("fitted"):
+            fitted = {name: reader.decode(value) for name, value in state["fitted"].items() if name in SAVED}
+            check_fitted(fitted)
+        model.__dict__ |= fitted
+        model._publish(restored_model(state["model"], reader, fitted.get("n_features_in_"), mmap=mmap))
+        return model

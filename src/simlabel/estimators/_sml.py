@@ -1,89 +1,113 @@
-"""SMLClassifier: its parameters, and what scikit-learn asks of it."""
+"""SMLClassifier: the method of the paper, every stage by hand."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils import Tags
 
+from simlabel._utils.advice import advise
 from simlabel._utils.registry import Registry
-from simlabel.estimators._inspect import InspectionMixin
-from simlabel.estimators._learning import LearningMixin
-from simlabel.estimators._sets import SetsMixin
-from simlabel.labels import advise_on_labels
-from simlabel.normalizers import resolve_normalizer
-from simlabel.ridge import INFLUENCES
-from simlabel.rules import LABEL_RULES
-from simlabel.similarities import SIMILARITIES, Function
-from simlabel.tuning import TUNERS
+from simlabel._utils.rows import is_remote
+from simlabel._utils.validation import Rows
+from simlabel.estimators._inspection import InspectionMixin
+from simlabel.estimators._problem import (
+    check_table,
+    check_training_rows,
+    choose_normalizer,
+    client_of,
+    dask_module,
+    draw_seed,
+    make_problem,
+    sample_references,
+)
+from simlabel.estimators._updates import UpdateMixin
+from simlabel.labels import LabelSpace, refuse_unknown
+from simlabel.model import Batch, Model, Scorer, Wanted, learnt_outcomes, training_blocks
+from simlabel.model.sketches import SketchProblem, fit_sketch, resolve_sketch
+from simlabel.normalizers import Normalizer, UnitsWarning, resolve_normalizer, told_units
+from simlabel.ridge import INFLUENCES, Problem, Stages
+from simlabel.rules import ABSENCES, CALIBRATIONS, LABEL_RULES
+from simlabel.similarities import SIMILARITIES, Function, Similarity
+from simlabel.sums import resolve_engine, resolve_weighting
+from simlabel.tables import ENCODERS, Cells, TableEncoder, advise_on_categories, title_column
+from simlabel.tuning import TUNERS, advise_on_curve
+
+_REGISTRIES: dict[str, Registry[Any]] = {
+    "similarity": SIMILARITIES,
+    "label_rule": LABEL_RULES,
+    "tuning": TUNERS,
+    "influence": INFLUENCES,
+}
 
 
-class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
+class SMLClassifier(UpdateMixin, InspectionMixin):
     """Similarity-based multi-label classifier.
 
-    For a new instance it adds up its similarity to every labelled instance, label by label. The
-    same sum over the sizes of the label sets predicts how many labels the instance has; so many
-    of the strongest labels are the answer. There is no training phase: `fit` only keeps the
-    instances, and chooses the bandwidth where it is left open.
+    The score of a label is the sum of the similarities of the query to all labeled instances that have it.
+    The same sum over the sizes of the label sets predicts the number of labels; that many of the highest
+    scores are predicted. There is no training phase: `fit` stores the instances, and chooses the bandwidth if
+    it is not given.
 
     Parameters
     ----------
     similarity : str, Similarity or callable
-        What it means to be alike: "rbf", "laplacian", "polynomial", "linear", "quadratic", "cosine",
+        Similarity of two instances: "rbf", "laplacian", "polynomial", "linear", "quadratic", "cosine",
         "chi_square", "jaccard", "precomputed", an object (``RBF(gamma=8.0)``), or a function of two
         instances. Objects can be added and multiplied.
     normalizer : str, list, transformer or None
-        What is done to the features first: "l2" (unit length, the paper's), "zscore", "minmax",
-        "quantile" (normal scores, robust to outliers), "relevance" (columns count by what they say of the
-        labels; after another), a list of these, any scikit-learn transformer, or None. "auto" takes the
-        best of the others by leave-one-out on at most 1,500 rows; `tuning_.note` tells.
+        Preprocessing of the features: "l2" (unit length, the paper's), "zscore", "minmax",
+        "quantile" (normal scores, robust to outliers), "relevance" (weights columns by their relation to the
+        labels; after another), a list of these, any scikit-learn transformer, or None. "auto" chooses the
+        best of the others by leave-one-out on at most 1,500 rows; `tuning_.note` compares them.
     weighting : str, Weighting, callable or None
-        How much a similarity of a given strength counts: "power", "top_k", "cutoff", a function.
+        Weight of a similarity as a function of its value: "power", "top_k", "cutoff", a function.
     influence : str or Influence
         How much each reference contributes: "uniform" (the paper's), "label_mean" (for rare labels),
-        or "ridge" (learnt, which is usually the most accurate).
+        or "ridge" (learned: the dual coefficients of kernel ridge regression, usually the most accurate).
     label_rule : str, LabelRule or callable
         From label weights to a set: "set_size" (the paper's), "threshold", "fixed_size", "cutoff",
         "per_label", "aimed" (at a precision), "auto" (the best of them by leave-one-out, for micro F1;
         ``AutoRule(criterion=...)`` for another), or a function of the weights.
     calibration : None, str or LeaveOneOutCalibration
         None: probabilities are shares of the similarity. "loo": calibrated on leave-one-out scores.
-        "auto": calibrated where that takes little: where influence is learned, and else with at most
-        10,000 labelled instances (4 million scores; 262,144 calls of a Python function of two instances),
-        on this machine, and at least 50; shares otherwise. `plan_` and `describe` say which.
+        "auto": calibrated if that is cheap: if influence is learned, or for 50 to 10,000
+        labeled instances (4 million scores; 262,144 calls of a Python function of two instances) in
+        memory; shares otherwise. `plan_` and `describe` say which.
     sampler : None, int, str, Sampler, array or callable
-        Sum over some of the references, drawn at fit or anew for each query: a number of them, "uniform",
-        "balanced", an object of `simlabel.sums`, or any probabilities. Label weights stay right on
-        average.
+        Sum over some of the references, drawn at fit or for each query: a number of them, "uniform",
+        "balanced", an object of `simlabel.sums`, or any probabilities. Label weights are unbiased.
     sketch : None, str or Sketch
-        The sums in a short form, made at fit, that costs the same for any number of references:
+        Approximation of the sums, computed at fit, whose cost does not depend on the number of references:
         "condense", "random_features", or "auto" for the cheapest that keeps the average precision.
         Leave-one-out, and so tuning and label rules, stay exact.
     tuning : str or Search
-        How parameters that are left open are resolved at fit: "validation" (the paper's), or "loo"
+        How parameters that are not given are resolved at fit: "validation" (the paper's), or "loo"
         (leave-one-out over all rows).
     engine : str or engine
         How the sums are computed: "exact", "collapsed", or "auto", the exact way with the lowest predicted
-        cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and tells progress.
+        cost; ``Exact(memory_mib=..., on_block=...)`` bounds the memory and reports progress.
     n_jobs : int or None
-        Threads, of this library and of those that it calls (BLAS, OpenMP). None for all cores that this
-        process may use, but no more than ``OMP_NUM_THREADS``, ``threadpool_limits`` or
+        Number of threads, of this library and of those that it calls (BLAS, OpenMP). None for all cores that
+        this process may use, but no more than ``OMP_NUM_THREADS``, ``threadpool_limits`` or
         ``joblib.parallel_config`` allow.
     random_state : int, RandomState or None
         For the choice of validation rows.
     encoder : None, "table" or TableEncoder
-        Where rows are those of a table with texts, categories and empty cells: what makes numbers of them.
-        Columns are then matched by name, and all that a model does takes tables. `Tagger` chooses it and
-        the other stages by itself.
+        Encodes the rows of a table with texts, categories and empty cells as numbers. Columns are then
+        matched by name, and all methods take tables. `Tagger` chooses it and the other stages by itself.
     hierarchy : None, str, dict or Hierarchy
-        Labels that are part of others: a dict from labels to their parents, or what stands between the steps
-        of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all labels above theirs, in
-        fit and in what is predicted, and no label is less probable than those below it.
+        Labels that are part of others: a dict from labels to their parents, or the separator of the steps
+        of labels that are paths (``"::"`` for ``"mail::imap"``). Rows then have all ancestors of their
+        labels, in fit and in predictions, and no label is less probable than its descendants.
     absent : None, "unknown" or PresenceOnly
-        What it means that a row has not been given a label: None, that it has it not; "unknown", that it
-        may have it all the same. Then weights, probabilities and sets are put right for the share of labels
-        that is missing, which ``PresenceOnly(missing=0.3)`` of `simlabel.rules` states, or which
-        is estimated under an assumption that `PresenceOnly` names. `recorded_` has the share that is there.
+        How to treat labels that a row does not have: None means that the label does not apply; "unknown"
+        means that it may be missing (positive-unlabeled data). Then weights, probabilities and sets are
+        corrected for the share of labels that is missing, which ``PresenceOnly(missing=0.3)`` of
+        `simlabel.rules` states, or which is estimated under an assumption that `PresenceOnly`
+        names. `recorded_` has the share that is recorded.
 
     Attributes
     ----------
@@ -91,25 +115,25 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
         Label names, in the order of the columns of `decision_function`.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Where X had names.
+        If X had names.
     similarity_, normalizer_, weighting_, influence_, label_rule_, calibration_, sketch_ : objects
         The stages, resolved and fitted.
     tuning_ : TuningResult
         The curve of the search.
     cv_results_ : dict of arrays
-        The same in the form of scikit-learn's ``cv_results_``, for ``pd.DataFrame(model.cv_results_)``.
+        That curve in the form of scikit-learn's ``cv_results_``, for ``pd.DataFrame(model.cv_results_)``.
     n_references_ : int
-        Number of labelled instances.
+        Number of labeled instances.
     ids_ : array, (n_references,)
-        What they are called.
+        Their ids.
     plan_ : Plan
-        How as many queries as there are references would be computed.
+        Plan of a prediction for as many queries as there are references.
 
     See Also
     --------
     AutoSMLClassifier : Chooses the stages by itself.
-    Tagger : The same for raw tables: texts, categories, dates, empty cells.
-    similarity_sums : The sum that everything rests on.
+    Tagger : For raw tables: texts, categories, dates, empty cells.
+    similarity_sums : The sum on which everything rests.
 
     Examples
     --------
@@ -157,49 +181,17 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
         self.hierarchy = hierarchy
         self.absent = absent
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None, groups: Any = None) -> Self:
-        """Keep the labelled instances and resolve what is "auto".
-
-        Parameters
-        ----------
-        X : array, sparse, data frame or list of objects, (n_rows, n_features)
-            Instances; with a precomputed similarity, (n_rows, n_rows).
-        y : 0/1 array, sparse or data frame (n_rows, n_labels), list of sets, or 1-D array
-            Label sets; one class per row in a 1-D array.
-        sample_weight : array, (n_rows,), optional
-            How many times each row counts; rows of weight 0 are dropped.
-        ids : list, (n_rows,), optional
-            What the rows are called, for `forget` and `explain`; numbers from 0 by default.
-        groups : list, (n_rows,), optional
-            What each row belongs to, where rows of one group are nearly copies: packages of one source,
-            frames of one film, visits of one patient. Wherever a row is left out, its whole group is (all
-            of its weight): in tuning, label rules, calibration, `leave_one_out`, `suspicious_labels` and
-            `novelty`. None or NaN: a group of its own.
-
-        Examples
-        --------
-        >>> X, y = [[1.0, 0.0], [1.0, 0.0], [0.8, 0.6]], [{"sea"}, {"sea"}, {"trees"}]
-        >>> model = SMLClassifier("linear").fit(X, y, groups=["film", "film", None])
-        >>> model.leave_one_out().round(2)
-        array([[0. , 0.8],
-               [0. , 0.8],
-               [1.6, 0. ]])
-        """
-        with self._changing() as changed:
-            changed._reset()
-            batch = changed._fit(X, y, sample_weight, ids, groups, None)
-            advise_on_labels(batch.labels.classes.tolist(), batch.Y)
-        return self
-
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``similarity__gamma`` needs an object such as ``RBF()`` in place of a name."""
         for name in params:
             stage, _, rest = name.partition("__")
             current = params.get(stage, getattr(self, stage, None))
             if rest and isinstance(current, str):
+                classes = _REGISTRIES[stage].classes if stage in _REGISTRIES else {}
+                example = f"{classes[current].__name__}()" if current in classes else "..."
                 raise ValueError(
-                    f"{name!r} cannot be set while {stage}={current!r} is a name; give an object, e.g. "
-                    f"SMLClassifier({stage}={_as_object(stage, current)})."
+                    f"{name!r} cannot be set while {stage}={current!r} is a name: pass an object, e.g. "
+                    f"SMLClassifier({stage}={example})."
                 )
         super().set_params(**params)
         return self
@@ -210,24 +202,148 @@ class SMLClassifier(LearningMixin, InspectionMixin, SetsMixin):
             tags.input_tags.string = tags.input_tags.allow_nan = True
         try:
             similarity = SIMILARITIES.resolve(self.similarity)
-            named = isinstance(self.normalizer, str) and self.normalizer == "auto"
-            normalizer = resolve_normalizer("minmax" if named else self.normalizer)  # one that it may take
+            is_auto = isinstance(self.normalizer, str) and self.normalizer == "auto"
+            normalizer = resolve_normalizer("minmax" if is_auto else self.normalizer)  # "auto" may choose it
         except (TypeError, ValueError):
-            return tags  # a wrong name is reported by fit
+            return tags  # `fit` reports wrong names
         tags.input_tags.pairwise = similarity.form == "precomputed"
-        made_nonnegative = normalizer is not None and normalizer.nonnegative_output
-        tags.input_tags.positive_only = bool(similarity.nonnegative_input) and not made_nonnegative
+        becomes_nonnegative = normalizer is not None and normalizer.nonnegative_output
+        tags.input_tags.positive_only = bool(similarity.nonnegative_input) and not becomes_nonnegative
         tags.no_validation = isinstance(similarity, Function)
         return tags
 
+    def _check_training_rows(self, X: Any) -> Rows:
+        similarity = self._resolved_similarity()
+        if self.encoder is None:
+            return check_training_rows(self, X, similarity, client_of(self.engine))
+        if similarity.form == "precomputed" or isinstance(similarity, Function):
+            raise ValueError(f"encoder: {similarity!r} compares no columns: omit the encoder.")
+        cells = check_table(X)
+        self.n_features_in_ = len(cells.names)
+        self.feature_names_in_ = np.array(cells.names, dtype=object)
+        return cells.rows
 
-def _as_object(stage: str, name: str) -> str:
-    registries: dict[str, Registry[Any]] = {
-        "similarity": SIMILARITIES,
-        "label_rule": LABEL_RULES,
-        "tuning": TUNERS,
-        "influence": INFLUENCES,
-    }
-    registry = registries.get(stage)
-    known = {} if registry is None else registry.classes
-    return f"{known[name].__name__}()" if name in known else "..."
+    def _training_batch(self, X: Any, *args: Any, **kwargs: Any) -> Batch:
+        batch = super()._training_batch(X, *args, **kwargs)
+        if batch.kept is None or self._resolved_similarity().form != "precomputed":
+            return batch
+        return replace(batch, X=batch.X[:, batch.kept])
+
+    def _learn(self, batch: Batch, encoder: TableEncoder | None = None) -> None:
+        rule, search = LABEL_RULES.resolve(self.label_rule), TUNERS.resolve(self.tuning)
+        calibration = self._calibration()
+        stages = self._stages(batch.X)
+        for stage in (stages.weighting, rule, search, stages.influence, calibration):
+            if stage is not None and not isinstance(stage, str):
+                stage.check()
+        names = getattr(self, "feature_names_in_", None)
+        encoder = self._fit_encoder(batch) if encoder is None else encoder
+        spec, note = self.normalizer, ""
+        if isinstance(spec, str) and spec == "auto":
+            spec, note = choose_normalizer(batch, stages, names, encoder, search)
+        normalizer, problem = make_problem(batch, spec, stages, names, encoder)
+        self._warn_about_units(batch, normalizer, stages.similarity)
+        problem, drawing = sample_references(problem, self.sampler)
+        sketch = resolve_sketch(self.sketch, problem.stages.similarity, stages.weighting)
+        if stages.influence.learned and (sketch is not None or drawing is not None):
+            raise ValueError(
+                f"influence={self.influence!r} is solved for all stored references, so it cannot be combined "
+                f"with a sketch or with a draw for each query: use a sampler that draws at fit."
+            )
+        if sketch is not None:
+            refuse_unknown(batch.settled[1], "a sketch is of label sets that are all known")
+        learns = calibration is not None or rule.needs == "leave_one_out"
+        tuned = search.run(problem, keep=learns and drawing is None and self.absent is None)
+        best, self.tuning_ = tuned.problem, tuned.curve
+        advise_on_curve(self.tuning_)
+        if note:
+            note = "; ".join(filter(None, (note, self.tuning_.note)))
+            self.tuning_ = replace(self.tuning_, note=note)
+        stages = best.stages if drawing is None else replace(best.stages, engine=drawing)
+        scorer = Scorer(stages, best.references, best.solve()).made_ready()
+        if self.absent is not None:
+            scorer = self._correct_for_missing(scorer, batch.labels)
+        stages = scorer.stages
+        stages.engine.ready(scorer.prepared, [scorer.job])
+        single = batch.labels.kind == "single"
+        rule, curves = learnt_outcomes(rule, calibration, scorer, single=single, sums=tuned.sums)
+        if sketch is not None:
+            task = SketchProblem(stages, best.references, scorer.prepared, scorer.job)
+            scorer = replace(scorer, sketch=fit_sketch(sketch, task))
+        columns = batch.kept if stages.similarity.form == "precomputed" else None
+        self._publish(Model(batch.labels, normalizer, scorer, rule, columns, curves, encoder))
+
+    def _resolved_similarity(self) -> Similarity:
+        similarity = SIMILARITIES.resolve(self.similarity)
+        similarity.check()
+        return similarity
+
+    def _calibration(self) -> Wanted:
+        given = self.calibration
+        if isinstance(given, str) and given == "auto":
+            return "auto"
+        return None if given is None else CALIBRATIONS.resolve(given)
+
+    def _stages(self, X: Rows) -> Stages:
+        """Return the stages of the sums as objects, with unresolved "auto" parameters."""
+        engine = resolve_engine(self.engine)
+        if is_remote(X) and not hasattr(engine, "client"):
+            engine = dask_module().DaskEngine(X.client, local=engine)
+        return Stages(
+            similarity=self._resolved_similarity(),
+            weighting=resolve_weighting(self.weighting),
+            influence=INFLUENCES.resolve(self.influence),
+            engine=engine,
+            n_jobs=self.n_jobs,
+            seed=draw_seed(self.random_state),
+        )
+
+    def _fit_encoder(self, batch: Batch) -> TableEncoder | None:
+        if self.encoder is None:
+            return None
+        cells = Cells(tuple(self.feature_names_in_.tolist()), batch.X)
+        encoder = ENCODERS.resolve(self.encoder).fit(cells)
+        advise_on_categories(cells, encoder)
+        self.title_column_ = title_column(cells, encoder.columns_)
+        return encoder
+
+    def _warn_about_units(self, batch: Batch, normalizer: Normalizer | None, similarity: Similarity) -> None:
+        """Warn about columns of different scales; a normalizer passed as an object is meant as it is."""
+        default = self.normalizer is None or self.normalizer == "l2"
+        if not default or self.encoder is not None or similarity.form == "precomputed":
+            return
+        message = told_units(batch.X, normalizer, getattr(self, "feature_names_in_", None))
+        if message is not None:
+            advise(message, UnitsWarning)
+
+    def _correct_for_missing(self, scorer: Scorer, labels: LabelSpace) -> Scorer:
+        """Return the scorer with sums corrected for labels that apply but are missing (PU learning)."""
+        presence = ABSENCES.resolve(self.absent)
+        presence.check()
+        if labels.kind == "single":
+            raise ValueError(f"absent={self.absent!r} is for label sets, but y has one class for each row.")
+        if self.sketch is not None:
+            raise ValueError(f"absent={self.absent!r} cannot be combined with a sketch.")
+        if getattr(self.influence, "mixing", False):
+            raise ValueError(
+                f"absent={self.absent!r} needs learned scores that are shares, but Ridge(mixing=True) gives "
+                f"log-odds: use Ridge(mixing=False)."
+            )
+        recorded = presence.recorded(labels.classes, training_blocks(scorer))
+        problem = Problem(replace(scorer.stages, recorded=recorded), scorer.references)
+        return Scorer(problem.stages, problem.references, problem.solve(), scorer.ready)
+
+
+def chosen_classifier(
+    owner: Any, similarity: Similarity, normalizer: Any, influence: Any, rule: Any, seed: int
+) -> SMLClassifier:
+    """Return a classifier with the chosen stages, and all other parameters of `owner`."""
+    others = ("calibration", "engine", "n_jobs", "absent", "hierarchy")
+    return SMLClassifier(
+        similarity,
+        normalizer=normalizer,
+        influence=influence,
+        label_rule=rule,
+        random_state=seed,
+        **{name: getattr(owner, name) for name in others},
+    )

@@ -37,26 +37,36 @@ from simlabel.sums import Sampled
 Wanted = LeaveOneOutCalibration | Literal["auto"] | None
 
 
-def training_blocks(scorer: Scorer, *, leave_out: bool = True) -> Iterator[TrainingBlock]:
-    """Yield scores of all references, block by block, with or without their own entry."""
+def training_blocks(
+    scorer: Scorer, *, leave_out: bool = True, sums: FloatArray | None = None
+) -> Iterator[TrainingBlock]:
+    """Yield scores of all references, block by block, with or without their own entry.
+
+    Leave-one-out `sums`, (n_references, n_columns), may be known from tuning.
+    """
     references = scorer.references
     rescaled = Rescaling(scorer.problem, scorer.solved.scale) if leave_out else None
     many = references.n_rows * references.n_labels > limits().judged_entries
     Y, U = references.settled_Y, references.unknown
     for part in scorer.chunks(references.X):
         unknown, places = None if U is None else U[part], references.places[part] if many else None
-        scores = scorer.score(references.X[part]) if rescaled is None else _left_out(scorer, part, rescaled)
+        if rescaled is None:
+            scores = scorer.score(references.X[part])
+        else:
+            scores = _left_out(scorer, part, rescaled, sums)
         recorded = scorer.stages.recorded
         yield TrainingBlock(scores, Y[part], scorer.stands_for[part], unknown, recorded, places=places)
 
 
-def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling) -> ScoreBlock:
+def _left_out(scorer: Scorer, part: slice, rescaled: Rescaling, sums: FloatArray | None = None) -> ScoreBlock:
     solved, references = scorer.solved, scorer.references
     if solved.left_out is not None:
         return scorer.block(solved.left_out[part])
     rows = np.arange(part.start, part.stop)
     own = own_entries(rows, references)
-    if len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
+    if sums is not None:
+        scores = scorer.block(sums[part], rows)
+    elif len(rows) == references.n_rows and isinstance(references.X, np.ndarray | sp.csr_array):
         scores = scorer.score(references.X, own, rows, symmetric=True)  # each pair is computed once
     else:
         scores = scorer.score(references.X[part], own, rows)
@@ -99,7 +109,7 @@ def fit_rule(rule: LabelRule, scorer: Scorer, left_out: Sequence[TrainingBlock] 
 
 
 def learnt_outcomes(
-    rule: LabelRule, wanted: Wanted, scorer: Scorer, *, single: bool
+    rule: LabelRule, wanted: Wanted, scorer: Scorer, *, single: bool, sums: FloatArray | None = None
 ) -> tuple[LabelRule, LeaveOneOutCalibration | None]:
     """Fit rule and calibration, in one pass over the rows if both need it and the scores fit in memory.
 
@@ -110,15 +120,19 @@ def learnt_outcomes(
     scorer : Scorer
     single : bool
         Whether each row has one class, so that the rule is not used.
+    sums : array, (n_references, n_columns), optional
+        Leave-one-out sums of all references, if they are known from tuning.
     """
     if isinstance(wanted, str):
         wanted = LeaveOneOutCalibration() if why_uncalibrated(scorer) is None else None
-    if wanted is None:
+    if wanted is None and sums is None:
         return fit_rule(rule, scorer), None
     blocks = None
-    if scorer.references.n_rows * scorer.job.reducer.width <= limits().judged_entries:
-        blocks = list(training_blocks(scorer))
+    if wanted is None or scorer.references.n_rows * scorer.job.reducer.width <= limits().judged_entries:
+        blocks = list(training_blocks(scorer, sums=sums))
     rule = fit_rule(rule, scorer, blocks)
+    if wanted is None:
+        return rule, None
     recorded = [  # curves are fitted to scores of recorded labels
         replace(block, scores=as_recorded(block.scores, block.recorded))
         for block in blocks or training_blocks(scorer)

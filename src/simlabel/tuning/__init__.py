@@ -1,42 +1,48 @@
-"""Tuning: from "auto" to a value, by scores on the training rows."""
+"""Tuning: choose a value for what is "auto", by scores of the training rows.
+
+`Validation` and `LeaveOneOut` are the searches of `SMLClassifier`; with learned influence both use
+`RidgeSearch`. `ColumnSearch` weights the columns of a table. All return a curve, a `TuningResult`.
+"""
 
 from simlabel._utils.registry import Registry
-from simlabel.tuning._advice import advise_on_curve
 from simlabel.tuning._columns import MOST_CANDIDATES, STRAIGHT_SHARE, ColumnSearch, ColumnWeights
-from simlabel.tuning._criterion import Judge, Judgement, check_criterion, criterion_of, learned_scores
-from simlabel.tuning._loo import LeaveOneOut
-from simlabel.tuning._masked import best_of
-from simlabel.tuning._problem import Candidate, on_rows, resolved, two_sided
-from simlabel.tuning._result import TuningResult, search_results
+from simlabel.tuning._measure import (
+    best_of,
+    check_criterion,
+    criterion_of,
+    measure_learned,
+    on_rows,
+    resolved,
+    two_sided,
+)
+from simlabel.tuning._result import TuningResult, advise_on_curve, curve_problem, search_results
 from simlabel.tuning._ridge import RidgeSearch, Walk
-from simlabel.tuning._search import Search, rows_for_patterns
-from simlabel.tuning._validation import Validation
+from simlabel.tuning._search import LeaveOneOut, Search, Tuned, Validation, rows_for_patterns
 
 TUNERS: Registry[Search] = Registry("tuning", Search, [Validation, LeaveOneOut])
 
 __all__ = [
-    "TUNERS",
     "advise_on_curve",
-    "Validation",
-    "LeaveOneOut",
-    "Search",
-    "Candidate",
-    "on_rows",
-    "resolved",
-    "rows_for_patterns",
+    "best_of",
+    "check_criterion",
     "ColumnSearch",
     "ColumnWeights",
-    "MOST_CANDIDATES",
-    "STRAIGHT_SHARE",
-    "TuningResult",
-    "search_results",
-    "check_criterion",
-    "two_sided",
-    "RidgeSearch",
-    "Walk",
-    "Judge",
-    "Judgement",
     "criterion_of",
-    "learned_scores",
-    "best_of",
+    "curve_problem",
+    "LeaveOneOut",
+    "measure_learned",
+    "MOST_CANDIDATES",
+    "on_rows",
+    "resolved",
+    "RidgeSearch",
+    "rows_for_patterns",
+    "Search",
+    "search_results",
+    "STRAIGHT_SHARE",
+    "Tuned",
+    "TUNERS",
+    "TuningResult",
+    "two_sided",
+    "Validation",
+    "Walk",
 ]

@@ -1,7 +1,8 @@
-"""What a search found."""
+"""The result of a search: its curve, and a warning if it says little."""
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from simlabel._utils.advice import TuningWarning, advise
 from simlabel._utils.validation import check_number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_FEWEST_QUERIES = 50  # scored rows: with fewer, a curve is noise
+_NOISE = 0.25  # of a standard error: candidates are scored on the same rows, so they differ by less
+_SMALL = 1e-3  # of the criterion, if it has no standard error
+_NEARLY_PERFECT = 0.05  # from perfect: little can be gained
+_SCALES = ("gamma", "penalty")  # without natural bounds; other grids end where the method does
 
 
 @dataclass(frozen=True)
@@ -24,21 +32,21 @@ class TuningResult:
     Attributes
     ----------
     parameters : tuple of str
-        Nested names of what was "auto".
+        Nested names of the "auto" parameters.
     candidates : tuple of dict
-        What was tried, in order.
+        Candidates, in the order in which they were tried.
     criterion : str
-        What was measured.
+        Name of the metric.
     values, errors : tuple of float
         Mean of the criterion for each candidate, and its standard error.
     best : dict
-        The chosen candidate; empty where nothing was "auto".
+        The chosen candidate; empty if nothing was "auto".
     n_queries : int
         Number of rows that were scored.
     note : str
-        In words, what is unusual about this search.
+        What is unusual about this search.
     n_rows : int
-        Number of labelled rows that there were; 0 where that is not known.
+        Number of labeled rows; 0 if unknown.
     """
 
     file_key: ClassVar[str] = "tuning.TuningResult"
@@ -54,7 +62,7 @@ class TuningResult:
     n_rows: int = 0
 
     def check(self) -> None:
-        """Raise ValueError where the parts do not belong together."""
+        """Raise ValueError if the parts do not fit each other."""
         lists = (self.parameters, self.candidates, self.values, self.errors)
         for name in ("n_queries", "n_rows"):
             check_number("TuningResult", name, getattr(self, name), at_least=0, integer=True)
@@ -67,10 +75,12 @@ class TuningResult:
             and (self.best in self.candidates or not self.candidates)
         )
         if not good:
-            raise ValueError(f"TuningResult: {self.criterion!r} for {self.parameters!r} is no curve.")
+            raise ValueError(
+                f"TuningResult: {self.criterion!r} for {self.parameters!r} is not a valid curve."
+            )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per candidate, in rising order of the parameters.
+        """Return one row per candidate, in increasing order of the parameters.
 
         Examples
         --------
@@ -89,7 +99,7 @@ class TuningResult:
         return frame.sort_values(list(self.parameters), ignore_index=True) if self.parameters else frame
 
     def cv_results(self) -> dict[str, Any]:
-        """The candidates in the form of scikit-learn's ``cv_results_``, in the order of the search.
+        """Return the candidates in the form of scikit-learn's ``cv_results_``, in the order of the search.
 
         Returns
         -------
@@ -139,13 +149,22 @@ class TuningResult:
         return axes
 
     @property
+    def best_value(self) -> float:
+        """Value of the chosen candidate; NaN if none was measured."""
+        return self.values[self.candidates.index(self.best)] if self.candidates else float("nan")
+
+    @property
+    def best_error(self) -> float:
+        """Standard error of that value."""
+        return self.errors[self.candidates.index(self.best)] if self.candidates else float("nan")
+
+    @property
     def higher_is_better(self) -> bool:
-        """Whether the criterion is one to be made large, as the choice shows."""
+        """Whether the criterion is to be maximized, as the choice shows."""
         if not self.candidates:
             return True
         values = [value for value in self.values if value == value]
-        at_best = self.values[self.candidates.index(self.best)]
-        return not values or at_best >= max(values) - 1e-9
+        return not values or self.best_value >= max(values) - 1e-9
 
 
 def search_results(
@@ -154,14 +173,14 @@ def search_results(
     errors: npt.ArrayLike | None = None,
     ranks: npt.ArrayLike | None = None,
 ) -> dict[str, Any]:
-    """What a search has tried, in the form of scikit-learn's ``cv_results_``: arrays of one length.
+    """Return the candidates in the form of scikit-learn's ``cv_results_``: arrays of equal length.
 
     Parameters
     ----------
     params : sequence of dict
         Each candidate.
     scores, errors : array, (n_candidates,)
-        Mean score, the higher the better, and its standard error where there is one.
+        Mean score, the higher the better, and its standard error if there is one.
     ranks : array of int, (n_candidates,), optional
         By default those of the scores: 1 is best, equals share the first rank, and NaN comes last.
 
@@ -184,3 +203,53 @@ def search_results(
     if ranks is None:
         ranks = rankdata(np.where(np.isnan(means), np.inf, -means), method="min")
     return results | {"rank_test_score": np.asarray(ranks, dtype=np.int64)}
+
+
+def advise_on_curve(curve: TuningResult) -> None:
+    """Warn if the chosen value means little, or a better one may lie beyond the grid."""
+    problem = curve_problem(curve)
+    if problem:
+        advise(problem, TuningWarning)
+
+
+def curve_problem(curve: TuningResult) -> str:
+    """Return what is wrong with a curve, and what to do; an empty text if nothing is.
+
+    Examples
+    --------
+    >>> tried = tuple({"gamma": gamma} for gamma in (1.0, 2.0, 4.0))
+    >>> given = ("gamma",), tried, "average_precision"
+    >>> errors = (0.01, 0.01, 0.01)
+    >>> curve_problem(TuningResult(*given, (0.6, 0.7, 0.65), errors, tried[1], 100))
+    ''
+    >>> curve_problem(TuningResult(*given, (0.6, 0.7, 0.75), errors, tried[2], 100))
+    'gamma=4 is the largest value tried, and the best: average precision may be better beyond. Set it ...'
+    """
+    values = np.array(curve.values, dtype=float)
+    if curve.n_queries < _FEWEST_QUERIES or np.isfinite(values).sum() < 3:
+        return ""
+    higher, best, error = curve.higher_is_better, curve.best_value, curve.best_error
+    if not math.isfinite(best) or abs(best - (1.0 if higher else 0.0)) <= _NEARLY_PERFECT:
+        return ""
+    little = _SMALL * abs(best) if math.isnan(error) else _NOISE * error
+    criterion = curve.criterion.replace("_", " ")
+    if np.nanmax(values) - np.nanmin(values) <= little:
+        names = " and ".join(name.rpartition("__")[2] for name in curve.parameters)
+        return (
+            f"whatever {names} is, {criterion} is {best:.3g}: the features appear to be uninformative under "
+            f"this similarity. Try another normalizer or similarity, or AutoSMLClassifier()."
+        )
+    for name in curve.parameters:
+        short, tried = name.rpartition("__")[2], np.array([one[name] for one in curve.candidates])
+        if short not in _SCALES or len(np.unique(tried)) < 3:
+            continue
+        chosen = curve.best[name]
+        inside = values[tried != chosen]
+        gain = abs(best - float(np.nanmax(inside) if higher else np.nanmin(inside)))
+        if chosen in (tried.min(), tried.max()) and gain > little:
+            edge = "smallest" if chosen == tried.min() else "largest"
+            return (
+                f"{short}={chosen:.3g} is the {edge} value tried, and the best: {criterion} may be better "
+                f"beyond. Set it yourself, or try another normalizer or similarity, or AutoSMLClassifier()."
+            )
+    return ""

@@ -121,8 +121,7 @@ def _tuned(problem: Problem) -> Problem:
     """Return the problem with bandwidth and penalty chosen on a sample of the rows."""
     n, most = problem.references.n_rows, limits().compared_rows // 2
     rows = np.arange(n) if n <= most else drawn_rows(problem.references.order, most, problem.stages.seed)
-    _, curve = LeaveOneOut().run(on_rows(problem, rows))
-    return resolved(problem, curve.best)
+    return resolved(problem, LeaveOneOut().run(on_rows(problem, rows)).curve.best)
 
 
 @dataclass(frozen=True)

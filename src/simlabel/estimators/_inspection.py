@@ -1,4 +1,4 @@
-"""What a fitted classifier can be asked besides labels: why, what is wrong, what is new, what to label."""
+"""Explain predictions, diagnose the labeled instances, and suggest which rows to label."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from simlabel._utils.limits import limits
 from simlabel._utils.rows import n_rows, spaced_rows, take_rows
 from simlabel._utils.threads import within_n_jobs
 from simlabel._utils.validation import FloatArray, check_number
-from simlabel.estimators._picked import PickedMixin
+from simlabel.estimators._fitted import FittedClassifier
+from simlabel.estimators._problem import row_bytes
 from simlabel.labels import refuse_unknown
 from simlabel.model import (
+    Notes,
     left_out_scores,
     left_out_shares,
     refuse_estimates,
@@ -36,20 +38,17 @@ from simlabel.model.inspection import (
     uncertainty,
 )
 from simlabel.sums import Plan
-from simlabel.tuning import TuningResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class InspectionMixin(PickedMixin):
-    """Explanations and diagnostics, for a classifier that publishes an immutable model."""
-
-    tuning_: TuningResult
+class InspectionMixin(FittedClassifier):
+    """Explanations and diagnostics of a fitted classifier."""
 
     @property
     def cv_results_(self) -> dict[str, Any]:
-        """The curve of the search, in the form of scikit-learn's ``cv_results_``: arrays of one length.
+        """Curve of the search in the form of scikit-learn's ``cv_results_``: arrays of equal length.
 
         Examples
         --------
@@ -60,53 +59,74 @@ class InspectionMixin(PickedMixin):
         >>> pd.DataFrame(model.cv_results_).columns.tolist()[1:]
         ['params', 'mean_test_score', 'standard_error_test_score', 'rank_test_score']
         """
-        if not hasattr(self, "tuning_"):
-            raise AttributeError("cv_results_ is there after fit.")
+        check_is_fitted(self)
         return self.tuning_.cv_results()
 
     def plan(self, X: Any) -> Plan:
-        """How a prediction for X would be computed, in words."""
+        """Describe how a prediction for X would be computed."""
         model, X = self._check_queries(X)
         return model.scorer.plan(n_rows(X))
 
     @within_n_jobs
-    def leave_one_out(self, method: str = "label_weights") -> FloatArray:
-        """Scores of the training rows, each left out of its own, (n_references, n_labels).
+    def noted(self, X: Any, y: Any) -> Notes:
+        """Return labeled rows in a form that `outputs` can count before they are learned.
 
-        A row that belongs to a group is scored without all of it. Normalizer and resolved values stay as
-        they were fitted on all rows.
+        Learning is exact, but takes time if there are many labeled rows. Until then these rows add plain
+        sums to the probabilities of similar rows. They belong to the current model: create them again after
+        `partial_fit` or `forget`. ``notes + more`` joins them, ``notes.part(positions)`` selects some.
+
+        Parameters
+        ----------
+        X, y : as in `partial_fit`
+            Labels may be new. Unknown ones, as of a `simlabel.labels.Partial`, add nothing.
+
+        Examples
+        --------
+        >>> from simlabel import SMLClassifier
+        >>> X, y = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [{"sea"}, {"sea"}, {"trees"}]
+        >>> model = SMLClassifier("linear", influence="ridge").fit(X, y)
+        >>> model.outputs([[0.1, 0.9]], model.noted([[0.0, 1.0]], [{"moss"}])).names.tolist()
+        ['sea', 'trees', 'moss']
+        """
+        return Notes.taken(*self._check_queries(X), self._read(y))
+
+    @within_n_jobs
+    def leave_one_out(self, method: str = "label_weights") -> FloatArray:
+        """Return leave-one-out scores of the training rows, (n_references, n_labels).
+
+        A row that belongs to a group is scored without the whole group. Normalizer and resolved values stay
+        as they were fitted on all rows.
 
         Parameters
         ----------
         method : {"label_weights", "decision_function"}
-            Which scores: those by which rules rank the labels of a row, or those that can be compared
-            between rows, e.g. for ``roc_auc_score``.
+            Which scores: those by which rules rank the labels of a row, or those that compare between rows,
+            e.g. for ``roc_auc_score``.
         """
-        check_is_fitted(self)
+        model = self._fitted_model
         if method not in ("label_weights", "decision_function"):
             raise ValueError(
                 f"leave_one_out: method must be 'label_weights' or 'decision_function', got {method!r}."
             )
-        scorer = self._model.scorer
-        return left_out_shares(scorer) if method == "decision_function" else left_out_scores(scorer)
+        return (left_out_shares if method == "decision_function" else left_out_scores)(model.scorer)
 
     @within_n_jobs
     def explain(self, X: Any, top: int | None = None, labels: Any = None) -> Explanation:
-        """For every query and label, the labelled instances that contributed most.
+        """Return the labeled instances that contributed most to each label of each query.
 
         Contributions, the rest and (with learned influence) the mean add up to the label's score.
-        The set size is explained too. Costs a block of n_references numbers for each query.
+        The set size is explained too. Needs a block of n_references numbers for each query.
 
         Parameters
         ----------
         X : as in `predict`
             Queries.
         top : int, optional
-            How many instances to list for each query and label, and how many words of a table; by default 10
+            Number of instances to list for each query and label, and of words of a table; by default 10
             instances, or 8 words and the 3 most similar instances.
         labels : list of label names, optional
-            The labels to describe, predicted or not: for one that is not, its score beside its threshold, and
-            the evidence for it and against it. By default the predicted labels of each query.
+            The labels to describe, predicted or not: for one that is not, its score compared with its
+            threshold, and the evidence for and against it. By default the predicted labels of each query.
 
         Examples
         --------
@@ -142,24 +162,23 @@ class InspectionMixin(PickedMixin):
 
     @within_n_jobs
     def suspicious_labels(self, top: int | None = 100) -> pd.DataFrame:
-        """Labels that the neighbourhood contradicts, the most doubtful first: probably wrong or missing.
+        """List labels that similar rows contradict, the most doubtful first: probably wrong or missing.
 
-        Every instance is left out of its own scores. So that the list does not depend on how well the model's
-        settings suit the data, these are not its own where its influence is plain: ridge is solved for its
-        references (up to 6,688 of them, and a positive definite similarity), with bandwidth and penalty
-        chosen by leave-one-out; of dense features, for columns of one scale as well. The row's other labels
-        are heard where they go together with the one in question, not where they exclude it: one that was
-        given in place of another would vouch for itself. All is calibrated. Labels that are unknown are no
-        suspects.
+        Scores are leave-one-out. They do not use the settings of a model with plain influence, which may not
+        suit the data: ridge is solved for its references (up to 6,688 of them, and a positive definite
+        similarity), with bandwidth and penalty chosen by leave-one-out; for dense features, on columns of
+        equal scale too. Other labels of the row count where they occur together with the label, not where
+        they exclude it: a label given in place of another would support itself. All is calibrated. Unknown
+        labels are not listed.
 
-        The list is ranked by evidence, not by probability alone: a label that few rows have gets a low
-        probability almost everywhere, so that its tags are suspicious only as far as other rows tell.
+        The list is ranked by evidence, not by probability alone: a rare label has a low probability almost
+        everywhere, so that its tags are suspicious only as far as other rows tell.
         ``frame.attrs["evidence"]`` says what was used.
 
         Parameters
         ----------
         top : int or None
-            How many to list; None for every label of every instance.
+            Number of rows of the list; None for every label of every instance.
 
         Returns
         -------
@@ -182,8 +201,7 @@ class InspectionMixin(PickedMixin):
         (probabilities, how), knowledge = left_out_evidence(model), references.knowledge
         title = getattr(self, "title_column_", None)
         shown = None if title is None else partial(titles_of, model, title, references.raw)
-        labels = model.labels.classes
-        given = references.Y, references.ids, labels
+        given = references.Y, references.ids, model.labels.classes
         unknown = None if knowledge is None else knowledge.entries
         frame = suspicious_labels(probabilities, *given, top, shown, unknown)
         frame.attrs["evidence"] = how
@@ -191,12 +209,12 @@ class InspectionMixin(PickedMixin):
 
     @within_n_jobs
     def contradicting_duplicates(self, least: float = 0.95) -> pd.DataFrame:
-        """Pairs of labelled instances that are almost the same but for their label sets.
+        """List pairs of labeled instances that are almost equal but have different label sets.
 
         Parameters
         ----------
         least : float
-            The least similarity that counts as almost the same, where an instance's to itself is 1.
+            Smallest similarity that counts as almost equal; the similarity of an instance to itself is 1.
 
         Returns
         -------
@@ -211,23 +229,22 @@ class InspectionMixin(PickedMixin):
            id  other  similarity  disagreement
         0   0      1         1.0           1.0
         """
-        check_is_fitted(self)
-        refuse_precomputed(self._model, "contradicting_duplicates")
+        refuse_precomputed(self._fitted_model, "contradicting_duplicates")
         check_number("contradicting_duplicates", "least", least, above=0)
         return contradicting_duplicates(self._model.scorer.problem, least)
 
     @within_n_jobs
     def data_values(self, criterion: str = "average_precision") -> FloatArray:
-        """What each labelled instance is worth: how much better the others are scored for its being there.
+        """Return how much each labeled instance improves the scores of the others.
 
-        Exact leave-one-out, with the resolved values held, for equal influence and for ridge (over all
-        references, without mixing); it costs as much as scoring every instance once for every other,
-        so it is for thousands of them.
+        Exact leave-one-out with the resolved values held, for uniform influence and for ridge (over all
+        references, without mixing). It costs as much as scoring every instance once for every other, so it
+        suits up to some thousands of them.
 
         Parameters
         ----------
         criterion : {"average_precision", "ranking_loss", "coverage", "one_error"}
-            What the others are judged by.
+            Metric of the others' scores.
 
         Returns
         -------
@@ -242,20 +259,19 @@ class InspectionMixin(PickedMixin):
         >>> SMLClassifier("cosine").fit(X, y).data_values().argmin()
         np.int64(2)
         """
-        check_is_fitted(self)
-        refuse_precomputed(self._model, "data_values")
-        refuse_samples(self._model, "data_values")
-        refuse_groups(self._model, "data_values")
-        known = self._model.scorer.references.completed.knowledge
+        model = self._fitted_model
+        for refuse in (refuse_precomputed, refuse_samples, refuse_groups):
+            refuse(model, "data_values")
+        known = model.scorer.references.completed.knowledge
         refuse_unknown(known, "data values are known where all labels are")
-        return data_values(self._model.scorer, criterion)
+        return data_values(model.scorer, criterion)
 
     @within_n_jobs
     def novelty(self, X: Any) -> FloatArray:
-        """How unlike anything seen each query is, (n_queries,).
+        """Return how dissimilar each query is to the labeled instances, (n_queries,).
 
-        The share of the labelled instances whose similarity to all others together is larger than
-        the query's: above 0.99, the query is less at home than 99% of them.
+        The share of the labeled instances whose total similarity to the others exceeds that of the query:
+        above 0.99, the query is less similar to the rest than 99% of them.
 
         Examples
         --------
@@ -271,24 +287,24 @@ class InspectionMixin(PickedMixin):
 
     @within_n_jobs
     def suggest(self, X_pool: Any, n: int = 10) -> npt.NDArray[np.int64]:
-        """The unlabelled instances that are most worth a person's time.
+        """Return the unlabeled instances that are most worth labeling.
 
-        Each would settle most of the doubt that is left: it is like many of the pool whose label sets
-        are in doubt, and unlike what is labelled or picked already. Of a pool of more than 2,000 the
-        most doubtful are looked at. Rows that were picked so, and taught, are unlike those to come: a
-        guarantee that rests on them warns.
+        Each would settle most of the remaining uncertainty: it is similar to many rows of the pool whose
+        label sets are uncertain, and dissimilar to what is labeled or picked already. Of a pool of more than
+        2,000 the most uncertain are considered. Rows that were picked and then added are no random sample:
+        a guarantee that rests on them warns.
 
         Parameters
         ----------
         X_pool : as in `predict`
-            Unlabelled instances.
+            Unlabeled instances.
         n : int
-            How many to pick.
+            Number of instances to pick.
 
         Returns
         -------
         array of int, (n,)
-            Rows of the pool, the first to be labelled first.
+            Rows of the pool, in the order in which to label them.
 
         Examples
         --------
@@ -305,5 +321,5 @@ class InspectionMixin(PickedMixin):
         references = scorer.references
         known = take_rows(references.X, spaced_rows(references.order, limits().compared_rows))
         picked = suggest(doubt, model.normalized(X), known, scorer.stages, n)
-        self._remember_picked(take_rows(X, picked))
+        self.__dict__.setdefault("_suggested", set()).update(row_bytes(take_rows(X, picked)))
         return picked
