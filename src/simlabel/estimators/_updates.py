@@ -206,7 +206,10 @@ class UpdateMixin(FittedClassifier):
 
     def _warn_about_growth(self, before: int) -> None:
         """Warn once per doubling that the tuned parameters rest on a small part of the rows."""
-        tuned, few, now = self.tuning_.parameters, self.tuning_.n_rows, self.n_references_
+        curve = getattr(self, "tuning_", None)
+        if curve is None:  # a model file may lack it
+            return
+        tuned, few, now = curve.parameters, curve.n_rows, self.n_references_
         if not tuned or few == 0 or now < _GROWTH * few:
             return
         if (now // few).bit_length() > (before // few).bit_length():
