@@ -32,6 +32,8 @@ def damaged(kind, matrix=sp.csr_array):
         X.indices[-1] = 10**6
     elif kind == "negative":
         X.indices[0] = -(10**6)
+    elif kind == "falling below zero":
+        X.indptr[-1] = -1
     else:
         X.indptr[1] = X.indptr[-1]
         X.indptr[2] = 0
@@ -62,14 +64,14 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["too high", "negative", "falling"])
+@pytest.mark.parametrize("kind", ["too high", "negative", "falling", "falling below zero"])
 @pytest.mark.parametrize("matrix", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.bsr_array])
 def test_damage_is_found_in_any_form(kind, matrix):
     with pytest.raises(ValueError, match=r"Input X is a damaged .* of shape \(6, 4\): .*ind"):
         check_sparse(damaged(kind, matrix), "X")
 
 
-@pytest.mark.parametrize("kind", ["too high", "negative", "falling"])
+@pytest.mark.parametrize("kind", ["too high", "negative", "falling", "falling below zero"])
 @pytest.mark.parametrize("door", DOORS)
 def test_damage_is_found_at_every_door(door, kind):
     with pytest.raises(ValueError, match="is a damaged csr matrix"):

@@ -38,7 +38,7 @@ REFUSALS = re.compile(
             "The sums of similarities overflow",  # numbers that are finite, but too large to add up
             r"not possible",  # an engine, a sketch or a forgetting that this model cannot have
             "not with a sampler",
-            "with a precomputed similarity the columns of X are the instances",
+            "with a precomputed similarity the columns of X are the rows",
             "lists the terms of a sum",  # explain, of estimates
             "not positive definite",  # references that were moved
             "y is given as|but fit saw|which fit saw|y has the label",  # labels that were renamed

@@ -107,6 +107,9 @@ def test_bad_input_is_named():
         evaluate([[1, 0]], [[1, 0]], [[1.0, 0.0]], criteria=["precision@0"])
     with pytest.raises(ValueError, match="k is 5, but there are only 2 labels"):
         metrics.precision_at([[1, 0]], [[1.0, 0.0]], 5)
+    for k in (None, "1"):
+        with pytest.raises(ValueError, match="k must be"):
+            metrics.precision_at([[1, 0]], [[1.0, 0.0]], k)
     with pytest.raises(ValueError, match=r"psp@1 needs the propensities"):
         evaluate([[1, 0]], [[1, 0]], [[1.0, 0.0]], criteria=["psp@1"])
     with pytest.raises(ValueError, match=r"Y_pred has shape \(1, 3\)"):

@@ -95,6 +95,12 @@ def test_indices_that_point_outside_are_refused(saved):
         load(saved)
 
 
+def test_labels_of_a_mapped_model_can_be_merged(tmp_path):
+    SMLClassifier(Linear(), normalizer=None).fit(X, Y).save(tmp_path / "model")
+    models = [load(tmp_path / "model", mmap=mmap).merge_labels(["a", "b"], into="a") for mmap in (True, False)]
+    np.testing.assert_array_equal(models[0].label_weights(X), models[1].label_weights(X))
+
+
 def test_mapped_blocks_are_verified_when_touched(tmp_path, change_limits):
     change_limits(checksum_bytes=256)
     path = tmp_path / "model"

@@ -119,6 +119,8 @@ def check_sparse(X: Any, name: str) -> Any:
         elif hasattr(X, "check_format"):  # a new object: the check would change the arrays of the caller
             rows = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
             rows.check_format(full_check=True)
+            if (np.diff(rows.indptr) < 0).any():  # not checked by scipy if the last is negative
+                raise ValueError("index pointer values must form a non-decreasing sequence")
         rows = rows.tocsr()
         rows.check_format(full_check=True)
     except (ValueError, IndexError) as error:
